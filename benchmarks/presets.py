@@ -31,12 +31,12 @@ from heed.files import sha256
 from heed.paths import RAW, TOKENS
 from heed.recipe import Recipe, resolve
 from heed.study import Params, parse
-from heed.study.experiments import ClassificationExperiment
+from heed.study.experiments import Experiment
 from heed.study.own.entries import TEST, VALIDATION, VARIANTS
-from heed.study.presets import PRESETS, choose_preset
 from heed.tasks.classification import opponents
 from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.prediction import ClassificationPredictor
+from heed.tasks.classification.presets import PRESETS, choose_preset
 from heed.tasks.classification.recipe import Data
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.corpus import tokenize
@@ -196,7 +196,7 @@ def make_study(name: str, digest: str) -> Params:
     """
     dataset = DATASETS[name]
     experiments, models = {}, {}
-    for preset in PRESETS["classification"]:
+    for preset in PRESETS:
         experiment = f"{name}-{preset}"
         data = {"label": dataset.label}
         experiments[experiment] = {
@@ -212,7 +212,7 @@ def make_study(name: str, digest: str) -> Params:
     return parse(STUDY.format(messages=MESSAGES, digest=digest) + added, "benchmarks/presets.py")
 
 
-def score_linear(tokens: ReducedTokens, experiment: ClassificationExperiment) -> Score:
+def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
     """Return what the linear opponent of an experiment reaches."""
     label = experiment.data.label
     data = Data(label, tokens.meta.labels[label])

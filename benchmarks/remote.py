@@ -42,7 +42,7 @@ from heed.files import read_json, writing
 from heed.paths import RECIPES, RUN, STATISTICS, TOKENS, recipe_file, run_folder, timing_file
 from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
-from heed.tasks import task_module
+from heed.task import task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.checkpoint import code_digest
 from heed.training.device import choose_device

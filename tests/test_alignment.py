@@ -16,7 +16,7 @@ from heed.tasks.translation.alignment import (
     recall,
     shift,
 )
-from heed.tasks.translation.diagnosis import by_distance, group_edges, link_distances
+from heed.tasks.translation.evaluation import by_distance, group_edges, link_distances
 
 
 def test_a_line_in_pharaohs_format_is_read_and_written():

@@ -274,10 +274,10 @@ def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypa
     monkeypatch.setattr(presets, "DOCUMENTS", 60)
     study = presets.STUDY.replace("tokenizer: de", "tokenizer: whitespace")  # spaCy loads slowly
     monkeypatch.setattr(presets, "STUDY", study)
-    tiny = presets.PRESETS["classification"]["tiny"]
+    tiny = presets.PRESETS["tiny"]
     values = tiny.values | {"epochs": 3, "character_buckets": 100}  # its own take a second
     tiny = dataclasses.replace(tiny, values=values)
-    monkeypatch.setitem(presets.PRESETS["classification"], "tiny", tiny)
+    monkeypatch.setitem(presets.PRESETS, "tiny", tiny)
     presets.main(["few", "--variants", "mean", "--seeds", "1", "2", "--folder", str(tmp_path)])
     head, _, row = capsys.readouterr().out.splitlines()
     cells = dict(zip(head.split(" | "), row.split(" | "), strict=True))

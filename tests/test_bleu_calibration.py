@@ -14,7 +14,7 @@ from sacrebleu.significance import PairedTest
 from scipy import stats
 
 from heed.evaluation.significance import differences, mean_difference, t_test, variance_components
-from heed.tasks.interface import Metric
+from heed.task.interface import Metric
 from heed.tasks.translation.metrics import bleu
 
 LEVELS = (0.05, 0.05 / 36)

@@ -14,8 +14,8 @@ import heed
 from heed import cli
 from heed.files import HeedError
 from heed.study.text_columns import model_text_columns
-from heed.tasks.classification import classify_table as module
-from heed.tasks.classification.classify_table import TextTable, classify_table
+from heed.tasks.classification import texts as module
+from heed.tasks.classification.texts import TextTable, classify_table
 from heed.tasks.texts import read_text
 from tests.conftest import make_workplace, train
 

@@ -157,10 +157,14 @@ def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ignored_modules_compute_nothing() -> None:
-    """heed.tasks loads modules by name: it must define the functions for that and no other."""
-    defined = ast.parse((ROOT / "src/heed/tasks/__init__.py").read_text()).body
+    """heed.task loads modules by name: it must define the functions for that and no other."""
+    defined = ast.parse((ROOT / "src/heed/task/__init__.py").read_text()).body
     assert [node.name for node in defined if isinstance(node, ast.FunctionDef | ast.ClassDef)] == [
+        "task_names",
+        "part_modules",
+        "Part",
         "task_module",
+        "stage_modules",
         "import_stage_modules",
     ]
 
@@ -248,9 +252,9 @@ def test_other_presets_change_the_code_of_recipes_and_searches_alone(
     edited: Path,
 ) -> None:
     """A training changes with its recipe, and downloads and tokens never."""
-    presets = edited / "src/heed/study/presets.py"
+    presets = edited / "src/heed/tasks/classification/presets.py"
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
-    presets.write_text(f'{presets.read_text()}PRESETS["translation"]["new"] = Preset("", {{}})')
+    presets.write_text(f'{presets.read_text()}PRESETS["new"] = Preset("", {{}})')
     assert run(edited) == ""
     changed = {path for path, text in before.items() if path.read_bytes() != text}
     assert changed == {

@@ -10,8 +10,8 @@ import pytest
 
 from heed.evaluation.tested import evaluate
 from heed.report.figures import drawing
-from heed.report.figures.calibration import expected_calibration_error
-from heed.tasks.classification.diagnosis import by_length, calibration, confusion, length_edges
+from heed.tasks.classification.evaluation import by_length, calibration, confusion, length_edges
+from heed.tasks.classification.figures import expected_calibration_error
 from tests.conftest import train_and_predict
 
 

@@ -62,7 +62,7 @@ def write_documents(
 
 
 def fit(corpus: TokenizedCorpus, features: str = "both", classes: int = 3):
-    experiment = SimpleNamespace(opponent_features=features)
+    experiment = SimpleNamespace(task="classification", opponent_features=features)
     return opponents.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
 
 

@@ -11,8 +11,8 @@ from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.editing.formatting import format_text
 from heed.study.following import find_following
-from heed.study.presets import PRESETS
 from heed.study.syntax import read_yaml
+from heed.tasks.classification.presets import PRESETS
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
@@ -274,7 +274,7 @@ def test_wide_and_presets_are_added(clone: Path) -> None:
     studies.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
     studies.model_add("sample-author", "wide", ["match=sample-author-searched"], "")
     params = load()
-    epochs = PRESETS["classification"]["small"].values["epochs"]
+    epochs = PRESETS["small"].values["epochs"]
     assert params.hyperparameters("sample-author-small").epochs == epochs != 6
     assert params.models["sample-author-wide"].match == "sample-author-searched"
 

@@ -30,14 +30,20 @@ from heed.study import load, parse
 from heed.study.cost import study_workloads
 from heed.study.cost_table import format_cost
 from heed.tasks.classification import linear_svm
-from heed.tasks.classification.classify import classify
-from heed.tasks.classification.classify_table import TextTable, classify_table
+from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
-from heed.tasks.multilabel.labels import label_matrix, prediction_table, statistics_table
+from heed.tasks.classification.texts import TextTable, classify, classify_table
 from heed.tasks.multilabel.learning import MultilabelLearner
-from heed.tasks.multilabel.metrics import make_metrics, statistic_names, statistics
+from heed.tasks.multilabel.metrics import (
+    label_matrix,
+    make_metrics,
+    prediction_table,
+    statistic_names,
+    statistics,
+    statistics_table,
+)
 from heed.tasks.multilabel.opponents import _logistic
-from heed.tasks.multilabel.recipe import METRICS, Data, resolve_data
+from heed.tasks.multilabel.recipe import METRICS, resolve_data
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run

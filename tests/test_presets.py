@@ -8,7 +8,8 @@ import pytest
 from heed import study
 from heed.files import HeedError
 from heed.study.defaults import SECTIONS
-from heed.study.presets import PRESETS, choose_preset, recommend_linear
+from heed.study.tasks import PRESETS
+from heed.tasks.classification.presets import choose_preset, recommend_linear
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()

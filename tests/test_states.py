@@ -12,8 +12,8 @@ from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import EncodedPairs
 from heed.models.translators import make_translator
-from heed.report.figures import states as figures
 from heed.report.sources import Sources
+from heed.tasks.translation import state_figures as figures
 from heed.tasks.translation.states import states_of
 
 SOURCES = [np.asarray(source) for source in ([5, 6, 7, 8], [4, 5], [9, 6, 7])]

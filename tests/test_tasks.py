@@ -11,7 +11,6 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from heed.evaluation.significance import assess, differences, t_test
 from heed.files import HeedError
-from heed.tasks import STAGE_MODULES, TASKS, task_module
 from heed.tasks.classification.metrics import (
     AVERAGES,
     BY_CLASS,
@@ -137,16 +136,8 @@ def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
     assert 0.93 <= covered / studies <= 0.995
 
 
-def test_every_task_has_the_modules_that_the_stages_import():
-    for task in TASKS:
-        for names in STAGE_MODULES.values():
-            for name in names:
-                assert task_module(task, name).__doc__
+def test_epochs_are_selected_by_figures_of_validation():
     assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
-    with pytest.raises(
-        HeedError, match=r"there is no task translation-of-dreams\. Known: classification"
-    ):
-        task_module("translation-of-dreams", "recipe")
 
 
 def test_a_label_with_one_class_is_refused_before_any_training(workplace):

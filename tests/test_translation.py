@@ -24,16 +24,16 @@ from heed.models.size import count_parameters
 from heed.paths import SEARCHES, TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
-from heed.report.figures.states import project
 from heed.search.stage import write_untuned
 from heed.study import load
-from heed.tasks import task_module
+from heed.task import task_module
 from heed.tasks.translation import network
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.tasks.translation.rules import variant_contradictions
-from heed.tasks.translation.translate import translate
+from heed.tasks.translation.state_figures import project
+from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run

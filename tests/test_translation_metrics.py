@@ -9,7 +9,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
 from heed.tasks.translation.alignment import COUNTS, Gold, Links
-from heed.tasks.translation.diagnosis import by_length, group_edges
+from heed.tasks.translation.evaluation import by_length, group_edges
 from heed.tasks.translation.metrics import detail_names, make_metrics, statistic_names
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
 from heed.tasks.translation.statistics import (

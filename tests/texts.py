@@ -14,14 +14,18 @@ from jinja2 import nodes
 from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
-from heed.report import class_tables, documents, settings
+from heed.report import documents, settings
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
-from heed.tasks import TASKS, task_module
+from heed.task import task_module, task_names
+from heed.tasks.classification import class_tables
+from heed.tasks.classification import report as classification
+from heed.tasks.multilabel import report as multilabel
 
 REPORT = TEMPLATES.parent
+TASKS = REPORT.parent / "tasks"
 # Constants within an argument of `say` that choose a text and are none.
 KEYS = ("gain", "runs")
 # evaluation/explanation.py
@@ -67,6 +71,7 @@ def table_texts() -> Iterator[Text]:
         settings.TALK_GROUPS,
         *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
         class_tables.TITLES.values(),
+        (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         documents.POOLINGS.values(),
         documents.EVIDENCE.values(),
         RULES,
@@ -82,7 +87,7 @@ def table_texts() -> Iterator[Text]:
 
 def _hyperparameters() -> Iterator[type]:
     """Yield the hyperparameters of every task."""
-    for task in TASKS:
+    for task in task_names():
         yield task_module(task, "recipe").Hyperparameters
 
 
@@ -94,7 +99,7 @@ def all_texts() -> set[str]:
     """Return every text of the report, singular and plural."""
     texts = [
         text
-        for path in sorted(REPORT.rglob("*.py"))
+        for path in sorted([*REPORT.rglob("*.py"), *TASKS.rglob("*.py")])
         for _, text in code_texts(path.read_text(encoding="utf-8"))
     ]
     for path in sorted(TEMPLATES.glob("*.jinja")):

@@ -37,22 +37,15 @@ from heed.files import HeedError, write_text
 from heed.paths import ADVERSARIES, EXPLANATIONS, SEARCHES
 from heed.search.stage import write_untuned
 from heed.study import Params, load
-from heed.tasks import STAGE_MODULES, TASKS
+from heed.task import STAGE_MODULES, part_modules
 
 SRC = Path("src")
 STAGES = tuple(stage.__name__ for stage in stages.STAGES)
-# heed.study checks params.yaml by what these modules say of each kind of corpus and by the rules of
-# each task, and uses nothing else of them; a search names the rules of its task itself. The stage
-# `code` runs that check before any other stage, so an edit of how a corpus is read repeats none.
-ONLY_FOR_CHECKS = (
-    "heed.corpora.kinds",
-    "heed.corpora.publication",
-    *(f"heed.tasks.{task}.rules" for task in TASKS),
-)
-# The values of heed's presets are read where hyperparameters are resolved: with other values only
-# these stages differ, and a training only if its recipe does.
-PRESETS = "heed.study.presets"
-RESOLVING = ("search", "recipe")
+# heed.study checks params.yaml by what these modules say of each kind of corpus, and uses nothing
+# else of them. The stage `code` runs that check before any other stage, so an edit of how a corpus
+# is read repeats none. What heed.study asks of a task it imports by name, as stages do: the code of
+# a stage is that of its own task, with the parts in heed.task.STAGE_MODULES.
+ONLY_FOR_CHECKS = ("heed.corpora.kinds", "heed.corpora.publication")
 Functions = dict[str, ast.FunctionDef]
 
 
@@ -127,14 +120,13 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
 
 
 def _modules(tasks: set[str], names: tuple[str, ...]) -> set[str]:
-    return {f"heed.tasks.{task}.{name}" for task in tasks for name in names}
+    return {module for task in tasks for name in names for module in part_modules(task, name)}
 
 
 def closure(stage: str, parts: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
     """Return the modules that a stage loads with `parts`, with the packages that they import."""
     modules = (roots | parts) & graph.modules
-    loaded = modules.union(*(graph.find_upstream_modules(module) for module in modules))
-    return loaded if stage in RESOLVING else loaded - {PRESETS}
+    return modules.union(*(graph.find_upstream_modules(module) for module in modules))
 
 
 def describe(modules: set[str]) -> str:

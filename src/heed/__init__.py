@@ -36,7 +36,7 @@ def load_run(model: str | Path, seed: int | None = None) -> Any:
     """
     from heed.files import HeedError
     from heed.paths import RUN, run_folder
-    from heed.tasks import task_module
+    from heed.task import task_module
     from heed.training.run import read_run, read_run_folder
 
     if seed is None:

@@ -6,8 +6,8 @@ import pandas as pd
 
 from heed.files import write_json, writing_folder
 from heed.paths import OPPONENTS, STATISTICS, TOKENS
-from heed.tasks import task_module
-from heed.tasks.interface import Fitted
+from heed.task import task_module
+from heed.task.interface import Fitted
 from heed.tokens.arrays import load_tokens
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from heed.paths import (
     train_command,
 )
 from heed.recipe import read_model_prediction, write_prediction, write_recipe
-from heed.tasks import task_module
-from heed.tasks.interface import Predictor
+from heed.task import task_module
+from heed.task.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.device import choose_device

@@ -8,7 +8,7 @@ from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
 from heed.paths import is_name, prediction_file, recipe_file
 from heed.records import read_record
-from heed.tasks import task_module
+from heed.task import task_module
 from heed.tokens.meta import Evidence, Meta, NearDuplicates, Tokenizer, Vectors, read_meta
 
 if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed

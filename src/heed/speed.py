@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from heed.hyperparameters import CorpusSizes
-from heed.tasks import task_module
+from heed.task import task_module
 
 # Seconds of a training step = 6 x multiply-adds / CORE_FLOPS + STEP_SECONDS + AdamW's for each
 # parameter, on one core of 2.4 GHz with AVX2 or AVX-512; chosen by hand for the models of two

@@ -16,7 +16,6 @@ from tests.pipeline.makers import (
     ATTENTION,
     CHANGES,
     DVC,
-    MODELS,
     SCORED,
     SNAKEMAKE,
     TRAINED,

@@ -33,7 +33,7 @@ IGNORED = {
     "heed", "heed.cli", "heed.cli.__main__", "heed.cli.argument_types", "heed.cli.cores",
     "heed.cli.parser", "heed.cli.program", "heed.cli.publication", "heed.cli.stages",
     "heed.cli.studies", "heed.cli.texts", "heed.code", "heed.code.digests",
-    "heed.progress", "heed.tasks",
+    "heed.progress", "heed.task", "heed.tasks",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {

@@ -33,8 +33,8 @@ from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
 from heed.rounding import format_significant, round_half_up
-from heed.tasks import task_module
-from heed.tasks.interface import LOWER_IS_BETTER, Metric, Metrics
+from heed.task import task_module
+from heed.task.interface import Metric, Metrics, lower_is_better
 
 Differences = dict[tuple[str, str], Difference]  # by (first, second), models or opponents
 
@@ -153,9 +153,10 @@ def _assess_pairs(
     """Return the difference of every pair that is compared; p is not yet corrected."""
     tested: dict[str, Tested] = {**experiment.models, **experiment.opponents}
     by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
+    less_is_better = lower_is_better(experiment.metric.name)
     return {
         (first, second): significance.assess(
-            _differences(first, second, by_item),
+            _differences(*((second, first) if less_is_better else (first, second)), by_item),
             families[family],
             family=family,
             margin_pp=question.margin_pp,
@@ -258,6 +259,7 @@ def _model_result(
     """Return the figures of a model, and its gain over the values of the baseline."""
     summary = _summarize_figures(tested, experiment.metrics)
     metric = experiment.metric.name
+    sign = -1 if lower_is_better(metric) else 1
     rises = [last_rise_pp(_decisive(run, metric, tested.name)) for run in tested.validation]
     return ModelResult(
         model=tested.name,
@@ -269,19 +271,21 @@ def _model_result(
         machine_kinds=tested.machine_kinds,
         summary=summary,
         details=_summarize_details(tested, experiment.metrics),
-        gain=None if baseline is None else paired_gain(summary[metric].values, baseline),
+        gain=None if baseline is None else paired_gain(summary[metric].values, baseline, sign),
     )
 
 
 def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> list[float]:
     """Return the figures of validation by which convergence is judged: the deciding metric's.
 
-    Where validation does not have that metric, the first of its figures that rises.
+    Where validation does not have that metric, the first of its figures that rises. Of a figure of
+    which less is better, the values are negative.
     """
     if metric in validation:
-        return validation[metric]
+        values = validation[metric]
+        return [-value for value in values] if lower_is_better(metric) else values
     for name, figures in validation.items():
-        if name not in LOWER_IS_BETTER:
+        if not lower_is_better(name):
             return figures
     raise HeedError(f"{PREDICTIONS / model}: no figure of validation. Run: heed score {model}")
 
@@ -321,7 +325,9 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
         metrics["gain_pp"] = round_half_up(gain.mean_pp, 2)
         difference = experiment.comparisons[variant][BASELINE]
         baseline = experiment.compared_figure(experiment.models[BASELINE]).mean
-        interval = clip_interval(difference.interval_pp, difference.mean_pp, baseline)
+        interval = difference.interval_pp
+        if task_module(experiment.task, "recipe").SCALE.bounded:
+            interval = clip_interval(interval, difference.mean_pp, baseline)
         if interval and difference.p_holm is not None:
             metrics["low_pp"], metrics["high_pp"] = (round_half_up(end, 2) for end in interval)
             metrics["p_holm"] = _round_p(difference.p_holm)

@@ -13,7 +13,8 @@ from typing import Annotated, Any
 from heed.files import HeedError, read_json, reading, write_json
 from heed.recipe import CorpusFacts
 from heed.records import FLATTENED, as_json, read_record
-from heed.tasks import task_module
+from heed.task import task_module
+from heed.task.interface import lower_is_better
 
 COMMAND = "heed compare"
 
@@ -80,6 +81,8 @@ class OtherTests:
 @dataclasses.dataclass(frozen=True)
 class Difference:
     """A first model's figure minus a second's, with its interval, tests and effect sizes.
+
+    Of a figure of which less is better it is the second's minus the first's.
 
     `p_holm` is `p` corrected within `family`, and so is `equivalence_p_holm`: of the tests that the
     difference lies within the study's margin. With one seed there is no interval and no p.
@@ -168,6 +171,11 @@ class ExperimentResult:
     opponents: dict[str, OpponentResult]
     comparisons: dict[str, dict[str, Difference]]
 
+    @property
+    def sign(self) -> int:
+        """The sign by which more of the compared figure is better."""
+        return -1 if lower_is_better(self.metric) else 1
+
     def compared_figure(self, result: ModelResult | OpponentResult) -> Spread:
         """Return the figure of a model or an opponent by which this experiment compares."""
         return result.summary[self.metric]
@@ -215,9 +223,12 @@ def spread(values: list[float]) -> Spread:
     return Spread(statistics.fmean(values), _deviation(values, 100), values)
 
 
-def paired_gain(figures: list[float], baseline: list[float]) -> Gain:
-    """Return figures minus those of a baseline, paired by seed, in percentage points."""
-    values = [100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
+def paired_gain(figures: list[float], baseline: list[float], sign: int = 1) -> Gain:
+    """Return figures minus those of a baseline, paired by seed, in percentage points.
+
+    `sign` is -1 where lower figures are better, so that a gain is always positive.
+    """
+    values = [sign * 100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
     return Gain(statistics.fmean(values), _deviation(values, 1), values)
 
 

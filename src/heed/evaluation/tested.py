@@ -22,8 +22,8 @@ from heed.paths import (
 )
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
-from heed.tasks import task_module
-from heed.tasks.interface import Metric
+from heed.task import task_module
+from heed.task.interface import Metric
 
 
 @dataclasses.dataclass(frozen=True)

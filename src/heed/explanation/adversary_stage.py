@@ -19,7 +19,7 @@ from heed.files import HeedError, read_json, write_json, writing_folder
 from heed.params_file import read_section
 from heed.paths import ADVERSARIES, PARAMS, TOKENS
 from heed.records import as_json, read_record
-from heed.tasks import task_module
+from heed.task import task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError

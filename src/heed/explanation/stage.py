@@ -18,7 +18,7 @@ from heed.explanation.documents import draw_documents
 from heed.files import HeedError, sha256, write_json, writing_folder
 from heed.params_file import read_section
 from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run_folder
-from heed.tasks import import_stage_modules, task_module
+from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.run import RunInfo, check_tokens, split_documents
@@ -86,7 +86,7 @@ def write_explanations(
     """
     runs = read_runs(name, seeds)
     make_deterministic()
-    reads_noise = task_module(runs[0].recipe.task, "explanation").READS_NOISE
+    reads_noise = task_module(runs[0].recipe.task, "recipe").READS_NOISE
     noise_tokens = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
     words = None if noise_tokens is None else [noise_tokens.meta.corpus, noise_tokens.meta.digest]
     work = work_folder("explain", runs, [scale, words])

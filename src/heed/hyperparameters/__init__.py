@@ -33,6 +33,20 @@ class CorpusSizes(NamedTuple):
 
 def hyperparameter(default: Any, description: str, **limits: float) -> Any:
     """Return a dataclass field for the schema; `limits` are pydantic's gt, ge, lt and le."""
-    return dataclasses.field(
-        default=default, metadata={"description": description, "limits": limits}
-    )
+    metadata = {"description": description, "limits": limits}
+    if isinstance(default, list):
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def required(description: str) -> Any:
+    """Return a dataclass field for the schema without a default: a key that must be there."""
+    return dataclasses.field(metadata={"description": description, "limits": {}})
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """Hyperparameters under a name. `description` says for which corpora they are."""
+
+    description: str
+    values: Configuration

@@ -73,7 +73,7 @@ class TestedDifference:
             return say("one seed has no interval")
         return say(
             "one test sentence has no interval"
-            if self.measure.is_translation
+            if self.measure.is_of_sentences
             else "one test document has no interval"
         )
 
@@ -205,7 +205,7 @@ def paired_change(result: ExperimentResult, other: ExperimentResult, variant: st
     values, other_values = (
         each.compared_figure(each.models[variant]).values for each in (result, other)
     )
-    return paired_gain(values, other_values)
+    return paired_gain(values, other_values, result.sign)
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
@@ -216,7 +216,7 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
         TestedDifference(
             first,
             second,
-            _clip(difference, result.figure_of(second)),
+            _clip(difference, result.figure_of(second)) if measure.scale.bounded else difference,
             method,
             measure,
             difference.interval_pp,
@@ -324,7 +324,7 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
             return say("one seed decides nothing: {name} against the baseline was {size}", **names)
         return say(
             "one test sentence decides nothing: {name} against the baseline was {size}"
-            if gain.measure.is_translation
+            if gain.measure.is_of_sentences
             else "one test document decides nothing: {name} against the baseline was {size}",
             **names,
         )
@@ -380,7 +380,7 @@ def _seeds_sentence(gain: TestedDifference) -> str:
     if gain.result.seeds_needed is None:
         return say(
             "to see a difference of this size would take more test sentences, or over 1,000 seeds"
-            if gain.measure.is_translation
+            if gain.measure.is_of_sentences
             else "to see a difference of this size would take more test documents, or over 1,000 "
             "seeds"
         )

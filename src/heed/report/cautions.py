@@ -8,7 +8,7 @@ from heed.evaluation.results import ExperimentResult, ModelResult
 from heed.evaluation.verdicts import BASELINE, CONTROLS
 from heed.hyperparameters.classifier import Architecture
 from heed.report.language import say, say_count
-from heed.report.measures import MULTILABEL, Measure, measure_of
+from heed.report.measures import Measure, measure_of, report_of
 
 WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
 
@@ -81,10 +81,10 @@ def collapsed_seeds(
 
     """
     values, majority = result.compared_figure(model).values, _majority(result, seeds)
-    collapsed = {}
+    collapsed, sign = {}, result.sign
     for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
         others = values[:index] + values[index + 1 :]
-        far = bool(others) and 100 * (statistics.median(others) - value) > FAR_PP
+        far = bool(others) and 100 * sign * (statistics.median(others) - value) > FAR_PP
         if far or (majority and value <= majority[index]):
             collapsed[seed] = value
     return collapsed
@@ -105,16 +105,9 @@ def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
         elif collapsed:
             parts.append(_runs(name, collapsed, measure))
         if majority and mean < statistics.fmean(majority):
-            parts.append(
-                say(
-                    "{name} ({figure}) is below the most frequent labels ({majority})"
-                    if measure.task == MULTILABEL
-                    else "{name} ({figure}) is below the majority class ({majority})",
-                    name=name,
-                    figure=measure.figure(mean),
-                    majority=measure.figure(statistics.fmean(majority)),
-                )
-            )
+            constant = measure.figure(statistics.fmean(majority))
+            figure = measure.figure(mean)
+            parts.append(report_of(result.task).below_majority(name, figure, constant))
     return "; ".join(parts)
 
 
@@ -122,22 +115,12 @@ def explain_collapse(result: ExperimentResult) -> str:
     """Return when a run has collapsed, in one sentence."""
     measure = measure_of(result)
     values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
-    if measure.is_translation:  # without a majority class
-        return say(
-            "A run has collapsed if its {metric} is more than {far} below the median of the "
-            "model's other runs.",
-            **values,
-        )
-    if measure.task == MULTILABEL:
-        return say(
-            "A run has collapsed if its {metric} is no higher than that of the most frequent "
-            "labels on the same documents, or more than {far} below the median of the model's "
-            "other runs.",
-            **values,
-        )
+    if MAJORITY in result.opponents:
+        explained: str = report_of(result.task).explain_collapse(values)
+        return explained
     return say(
-        "A run has collapsed if its {metric} is no higher than that of the majority class on the "
-        "same documents, or more than {far} below the median of the model's other runs.",
+        "A run has collapsed if its {metric} is more than {far} below the median of the "
+        "model's other runs.",
         **values,
     )
 

@@ -19,7 +19,6 @@ from heed.paths import PREDICTED
 from heed.recipe import CorpusFacts
 from heed.report.blocks import Legend, Piece, Sentence
 from heed.report.language import say
-from heed.tasks.multilabel.labels import joined
 
 MAX_WORDS = 10  # in the table of each document
 HEAVIEST = 5  # words of a document, whose share of the weight is measured
@@ -199,7 +198,7 @@ def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.Da
 
 def label_text(prediction: Any) -> str:
     """Return a class, or the classes of a multi-label prediction, as `documents` has them."""
-    return prediction if isinstance(prediction, str) else joined(prediction)
+    return prediction if isinstance(prediction, str) else "; ".join(prediction) or "–"
 
 
 def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:

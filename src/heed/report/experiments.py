@@ -26,7 +26,6 @@ from heed.report.answer import (
     read_standing,
     tested_differences,
 )
-from heed.report.class_tables import ClassTable, class_tables
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, measure_of
@@ -108,8 +107,7 @@ class Experiment:
     standing: Standing | None  # of attention against its rivals
     comparisons: list[TestedDifference]
     settings: dict[str, list[Setting]]  # of each model, by variant: the compared two first
-    pair: list[ClassTable]  # of a classification: baseline and attention, side by side
-    others: list[ClassTable]
+    talk: dict[str, Talk]  # the talk's figures by variant
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[Degradation]
@@ -118,11 +116,6 @@ class Experiment:
     def gain(self) -> TestedDifference | None:
         """Attention over the baseline; None without one of the two."""
         return self.standing.baseline if self.standing else None
-
-    @property
-    def tables(self) -> list[ClassTable]:
-        """All tables of a classification; none of a translation."""
-        return [*self.pair, *self.others]
 
 
 def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
@@ -154,7 +147,6 @@ def _experiment(
         degraded_from = params.experiments[original].title
         original_talk = _talk_figures(original, params.experiments[original], published)
         degradations = _degradations(result, comparison.experiments[original], talk, original_talk)
-    tables = [] if measure_of(result).is_translation else class_tables(result, seeds, talk)
     comparisons = tested_differences(result, method)
     pair = (BASELINE, *result.attention[:1])
     standing = read_standing(result, comparisons)
@@ -171,8 +163,7 @@ def _experiment(
         standing=standing,
         comparisons=comparisons,
         settings=_settings(result, pair, talk),
-        pair=[table for table in tables if table.key in pair],
-        others=[table for table in tables if table.key not in pair],
+        talk=talk,
         degraded_from=degraded_from,
         degradations=degradations,
     )
@@ -244,7 +235,7 @@ def _describe_size(result: ExperimentResult) -> str:
         "tokens": format_count(facts.tokens),
         **{part: format_count(count) for part, count in facts.parts.items()},
     }
-    if not measure_of(result).is_translation:
+    if not measure_of(result).is_of_sentences:
         return say(
             "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
             "{validation} to validate, {test} to test; "
@@ -270,7 +261,7 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
         "tested": format_count(tested),
         "share": f"{near.total / tested:.1%}",
     }
-    if not measure_of(result).is_translation:
+    if not measure_of(result).is_of_sentences:
         return say(
             " Test documents with a near duplicate in train: {count} of {tested} ({share})."
             if near.complete

@@ -16,7 +16,7 @@ from heed.explanation.test import LARGEST_WEIGHTS, Judged, Outcome, Text
 from heed.files import reading, verify_checksums
 from heed.report.experiments import Experiment
 from heed.report.language import say
-from heed.report.measures import MULTILABEL
+from heed.report.measures import measure_of, report_of
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -107,7 +107,7 @@ class Explanation:
 
     def counts_steps(self, test: str) -> bool:
         """Whether the rows of a test are steps: the predictions of one unit of a translation."""
-        return test == "seeds" and self.experiment.measure.is_translation
+        return test == "seeds" and self.experiment.measure.is_of_sentences
 
     def size(self, test: str, measures: Sequence[str]) -> Size:
         """Return the seeds of some measures of a test, and the fewest and most documents.
@@ -167,7 +167,7 @@ def read_explanations(
     explanations = []
     for experiment in experiments:
         result = comparison.experiments[experiment.key]
-        if result.task == MULTILABEL:
+        if report_of(result.task).untested_weights():
             continue  # no test is defined, as summary.csv says
         for variant, model in result.models.items():
             path = folder / "explain" / model.model
@@ -191,9 +191,9 @@ def read_explanations(
 
 
 def is_planted(result: ExperimentResult) -> bool:
-    """Return whether evidence is planted; that of a translation is its gold links."""
+    """Return whether evidence is planted; the evidence of a sentence is its gold links."""
     facts = result.corpus.facts
-    if result.task == "translation":
+    if measure_of(result).is_of_sentences:
         return facts.generated
     return facts.evidence is not None and facts.evidence.kind == "planted"
 

@@ -6,6 +6,7 @@ from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORS
 from heed.report.answer import Standing, TestedDifference
 from heed.report.experiments import Experiment
 from heed.report.language import say, say_count
+from heed.report.measures import reference_models
 
 NO_COMPARISON = "no comparison"  # where an experiment has no baseline, or no attention
 # The order in which verdicts over the baseline are named: a loss first.
@@ -139,13 +140,9 @@ def _over_opponents(standings: list[Standing], experiments: int) -> str:
         return ""
     lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
     names = {each.second for each in hardest}
-    opponent = {
-        "linear": say("a linear model"),
-        "statistical": say("statistical translation"),
-    }.get(
-        names.pop() if len(names) == 1 else "",
-        say("the best opponent") if won and not lost else say("an opponent"),
-    )
+    references = reference_models(each.measure.task for each in hardest)
+    only = references[names.pop()].in_sentence if len(names) == 1 else ""
+    opponent = only or (say("the best opponent") if won and not lost else say("an opponent"))
     if lost:
         where = _of(lost, len(hardest), experiments)
         return _sentence([say("{opponent} beats it{where}", opponent=opponent, where=where)])

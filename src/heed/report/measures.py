@@ -1,30 +1,19 @@
 """The figure by which an experiment compares its models: its name, its format, its unit.
 
-Figures between 0 and 1 of a classification, also of a multi-label one, are printed as they are, and
-their differences in percentage points. Those of a translation are printed as sacrebleu prints them,
-between 0 and 100, and their differences in points: a BLEU of 0.39 is 39, and 0.01 more is 1 BLEU
-point more.
+The task says how its figures are printed (`SCALE` of its recipe).
 """
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Any
 
 from heed.evaluation.results import ExperimentResult
 from heed.report.formats import format_number, format_points
 from heed.report.language import say
+from heed.task import task_module
+from heed.task.interface import Scale
 
-CLASSIFICATION, MULTILABEL, TRANSLATION = "classification", "multilabel", "translation"  # tasks
-NAMES = {
-    **{f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")},
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "rouge_1_precision": "ROUGE-1 precision",
-    "rouge_1_recall": "ROUGE-1 recall",
-    "rouge_2_precision": "ROUGE-2 precision",
-    "rouge_2_recall": "ROUGE-2 recall",
-    "rouge_l_precision": "ROUGE-L precision",
-    "rouge_l_recall": "ROUGE-L recall",
-    "exact_match": "exact match",
-}
+SENTENCE = "sentence"  # an item of a task: a sentence, or else a document
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,19 +24,29 @@ class Measure:
     metric: str
 
     @property
-    def name(self) -> str:
-        """Its name in a sentence."""
-        return NAMES.get(self.metric, self.metric.replace("_", " "))
+    def _recipe(self) -> Any:
+        return task_module(self.task, "recipe")
 
     @property
-    def is_translation(self) -> bool:
-        """Whether it is a figure of translations."""
-        return self.task == TRANSLATION
+    def scale(self) -> Scale:
+        """How the task's figures are printed."""
+        scale: Scale = self._recipe.SCALE
+        return scale
+
+    @property
+    def name(self) -> str:
+        """Its name in a sentence."""
+        return self.scale.names.get(self.metric, self.metric.replace("_", " "))
+
+    @property
+    def is_of_sentences(self) -> bool:
+        """Whether it is a figure of sentences, and not of documents."""
+        return bool(self._recipe.ITEM == SENTENCE)
 
     @property
     def in_hundreds(self) -> bool:
         """Whether the figure is printed between 0 and 100."""
-        return self.is_translation and self.metric != "loss"
+        return self.scale.in_hundreds and self.metric != "loss"
 
     @property
     def is_accuracy(self) -> bool:
@@ -56,28 +55,33 @@ class Measure:
 
     @property
     def of_validation(self) -> "Measure":
-        """The figure of the validation part that says whether a training had converged.
-
-        A translation is validated by BLEU alone.
-        """
-        return Measure(self.task, "bleu") if self.is_translation else self
+        """The figure of the validation part that says whether a training had converged."""
+        figures = self._recipe.FIGURES
+        return self if self.metric in figures else Measure(self.task, figures[0])
 
     @property
     def in_percentage_points(self) -> bool:
         """Whether its differences are in percentage points, and not in points of the figure."""
-        return not self.is_translation or self.metric == "exact_match"
+        return not self.scale.in_points or self.metric in self.scale.percentages
+
+    @property
+    def points(self) -> str:
+        """The unit of differences that are no percentage points."""
+        if self.in_hundreds:
+            return say("{name} points", name=self.name)
+        return say("hundredths")
 
     @property
     def unit(self) -> str:
         """The unit of differences, in a heading."""
-        return say("p.p.") if self.in_percentage_points else say("{name} points", name=self.name)
+        return say("p.p.") if self.in_percentage_points else self.points
 
     @property
     def long_unit(self) -> str:
         """The unit of differences, in full."""
         if self.in_percentage_points:
             return say("percentage points")
-        return say("{name} points", name=self.name)
+        return self.points
 
     def scaled(self, value: float) -> float:
         """Return the figure on the scale that it is printed on."""
@@ -93,18 +97,24 @@ class Measure:
         gain = format_points(value)
         if self.in_percentage_points:
             return say("{gain} p.p.", gain=gain)
+        if not self.in_hundreds:
+            return say("{gain} hundredths", gain=gain)
         return say("{gain} {name} points", gain=gain, name=self.name)
 
     def margin(self, value: float) -> str:
         """Return a margin around zero with its unit."""
         if self.in_percentage_points:
             return say("±{margin} p.p.", margin=f"{value:g}")
+        if not self.in_hundreds:
+            return say("±{margin} hundredths", margin=f"{value:g}")
         return say("±{margin} {name} points", margin=f"{value:g}", name=self.name)
 
     def limit(self, value: float) -> str:
         """Return the size of a difference with its unit."""
         if self.in_percentage_points:
             return say("{limit} p.p.", limit=f"{value:g}")
+        if not self.in_hundreds:
+            return say("{limit} hundredths", limit=f"{value:g}")
         return say("{limit} {name} points", limit=f"{value:g}", name=self.name)
 
 
@@ -113,10 +123,31 @@ def measure_of(result: ExperimentResult) -> Measure:
     return Measure(result.task, result.metric)
 
 
-def task_name(task: str) -> str:
-    """Return a task in the report's language, as a heading has it."""
-    return {
-        CLASSIFICATION: say("Classification"),
-        MULTILABEL: say("Multi-label classification"),
-        TRANSLATION: say("Translation"),
-    }[task]
+@dataclasses.dataclass(frozen=True)
+class ReferenceModel:
+    """The words on a reference model of a task.
+
+    heading: of its column; empty for a model without one.
+    meaning: of the column; glossary: of its entry there.
+    in_sentence: its name where it is the only one; `against` and `short` head columns then.
+    """
+
+    heading: str
+    meaning: str
+    glossary: str
+    in_sentence: str = ""
+    against: str = ""
+    short: str = ""
+
+
+def report_of(task: str) -> Any:
+    """Return the part `report` of a task: its words, chapters, tables and figures."""
+    return task_module(task, "report")
+
+
+def reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]:
+    """Return the words on the reference models of these tasks, by name."""
+    models: dict[str, ReferenceModel] = {}
+    for task in dict.fromkeys(tasks):
+        models = report_of(task).reference_models() | models
+    return models

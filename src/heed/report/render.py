@@ -22,7 +22,7 @@ from heed.report.measures import Measure
 from heed.report.renderers import csv, html, latex, markdown
 from heed.report.renderers.csv import quote_formulas
 from heed.report.results import Results, read_results, read_table
-from heed.tasks import task_module
+from heed.task import task_module
 
 if TYPE_CHECKING:
     from heed.study import Params

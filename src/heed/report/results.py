@@ -13,6 +13,7 @@ from heed.report.documents import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
 from heed.report.formats import format_coverage
+from heed.report.measures import report_of
 from heed.report.published import (
     CLASSES,
     EXPLANATION,
@@ -182,7 +183,7 @@ def _read_browsers(results: Results) -> dict[str, Browser]:
     """Return the browser of each model with weights, compared with baseline and attention."""
     folder, browsers = results.folder / "predict", {}
     for experiment in results.experiments:
-        if experiment.measure.is_translation:
+        if not report_of(experiment.measure.task).HAS_BROWSER:
             continue
         models = results.models(experiment)
         result = results.comparison.experiments[experiment.key]

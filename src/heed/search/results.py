@@ -12,7 +12,7 @@ import pandas as pd
 from heed.files import read_json, reading, write_json
 from heed.hyperparameters import Configuration
 from heed.records import as_json, read_record
-from heed.tasks.interface import LOWER_IS_BETTER
+from heed.task.interface import lower_is_better
 
 FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
     "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
@@ -172,7 +172,7 @@ def higher_is_better(score: float, metric: str) -> float:
     """Return the score with the sign by which more is better; NaN and infinity are the worst."""
     if not math.isfinite(score):
         return -1e30  # finite: a scheduler takes percentiles of it
-    return -score if metric in LOWER_IS_BETTER else score
+    return -score if lower_is_better(metric) else score
 
 
 def winner(trials: Sequence[TrialRun], metric: str) -> TrialRun | None:
@@ -242,7 +242,7 @@ def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> Expecte
         return ExpectedBest(reason=DEPENDENT_DRAWS, values={"sampler": sampler})
     if early := sum(trial.stop in (ASHA, TIME, FAILED, WAITING) for trial in trials):
         return ExpectedBest(reason=STOPPED_EARLY, values={"early": early, "trials": len(trials)})
-    order = sorted((trial.score or 0.0 for trial in trials), reverse=metric in LOWER_IS_BETTER)
+    order = sorted((trial.score or 0.0 for trial in trials), reverse=lower_is_better(metric))
     count = len(order)
     return ExpectedBest(
         [

@@ -170,7 +170,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     from heed.code.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
-    from heed.tasks import import_stage_modules, task_module
+    from heed.task import import_stage_modules, task_module
     from heed.tokens.meta import read_meta
 
     search = params.search(name)

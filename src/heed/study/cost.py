@@ -20,7 +20,7 @@ from heed.study.adversaries import Adversary
 from heed.study.corpus_size import UNKNOWN_CLASSES, CorpusSize, corpus_size
 from heed.study.schema import Params
 from heed.study.searches import Search
-from heed.tasks import task_module
+from heed.task import task_module
 
 # Core-seconds, measured in a `snakemake` run (docs/performance.md, "What a stage costs"): DVC's for
 # a stage, which grow with dvc.lock, and of starting heed's command.

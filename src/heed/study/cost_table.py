@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from heed.speed import Workload
 from heed.study.corpus_size import CorpusSize
 from heed.study.cost import Cost, ModelCost, estimate_cost
-from heed.study.presets import PRESETS
 from heed.study.schema import Params
+from heed.study.tasks import PRESETS
 
 WIDTH = 78
 FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged

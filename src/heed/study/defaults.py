@@ -3,33 +3,14 @@
 Its schema is made from their dataclasses, so that the two never differ.
 """
 
-import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
 from heed.hyperparameters import Configuration
-from heed.study.section import Name, Section
+from heed.study.section import Name, Section, fields_of
 from heed.study.tasks import RECIPES
-
-
-def _make_fields(*declarations: type) -> dict[str, Any]:
-    """Return a pydantic field for each field of dataclasses of hyperparameters.
-
-    It has the type with its limits, the default and the description.
-    """
-    fields = {}
-    for declaration in declarations:
-        types = get_type_hints(declaration)
-        for field in dataclasses.fields(declaration):
-            if "description" not in field.metadata:  # of another section
-                continue
-            limits, type_ = field.metadata["limits"], types[field.name]
-            limited = Annotated[type_, Field(**limits)] if limits else type_
-            description = field.metadata["description"]
-            fields[field.name] = (limited, Field(field.default, description=description))
-    return fields
 
 
 def _make_section(task: str, schema: Any) -> type[Section]:
@@ -38,7 +19,7 @@ def _make_section(task: str, schema: Any) -> type[Section]:
         f"{task.capitalize()}Defaults",
         __base__=Section,
         __doc__=schema.Hyperparameters.__doc__,
-        **_make_fields(schema.Hyperparameters, schema.Prediction),
+        **fields_of(schema.Hyperparameters, schema.Prediction),
     )
     return section
 

@@ -1,10 +1,11 @@
 """The sections `study` and `experiments`: the study's name, and the rows of the comparison."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from heed.study.section import Name, Section
+from heed.study.section import Name, Section, fields_of
+from heed.study.tasks import RECIPES
 from heed.study.truths import Truth
 
 
@@ -76,7 +77,7 @@ class Experiment(Section):
         description="the task; it decides on models, metrics and opponents (reference models)"
     )
     corpus: str = Field(description="a key of `corpora`")
-    data: Section = Field(description="the fields of the corpus that the task uses")
+    data: Any = Field(description="the fields of the corpus that the task uses")
     title: str = Field(description="heading in the report")
     metric: str | None = Field(
         None,
@@ -98,70 +99,32 @@ class Experiment(Section):
     )
 
 
-class ClassificationData(Section):
-    """The target of a classification, with one class a document or with any number."""
-
-    label: str = Field(description="the label of the corpus that is predicted")
-
-
-class LabelledExperiment(Experiment):
-    """An experiment whose documents have labels."""
-
-    data: ClassificationData = Field(description="what is predicted")
-    DATA: ClassVar = ClassificationData
-    opponent_features: Literal["words", "characters", "both"] = Field(
-        "both", description="TF-IDF features of the linear opponent"
+def _make_experiment(task: str, schema: Any) -> type[Experiment]:
+    """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
+    name = task.capitalize()
+    target = create_model(
+        f"{name}Data", __base__=Section, __doc__=schema.Target.__doc__, **fields_of(schema.Target)
     )
-
-
-class ClassificationExperiment(LabelledExperiment):
-    """An experiment with task classification: one class a document."""
-
-    task: Literal["classification"] = Field(description="one class a document")
-
-
-class MultilabelExperiment(LabelledExperiment):
-    """An experiment with task multilabel: any number of labels a document, also none."""
-
-    task: Literal["multilabel"] = Field(description="any number of labels a document")
-
-
-class TranslationData(Section):
-    """The languages of a translation, and how it is scored; scoring repeats no training."""
-
-    source: str = Field(description="the language of the corpus that is translated")
-    target: str = Field(description="the language that it is translated into")
-    references: list[str] = Field(
-        [],
-        description=(
-            "further languages of the corpus whose texts are right translations too: the scores of "
-            "predictions count the best match, no training reads them"
-        ),
+    experiment: type[Experiment] = create_model(
+        f"{name}Experiment",
+        __base__=Experiment,
+        __doc__=f"An experiment with task {task}: {schema.DESCRIPTION}.",
+        task=(Literal[task], Field(description=schema.DESCRIPTION)),
+        data=(target, Field(description="what is learned of the corpus")),
+        **fields_of(schema.Options),
     )
-    tokenize: Literal["13a", "intl", "char", "none"] = Field(
-        "13a",
-        description=(
-            "sacrebleu's tokenizer for BLEU; references stay raw. none: for a corpus of tokens "
-            "between blanks"
-        ),
-    )
-    lowercase: bool = Field(False, description="BLEU and chrF without regard to case")
+    return experiment
 
 
-class TranslationExperiment(Experiment):
-    """An experiment with task translation: a sentence of one language from one of another."""
-
-    task: Literal["translation"] = Field(description="a sentence from a sentence")
-    data: TranslationData = Field(description="what is translated into what")
-    DATA: ClassVar = TranslationData
+EXPERIMENTS = {task: _make_experiment(task, schema) for task, schema in RECIPES.items()}
 
 
-EXPERIMENTS: dict[str, Any] = {
-    "classification": ClassificationExperiment,
-    "multilabel": MultilabelExperiment,
-    "translation": TranslationExperiment,
-}
-AnyExperiment = Annotated[
-    ClassificationExperiment | MultilabelExperiment | TranslationExperiment,
-    Field(discriminator="task"),
-]
+def data_section(task: str) -> Any:
+    """Return the schema of the section `data` of an experiment of a task."""
+    return EXPERIMENTS[task].model_fields["data"].annotation
+
+
+if TYPE_CHECKING:
+    AnyExperiment = Experiment
+else:
+    AnyExperiment = Annotated[Union[(*EXPERIMENTS.values(),)], Field(discriminator="task")]

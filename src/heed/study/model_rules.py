@@ -7,10 +7,9 @@ from heed.study.models import Model
 from heed.study.preset_rules import wrong_hyperparameters, wrong_preset
 from heed.study.schema import Key, Params
 from heed.study.suggestions import unknown_name
-from heed.study.tasks import RULES
-from heed.tasks.interface import Contradiction
-
-OPPONENTS = {name for rules in RULES.values() for name in rules.OPPONENTS}  # of any task
+from heed.study.tasks import rules_of
+from heed.task import task_names
+from heed.task.interface import Contradiction
 
 
 def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
@@ -89,7 +88,7 @@ def _locate(key: Key, model: Model, contradiction: Contradiction) -> tuple[Key, 
 
 def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
     """Yield every contradiction between the hyperparameters of a model."""
-    yield from RULES[task].contradictions(h)
+    yield from rules_of(task).contradictions(h)
     if h.patience and h.select == "last":
         yield (
             ("patience", "select"),
@@ -102,8 +101,8 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
 
     `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
-    key, rules = ("models", name), RULES[params.task(model)]
-    if model.variant in OPPONENTS:
+    key, rules = ("models", name), rules_of(params.task(model))
+    if any(model.variant in rules_of(task).OPPONENTS for task in task_names()):
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
     for contradiction in rules.variant_contradictions(model.variant, params.apply_defaults(model)):
         yield _locate(key, model, contradiction)
@@ -130,7 +129,7 @@ def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
         return
     if model.preset:
         yield (*key, "preset"), f"variant wide takes the preset of {model.match}; remove it"
-    rules = RULES[params.task(model)]
+    rules = rules_of(params.task(model))
     if extra := sorted({*model.overrides()} - {*rules.WIDE_KEYS}):
         allowed = " and ".join(rules.WIDE_KEYS) or "none"
         yield (

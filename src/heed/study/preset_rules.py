@@ -7,9 +7,9 @@ from pydantic import ValidationError
 from heed.hyperparameters import Configuration
 from heed.study.defaults import NAMES_BY_TASK, SECTIONS
 from heed.study.models import Model
-from heed.study.presets import PRESETS
 from heed.study.schema import Key, Params
 from heed.study.suggestions import suggest, unknown_name
+from heed.study.tasks import PRESETS
 
 
 def preset_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:

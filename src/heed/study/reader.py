@@ -12,7 +12,7 @@ from heed.paths import PARAMS
 from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, NAMES_BY_TASK, SECTIONS, Defaults
-from heed.study.experiments import EXPERIMENTS, Published, Study
+from heed.study.experiments import EXPERIMENTS, Published, Study, data_section
 from heed.study.explain import Explain, ExplainedModel
 from heed.study.following import FOLLOWING_KEYS, may_follow
 from heed.study.models import Model
@@ -21,6 +21,7 @@ from heed.study.schema import SINGULAR, Key, Params
 from heed.study.searches import Dimension, Search
 from heed.study.suggestions import most_similar, suggest
 from heed.study.syntax import read_yaml
+from heed.study.tasks import task_of_labels
 from heed.study.truths import Truth
 
 MAX_SHOWN = 200  # characters of a key or a value in a message
@@ -102,7 +103,7 @@ class _Mistake:
         """The keys that were probably meant by an unknown one."""
         above = self.key[:-1]
         if _renamed(self.key):
-            return [(*above, new_key) for new_key in ("classification", "task", "data")]
+            return [(*above, new_key) for new_key in (*SECTIONS, "task", "data")]
         return [(*above, most_similar(str(self.key[-1]), _fields(above, self.task)))]
 
 
@@ -177,10 +178,11 @@ def _printable(part: Any) -> str:
 
 def _renamed(key: tuple[Any, ...]) -> str:
     """Return the new name of a key of an earlier version of heed, or "" for any other key."""
-    if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES_BY_TASK["classification"]:
-        return f"defaults.classification.{key[1]}: each task has its own hyperparameters"
+    if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES:
+        task = next(task for task in SECTIONS if key[1] in NAMES_BY_TASK[task])
+        return f"defaults.{task}.{key[1]}: each task has its own hyperparameters"
     if key[0] == "experiments" and key[2:] == ("label",):
-        return f"experiments.{key[1]}.data.label, next to task: classification"
+        return f"experiments.{key[1]}.data.label, next to task: {task_of_labels(has_several=False)}"
     if key[0] == "searches" and key[2:] == ("address",):
         return (
             f"HEED_RAY_ADDRESS in the environment, or `heed search {key[1]} --address`: connecting "
@@ -208,7 +210,7 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     }
     if task:
         experiment = EXPERIMENTS[task]
-        sections |= {"experiments": experiment, "data": experiment.DATA}
+        sections |= {"experiments": experiment, "data": data_section(task)}
     if key[:2] == ("explain", "models"):
         return list(ExplainedModel.model_fields)
     if key[:2] == ("defaults", "presets"):

@@ -8,12 +8,12 @@ from pydantic.fields import FieldInfo
 from heed.study.adversaries import Adversary
 from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, SECTIONS
-from heed.study.experiments import EXPERIMENTS, Published, Study
+from heed.study.experiments import EXPERIMENTS, Published, Study, data_section
 from heed.study.explain import Explain, ExplainedModel
 from heed.study.models import Model
-from heed.study.presets import PRESETS
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
+from heed.study.tasks import PRESETS
 from heed.study.truths import Truth
 
 WRITING_A_MODEL = """
@@ -115,7 +115,7 @@ def _titles() -> dict[Any, str]:
     }  # fmt: skip
     for task, experiment in EXPERIMENTS.items():
         titles[experiment] = f"experiments.NAME (task {task})"
-        titles[experiment.DATA] = f"experiments.NAME.data (task {task})"
+        titles[data_section(task)] = f"experiments.NAME.data (task {task})"
     titles |= {
         Published: "experiments.NAME.published",
         Truth: "experiments.NAME.truths (a list)",

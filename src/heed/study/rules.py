@@ -4,19 +4,14 @@ Each rule, here and in model_rules.py and search_rules.py, yields the key in par
 message.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from pydantic import ValidationError
 
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.corpora import Corpus
-from heed.study.experiments import (
-    Experiment,
-    LabelledExperiment,
-    MultilabelExperiment,
-    TranslationExperiment,
-)
+from heed.study.experiments import Experiment
 from heed.study.model_rules import (
     hyperparameter_contradictions,
     model_contradictions,
@@ -25,9 +20,10 @@ from heed.study.model_rules import (
 from heed.study.preset_rules import preset_contradictions
 from heed.study.schema import Key, Params
 from heed.study.search_rules import search_contradictions, unequal_searches
-from heed.study.suggestions import suggest, unknown_name
-from heed.study.tasks import RECIPES, RULES
+from heed.study.suggestions import unknown_name
+from heed.study.tasks import RECIPES, rules_of
 from heed.study.truth_rules import truth_contradictions
+from heed.task.interface import DeclaredCorpus
 
 NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
 
@@ -83,9 +79,8 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
         yield (*key, "noise"), unknown_name(noise, "corpus", params.corpora)
         return
     experiment = params.experiments.get(model.experiment)
-    # of translators no noise is read
-    is_classifier = experiment is None or experiment.task == "classification"
-    if is_classifier and KINDS[params.corpora[noise].kind].parallel:
+    reads_noise = experiment is None or RECIPES[experiment.task].READS_NOISE
+    if reads_noise and KINDS[params.corpora[noise].kind].parallel:
         yield (
             (*key, "noise"),
             f"{noise} has sentence pairs: noise is from a corpus of documents with labels",
@@ -112,7 +107,7 @@ def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, 
         found = f"is {model.corpus} in models.{adversary.model}, found {adversary.corpus}"
         yield (*key, "corpus"), found
     if model.experiment in params.experiments:
-        rules = RULES[params.task(model)]
+        rules = rules_of(params.task(model))
         if reason := rules.adversary_contradiction(params.hyperparameters(adversary.model)):
             yield (*key, "model"), f"{adversary.model} can have no adversary: {reason}"
     corpus = params.corpora.get(adversary.corpus)
@@ -177,8 +172,9 @@ def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key,
             ("experiments", name, "corpus"),
             unknown_name(experiment.corpus, "corpus", params.corpora),
         )
-    if experiment.published and experiment.task != "classification":
-        yield ("experiments", name, "published"), "the talk's rows are of classifications"
+    if experiment.published and not rules_of(experiment.task).IS_PUBLISHED:
+        message = f"the talk has no row of the task {experiment.task}"
+        yield ("experiments", name, "published"), message
     elif (row := experiment.published) and row.comparable and _metric(experiment) != names[0]:
         yield (
             ("experiments", name, "published"),
@@ -245,69 +241,25 @@ def _data_contradictions(
     kind = KINDS[corpus.kind]
     if params.sources[corpus.source].kind != kind.source.name:
         return
-    key = ("experiments", name, "data")
-    if kind.parallel != isinstance(experiment, TranslationExperiment):
+    key, rules = ("experiments", name), rules_of(experiment.task)
+    if kind.parallel != rules.READS_PAIRS:
         made_of = "sentence pairs" if kind.parallel else "documents with labels"
         yield (
-            ("experiments", name, "corpus"),
+            (*key, "corpus"),
             f"{experiment.corpus} has {made_of}, and the task is {experiment.task}",
         )
         return
-    if isinstance(experiment, LabelledExperiment):
-        has_several = corpus.label_separator is not None
-        if has_several != isinstance(experiment, MultilabelExperiment):
-            task = "multilabel" if has_several else "classification"
-            number = "any number of labels, by" if has_several else "one label, without"
-            yield (
-                ("experiments", name, "task"),
-                f"each document of corpus {experiment.corpus} has {number} its label_separator: "
-                f"its task is {task}, found {experiment.task}",
-            )
-        label, labels = experiment.data.label, kind.labels or corpus.label_names
-        if label not in labels:
-            named = "" if kind.labels else " (labels have the names of their columns)"
-            yield (
-                (*key, "label"),
-                (
-                    f"corpus {experiment.corpus} has no label {label}{suggest(label, labels)} "
-                    f"Known: {', '.join(labels)}{named}"
-                ),
-            )
-    if isinstance(experiment, TranslationExperiment):
-        languages = corpus_languages(corpus, params.sources[corpus.source])
-        for name_, message in _language_contradictions(experiment, corpus, languages):
-            yield (*key, name_), message
-
-
-def _language_contradictions(
-    experiment: TranslationExperiment, corpus: Corpus, languages: Collection[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield (name in `data`, message) where a translation's languages are not those of its corpus.
-
-    `languages` is empty where params.yaml does not have their names.
-    """
-    data = experiment.data
-    named = [("source", data.source), ("target", data.target)]
-    for name, language in [*named, *(("references", each) for each in data.references)]:
-        if languages and language not in languages:
-            yield (
-                name,
-                f"corpus {experiment.corpus} has no language {language}"
-                f"{suggest(language, languages)} Known: {', '.join(languages)}",
-            )
-    if data.source == data.target:
-        yield "target", f"is the source too: {data.source}"
-    for side, language in named:
-        if language in data.references:
-            yield (
-                "references",
-                f"{language} is the {side}; name further languages with the same meaning as the "
-                "target",
-            )
-        if language in (corpus.optional_languages or ()):
-            yield side, f"{language} is one of `optional_languages` of corpus {experiment.corpus}"
-    if len({*data.references}) < len(data.references):
-        yield "references", f"each language once, found {', '.join(data.references)}"
+    declared = DeclaredCorpus(
+        name=experiment.corpus,
+        pairs=kind.parallel,
+        has_several=corpus.label_separator is not None,
+        labels=tuple(kind.labels or corpus.label_names),
+        labels_are_columns=not kind.labels,
+        languages=tuple(corpus_languages(corpus, params.sources[corpus.source])),
+        optional_languages=tuple(corpus.optional_languages or ()),
+    )
+    for place, message in rules.corpus_contradictions(experiment.data, declared):
+        yield (*key, *place.split(".")), message
 
 
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:

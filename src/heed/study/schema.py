@@ -13,11 +13,10 @@ from heed.study.defaults import SECTIONS, Defaults
 from heed.study.experiments import AnyExperiment, Study
 from heed.study.explain import Explain
 from heed.study.models import Model
-from heed.study.presets import PRESETS
 from heed.study.searches import Search
 from heed.study.section import Name, Section
 from heed.study.suggestions import unknown_name
-from heed.study.tasks import RECIPES
+from heed.study.tasks import PRESETS, RECIPES
 
 SINGULAR = {
     "sources": "source",

@@ -10,7 +10,7 @@ from heed.study.models import Model
 from heed.study.schema import Key, Params
 from heed.study.searches import GROUPS, NOT_SEARCHED, Dimension, Search
 from heed.study.suggestions import suggest, unknown_name
-from heed.study.tasks import RECIPES, RULES
+from heed.study.tasks import RECIPES, rules_of
 
 
 def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
@@ -50,8 +50,11 @@ def _task_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]
             (*key, "metric"),
             unknown_name(search.metric, f"validation figure of {task}", figures),
         )
-    if search.groups and task == "translation":
-        yield (*key, "groups"), f"are of classification, and {search.model} is of {task}"
+    for group in search.groups:
+        if unknown := {*GROUPS[group]} - {*NAMES_BY_TASK[task]}:
+            names = ", ".join(sorted(unknown))
+            message = f"{group} has {names}, and {search.model} is of {task}, which lacks that"
+            yield (*key, "groups"), message
 
 
 def search_space(params: Params, name: str) -> dict[str, Dimension]:
@@ -62,7 +65,7 @@ def search_space(params: Params, name: str) -> dict[str, Dimension]:
     """
     search = params.searches[name]
     task, h = params.task(params.models[search.model]), params.hyperparameters(search.model)
-    ineffective = RULES[task].no_effect(h)
+    ineffective = rules_of(task).no_effect(h)
     groups = {
         key: dimension
         for group in search.groups
@@ -185,7 +188,7 @@ def _dimension_contradictions(
         yield f"cannot be searched: {NOT_SEARCHED[key]}"
         return
     h = params.apply_defaults(model)
-    if reason := RULES[task].no_effect(h).get(key):
+    if reason := rules_of(task).no_effect(h).get(key):
         yield f"has no effect: model {model.match} has {reason}"
     if dimension.kind == "integer" and isinstance(getattr(h, key), float):
         yield "is a number with a fraction: use uniform or loguniform"

@@ -16,6 +16,7 @@ from heed.study.reader import load, parse
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
 from heed.study.syntax import read_yaml
+from heed.study.tasks import task_of_labels
 
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 # for completion in editors; the path is relative to the file
@@ -38,7 +39,7 @@ experiments: {{}}
 
 searches: {{}}
 
-defaults: {{classification: {{}}}}
+defaults: {{{task}: {{}}}}
 
 models: {{}}
 """
@@ -178,7 +179,11 @@ def empty_study(name: str, title: str) -> str:
     yaml = YAML()
     yaml.width = 10_000  # one line
     yaml.dump([DoubleQuotedScalarString(title or f"Does attention help on {name}?")], quoted)
-    text = EMPTY_STUDY.format(name=name, title=quoted.getvalue().strip().removeprefix("- "))
+    text = EMPTY_STUDY.format(
+        name=name,
+        title=quoted.getvalue().strip().removeprefix("- "),
+        task=task_of_labels(has_several=False),
+    )
     parse(text, own_study_file(name), may_be_empty=True)
     return text
 

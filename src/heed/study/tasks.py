@@ -1,27 +1,25 @@
-"""What each task says of its part of params.yaml: its hyperparameters, and the rules on them.
-
-Imported by name: the stage `code` reads in these lines which code a stage depends on.
-"""
+"""What each task says of its part of params.yaml: its hyperparameters, and the rules on them."""
 
 from typing import Any
 
-from heed.tasks import TASKS
-from heed.tasks.classification import recipe as classification_recipe
-from heed.tasks.classification import rules as classification_rules
-from heed.tasks.multilabel import recipe as multilabel_recipe
-from heed.tasks.multilabel import rules as multilabel_rules
-from heed.tasks.translation import recipe as translation_recipe
-from heed.tasks.translation import rules as translation_rules
+from heed.hyperparameters import Preset
+from heed.task import part_modules, task_module, task_names
 
-# Of each task, the modules that heed/tasks/interface.py describes.
-RECIPES: dict[str, Any] = {
-    "classification": classification_recipe,
-    "multilabel": multilabel_recipe,
-    "translation": translation_recipe,
+# The part `recipe` of each task, as heed/task/interface.py describes it.
+RECIPES: dict[str, Any] = {task: task_module(task, "recipe") for task in task_names()}
+# heed's own presets: task → name → preset
+PRESETS: dict[str, dict[str, Preset]] = {
+    task: task_module(task, "presets").PRESETS if part_modules(task, "presets") else {}
+    for task in task_names()
 }
-RULES: dict[str, Any] = {
-    "classification": classification_rules,
-    "multilabel": multilabel_rules,
-    "translation": translation_rules,
-}
-assert RECIPES.keys() == RULES.keys() == {*TASKS}
+
+
+def rules_of(task: str) -> Any:
+    """Return the part `rules` of a task; imported when it is asked for, since it imports rules."""
+    return task_module(task, "rules")
+
+
+def task_of_labels(has_several: bool) -> str:
+    """Return the task that learns a label of which a document has one class, or several."""
+    number = "several" if has_several else "one"
+    return next(task for task in task_names() if number == rules_of(task).LABELS)

@@ -1,12 +1,12 @@
 """The rules on known truths: the models, comparisons and figures that they name are there."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from heed.evaluation.verdicts import assign_roles
 from heed.study.schema import Key, Params
 from heed.study.suggestions import unknown_name
-from heed.study.tasks import RECIPES, RULES
-from heed.study.truths import ADVERSARY_FIGURES, ALIGNMENT_FIGURES, EXPLAINED_FIGURES, Truth
+from heed.study.tasks import RECIPES, rules_of
+from heed.study.truths import ADVERSARY_FIGURES, Truth
 
 
 def truth_contradictions(params: Params, experiment: str) -> Iterator[tuple[Key, str]]:
@@ -45,7 +45,7 @@ def _comparison_contradictions(
     params: Params, task: str, models: dict[str, str], truth: Truth
 ) -> Iterator[tuple[str, str]]:
     hyperparameters = {variant: params.hyperparameters(name) for variant, name in models.items()}
-    roles = assign_roles(hyperparameters, RULES[task].OPPONENTS, params.study.attention)
+    roles = assign_roles(hyperparameters, rules_of(task).OPPONENTS, params.study.attention)
     compared = [second for first, second, _ in roles.pairs() if first == truth.variant]
     if truth.against not in compared:
         yield (
@@ -58,12 +58,11 @@ def _comparison_contradictions(
 def _figure_contradictions(
     params: Params, task: str, model: str, figure: str
 ) -> Iterator[tuple[str, str]]:
-    is_translation = task == "translation"
-    further: Collection[str] = ALIGNMENT_FIGURES if is_translation else EXPLAINED_FIGURES
-    known = (*RECIPES[task].METRICS, *further)
+    rules = rules_of(task)
+    known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
     if figure not in known:
         yield "figure", unknown_name(figure, f"figure of {task}", known)
-    elif figure in EXPLAINED_FIGURES and model not in params.explain.models:
+    elif figure in rules.EXPLAINED_METRICS and model not in params.explain.models:
         yield "figure", f"{model} is not in explain.models, where {figure} is measured"
 
 

@@ -6,12 +6,7 @@ from pydantic import Field, model_validator
 
 from heed.study.section import Name, Section
 
-# The figures of a truth that are not metrics of the task's test part → what they are.
-ALIGNMENT_FIGURES = {"aer": "the alignment error rate, where a corpus has gold alignments"}
-EXPLAINED_FIGURES = {
-    "evidence_weight": "the share of the weights that lies on known evidence",
-    "accuracy_in_middle": "the accuracy on documents whose evidence is in the middle fifth",
-}
+# The metrics of an adversary that a truth may name → their meaning.
 ADVERSARY_FIGURES = {
     "accuracy": "on the test part",
     "evidence_weight": "the share of the adversary's weights that lies on known evidence",

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from heed.evidence import Span
 from heed.files import HeedError, verify_checksums
 from heed.links import Link
 from heed.tokens.meta import Meta, read_meta

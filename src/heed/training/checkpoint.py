@@ -17,7 +17,7 @@ from heed.code.digests import loaded_modules, versions
 from heed.files import writing
 from heed.paths import WORK
 from heed.recipe import Recipe
-from heed.tasks import import_stage_modules
+from heed.task import import_stage_modules
 
 CHECKPOINT = "checkpoint.safetensors"
 

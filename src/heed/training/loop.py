@@ -15,7 +15,7 @@ from heed.files import HeedError
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.progress import Progress
-from heed.tasks.interface import LOWER_IS_BETTER, Learner
+from heed.task.interface import Learner, lower_is_better
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
 from heed.training.machine import continue_kind, machine_kind
@@ -284,6 +284,6 @@ def _is_best(history: list[dict[str, float]], select: str) -> bool:
     """Return whether the newest epoch is the best so far; ties go to the earliest."""
     if select == LAST:
         return True
-    sign = -1 if select in LOWER_IS_BETTER else 1
+    sign = -1 if lower_is_better(select) else 1
     scores = [sign * row[f"validation_{select}"] for row in history]
     return all(scores[-1] > earlier for earlier in scores[:-1])

@@ -31,8 +31,8 @@ from heed.paths import (
 )
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
 from heed.records import as_json, read_record
-from heed.tasks import task_module
-from heed.tasks.interface import Learner
+from heed.task import task_module
+from heed.task.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint
 from heed.training.allocator import keep_memory

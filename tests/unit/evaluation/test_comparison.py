@@ -18,13 +18,13 @@ from heed.evaluation.results import Comparison, read_comparison, write_compariso
 from heed.files import CHECKSUMS, HeedError
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
-from heed.study.experiments import ClassificationExperiment
-from heed.tasks.classification.classify import classify
+from heed.study.experiments import EXPERIMENTS
 from heed.tasks.classification.recipe import Prediction
+from heed.tasks.classification.texts import classify
 from heed.tasks.texts import read_text
 from tests.conftest import make_workplace, train_and_predict
 
-TINY = ClassificationExperiment(
+TINY = EXPERIMENTS["classification"](
     task="classification",
     corpus="tiny",
     data={"label": "kind"},

@@ -13,8 +13,8 @@ from heed.evidence import EvidenceKind
 from heed.files import HeedError
 from heed.recipe import CorpusFacts
 from heed.report.documents import describe_evidence, describe_weights, read_browser
-from heed.tasks.classification.classify import classify
 from heed.tasks.classification.recipe import Hyperparameters
+from heed.tasks.classification.texts import classify
 from tests.conftest import change_recipe, train_and_predict
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to

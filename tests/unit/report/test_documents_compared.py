@@ -20,9 +20,9 @@ from heed.report.changed_documents import (
 )
 from heed.report.chapters.documents import choose_hierarchical
 from heed.report.documents import HEAVIEST, Browser, read_browser
-from heed.report.figures.class_gain import MAX_CLASSES, class_changes, class_gain
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.results import read_results
+from heed.tasks.classification.figures import MAX_CLASSES, class_changes, class_gain
 from heed.tasks.classification.head_weights import (
     DOCUMENTS,
     LONGEST,

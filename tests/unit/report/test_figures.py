@@ -19,8 +19,6 @@ from heed.evaluation.results import Comparison, spread
 from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
-from heed.report.chapters import classification, translation
-from heed.report.figures import confusion
 from heed.report.figures.curves import curves
 from heed.report.figures.drawing import (
     DARK,
@@ -44,6 +42,9 @@ from heed.report.figures.variants import (
     panel_columns,
 )
 from heed.report.results import Results, read_results
+from heed.tasks.classification import confusion
+from heed.tasks.classification import report as classification
+from heed.tasks.translation import report as translation
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 
@@ -249,7 +250,8 @@ def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
 
 def test_few_classes_have_matrices_in_one_figure_and_many_have_those_with_the_most_errors(talk):
     few, many = talk.experiments
-    assert len(confusion.class_names(few)) <= confusion.LARGE < len(confusion.class_names(many))
+    counts = [len(confusion.class_names(talk, each)) for each in (few, many)]
+    assert counts[0] <= confusion.LARGE < counts[1]
     keys = {figure.key for figure in figures_of(classification.chapter(talk, few))}
     assert f"{few.key}_confusion" in keys and f"{few.key}_errors" not in keys
     assert not figures_of(classification.appendix(talk, few))

@@ -21,11 +21,8 @@ from heed.hyperparameters import CorpusSizes
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
 from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
-from heed.report.chapters import translation
 from heed.report.check import check_report
 from heed.report.experiments import read_experiments
-from heed.report.figures import curves
-from heed.report.figures import translation as figures
 from heed.report.figures.drawing import draw
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import drawn_variants, looks
@@ -34,9 +31,11 @@ from heed.report.publish import BEGIN, END, INDEX, publish
 from heed.report.render import render
 from heed.report.renderers.csv import table as csv_table
 from heed.report.results import read_results
-from heed.report.sentences import count_wrong, mark_wrong, read_sentences
 from heed.speed import multiply_adds
+from heed.tasks.translation import figures
+from heed.tasks.translation import report as translation
 from heed.tasks.translation.recipe import Prediction
+from heed.tasks.translation.shown_sentences import count_wrong, mark_wrong, read_sentences
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
@@ -193,8 +192,8 @@ def test_a_figure_has_no_more_than_four_series_the_baseline_first(tmp_path):
 def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison())
     (experiment,) = results.experiments
-    (shares,) = curves.by_share(results, experiment)
-    (caps,) = curves.by_cap(results, experiment)
+    (shares,) = figures.by_share(results, experiment)
+    (caps,) = figures.by_cap(results, experiment)
     drawn = [matplotlib.figure.Figure() for _ in range(2)]
     for figure, each in zip((shares, caps), drawn, strict=True):
         figure.draw(each)
@@ -217,7 +216,7 @@ def test_a_cap_of_some_models_on_longer_texts_is_drawn_beyond_the_texts_that_are
         changed = dataclasses.replace(models[variant].hyperparameters, **names)
         models[variant] = dataclasses.replace(models[variant], hyperparameters=changed)
     results = read_made_up(tmp_path, data)
-    (caps,) = curves.by_cap(results, results.experiments[0])
+    (caps,) = figures.by_cap(results, results.experiments[0])
     drawing = matplotlib.figure.Figure()
     caps.draw(drawing)
     labels = {line.get_label() for line in drawing.axes[0].lines}

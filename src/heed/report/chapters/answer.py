@@ -40,8 +40,9 @@ from heed.report.formats import (
 )
 from heed.report.headline import headline, judged_variants
 from heed.report.language import say, say_count
-from heed.report.measures import MULTILABEL, Measure
+from heed.report.measures import Measure, reference_models
 from heed.report.results import Results
+from heed.task.interface import lower_is_better
 
 ACCURACY = decimals(4)
 FIRST = "summary"  # the key of the first table
@@ -169,7 +170,7 @@ def _titles(experiments: list[Experiment], seeds: int) -> tuple[str, str]:
         )
     names = experiments[0].measure.name
     title = say("{figure} on test, and gain, of every experiment", figure=names)
-    if not experiments[0].measure.is_translation:
+    if not experiments[0].measure.in_hundreds:
         return title, say_count(
             "{figure} on test, mean over {count} seed.",
             "{figure} on test, mean over {count} seeds.",
@@ -187,7 +188,7 @@ def _titles(experiments: list[Experiment], seeds: int) -> tuple[str, str]:
 def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
     names = dict.fromkeys(name for each in experiments for name in _variants(each))
     measure = experiments[0].measure
-    accuracy = decimals(2) if measure.is_translation else ACCURACY
+    accuracy = decimals(2) if measure.in_hundreds else ACCURACY
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
@@ -213,55 +214,12 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
 
 def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Column, ...]:
     """Return a column for each opponent, which is a reference model from outside."""
-    if not experiments[0].measure.is_translation:
-        return (
-            Column(
-                "linear",
-                say("Linear"),
-                figure,
-                _scaled(_opponent_figure("linear")),
-                meaning=say(
-                    "an opponent, which is a reference model from outside: TF-IDF with a linear "
-                    "support vector machine"
-                ),
-            ),
-            Column(
-                "majority",
-                say("Majority"),
-                figure,
-                _scaled(_opponent_figure("majority")),
-                meaning=_majority(experiments[0].measure.task),
-            ),
-        )
-    return (
-        Column(
-            "statistical",
-            say("Statistical"),
-            figure,
-            _scaled(_opponent_figure("statistical")),
-            meaning=say(
-                "an opponent, which is a reference model from outside: IBM model 1 and a trigram "
-                "language model"
-            ),
-        ),
-        Column(
-            "copy",
-            say("Copy"),
-            figure,
-            _scaled(_opponent_figure("copy")),
-            meaning=say("the opponent that gives the source for its translation"),
-        ),
+    models = reference_models([experiments[0].measure.task])
+    return tuple(
+        Column(name, model.heading, figure, _scaled(_opponent_figure(name)), meaning=model.meaning)
+        for name, model in models.items()
+        if model.heading
     )
-
-
-def _majority(task: str) -> str:
-    """Return what the opponent `majority` predicts."""
-    if task == MULTILABEL:
-        return say(
-            "the opponent that always predicts the labels of more than half of the training "
-            "documents"
-        )
-    return say("the opponent that always predicts the most frequent class")
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
@@ -359,10 +317,16 @@ def _note(results: Results, experiments: list[Experiment], figure: str, is_first
 
 def _gain_text(measure: Measure) -> str:
     """Return what the gain is, and what its interval and p allow for."""
-    if measure.is_translation:
+    if measure.is_of_sentences:
         return say(
             "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
             "and p allow for variation over seeds and test sentences.",
+            unit=measure.long_unit,
+        )
+    if lower_is_better(measure.metric):
+        return say(
+            "Gain: baseline minus attention in {unit}, since less is better, paired by seed and "
+            "document. Interval and p allow for variation over seeds and test documents.",
             unit=measure.long_unit,
         )
     return say(

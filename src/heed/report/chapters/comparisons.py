@@ -100,9 +100,9 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
 
 def _effects(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of effect sizes, and of what the test could detect."""
-    is_translation = experiment.measure.is_translation
+    counts_right = experiment.measure.in_percentage_points and not experiment.measure.in_hundreds
     return (
-        *(() if is_translation else (_odds_ratio(),)),  # a translation is not right or wrong
+        *((_odds_ratio(),) if counts_right else ()),  # a translation is not right or wrong
         Column(
             "g",
             "g",
@@ -162,7 +162,7 @@ def _other_tests(experiment: Experiment) -> tuple[Column, ...]:
         ),
         _other(
             "documents_p",
-            say("p, sentences" if experiment.measure.is_translation else "p, documents"),
+            say("p, sentences" if experiment.measure.is_of_sentences else "p, documents"),
             paper=False,
         ),
         _other("seeds_t_p", say("p, seeds (t)"), paper=False),

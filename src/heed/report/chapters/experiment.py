@@ -41,8 +41,9 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say
-from heed.report.measures import MULTILABEL, NAMES
+from heed.report.measures import Measure
 from heed.report.results import Results
+from heed.task import task_module
 
 PARAMETERS = Format(
     lambda value: "–" if value is None else format_count(value),
@@ -134,7 +135,7 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
 
 
 def scores(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the table with a row for each model and opponent of a classification."""
+    """Return the table with a row for each model and opponent."""
     result = results.comparison.experiments[experiment.key]
     attention = next(iter(result.attention), "")
     tested = {(each.first, each.second): each for each in experiment.comparisons}
@@ -144,7 +145,7 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
     ]
     columns = (
         *_score_columns(experiment),
-        *_difference_columns(results, attention),
+        *_difference_columns(results, experiment, attention),
         *_other_columns(experiment),
     )
     return [
@@ -174,7 +175,9 @@ def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
         Column(metric, experiment.measure.name, decimals(4), _mean(metric)),
         Column(
             f"{metric}_std_pp",
-            say("± p.p."),
+            say("± p.p.")
+            if experiment.measure.in_percentage_points
+            else f"± {experiment.measure.unit}",
             decimals(2, 3),
             lambda line: line.result.summary[metric].std_pp,
         ),
@@ -182,11 +185,12 @@ def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
 
 
 def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of another figure and of the number of parameters."""
-    first = "micro_f1" if experiment.measure.task == MULTILABEL else "accuracy"
-    other = "macro_f1" if experiment.measure.metric != "macro_f1" else first
+    """Return the columns of another validated figure, if any, and of the number of parameters."""
+    task, metric = experiment.measure.task, experiment.measure.metric
+    recipe = task_module(task, "recipe")
+    others = [each for each in recipe.FIGURES if each in recipe.METRICS and each != metric]
     return (
-        Column(other, NAMES.get(other, other), decimals(4), _mean(other)),
+        *(Column(each, Measure(task, each).name, decimals(4), _mean(each)) for each in others[-1:]),
         Column("parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters),
     )
 
@@ -196,7 +200,9 @@ def _mean(figure: str) -> Callable[[Line], float | None]:
     return lambda line: line.result.summary[figure].mean if figure in line.result.summary else None
 
 
-def _difference_columns(results: Results, attention: str) -> tuple[Column, ...]:
+def _difference_columns(
+    results: Results, experiment: Experiment, attention: str
+) -> tuple[Column, ...]:
     """Return the columns of the difference over the baseline, and of attention over each model."""
 
     def gain(line: Line) -> TestedDifference | None:
@@ -204,17 +210,19 @@ def _difference_columns(results: Results, attention: str) -> tuple[Column, ...]:
 
     covers = say("{covers} interval", covers=results.coverage)
     return (
-        Column("gain_pp", say("Over the baseline"), POINTS, _strong(gain), unit=say("p.p.")),
+        Column(
+            "gain_pp", say("Over the baseline"), POINTS, _strong(gain), unit=experiment.measure.unit
+        ),
         Column("", covers, INTERVAL, difference_value(gain, lambda each: each.ends)),
         *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
         p_column(gain),
         corrected_p_column(gain),
         Column("verdict", say("Verdict"), VERDICT, difference_value(gain, _verdict)),
-        *(_rival_columns(attention) if attention else ()),
+        *(_rival_columns(experiment, attention) if attention else ()),
     )
 
 
-def _rival_columns(attention: str) -> tuple[Column, ...]:
+def _rival_columns(experiment: Experiment, attention: str) -> tuple[Column, ...]:
     """Return the columns of the study's first attention variant over each other model."""
 
     def rival(line: Line) -> TestedDifference | None:
@@ -223,7 +231,7 @@ def _rival_columns(attention: str) -> tuple[Column, ...]:
     heading, value = say("{variant} over it", variant=attention), _strong(rival)
     verdict = difference_value(rival, _verdict)
     return (
-        Column("attention_minus_this_pp", heading, POINTS, value, unit=say("p.p.")),
+        Column("attention_minus_this_pp", heading, POINTS, value, unit=experiment.measure.unit),
         Column("attention_over_this", say("Verdict"), VERDICT, verdict),
     )
 

@@ -7,6 +7,7 @@ from heed.report.cautions import explain_collapse
 from heed.report.chapters.shared import COLLAPSED, glossary_key
 from heed.report.figures.networks import network
 from heed.report.language import say
+from heed.report.measures import reference_models
 from heed.report.results import Results
 from heed.report.variants import Variant, read_variants
 
@@ -17,7 +18,11 @@ def chapter(results: Results) -> list[Block]:
     opponents = dict.fromkeys(
         name for result in results.comparison.experiments.values() for name in result.opponents
     )
-    words = {**_words(results), **{name: _opponent(name) for name in opponents}}
+    references = reference_models(each.measure.task for each in results.experiments)
+    words = {
+        **_words(results),
+        **{name: (name, references[name].glossary) for name in opponents},
+    }
     named = tuple(
         Term(glossary_key(word), name, (text,))
         for word, (name, text) in words.items()
@@ -46,20 +51,6 @@ def _terms(entries: list[Variant]) -> Iterable[Term]:
         if len(entries) > 1:
             texts = (Span(f"{where}: ", "small"), entry.description)
         yield Term(key, entry.name, texts, network(entry, key))
-
-
-def _opponent(name: str) -> tuple[str, str]:
-    """Return the name and the description of an opponent."""
-    texts = {
-        "linear": say(
-            "An opponent: TF-IDF with a linear support vector machine, tuned on the validation "
-            "part."
-        ),
-        "majority": say("An opponent: it always predicts the most frequent classes or labels."),
-        "statistical": say("An opponent: IBM model 1 and a trigram language model."),
-        "copy": say("An opponent: it gives the source for its translation."),
-    }
-    return name, texts[name]
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:

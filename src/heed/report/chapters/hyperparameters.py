@@ -28,7 +28,7 @@ from heed.report.experiments import Experiment
 from heed.report.figures import searches as figures
 from heed.report.formats import RIGHT
 from heed.report.language import say
-from heed.report.measures import Measure, task_name
+from heed.report.measures import Measure, report_of
 from heed.report.results import Results
 from heed.report.settings import Setting, format_plain, format_setting
 from heed.search.results import Search, read_search
@@ -186,7 +186,7 @@ def meanings(results: Results) -> list[Block]:
     blocks: list[Block] = []
     for task, settings in by_task.items():
         items = Items(tuple(_meaning(setting) for setting in settings.values()))
-        heading = (Heading(task_name(task)),) if len(by_task) > 1 else ()
+        heading = (Heading(report_of(task).title()),) if len(by_task) > 1 else ()
         blocks += [*heading, items] if settings else []
     if not blocks:
         return []

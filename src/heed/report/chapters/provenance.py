@@ -17,7 +17,7 @@ from heed.report.blocks import (
 )
 from heed.report.experiments import Experiment
 from heed.report.language import say, say_count
-from heed.report.measures import CLASSIFICATION, MULTILABEL, TRANSLATION
+from heed.report.measures import report_of
 from heed.report.results import Results
 
 
@@ -143,43 +143,8 @@ def _paper_text() -> str:
 
 
 def _values_text(results: Results) -> str:
-    tasks = {each.measure.task for each in results.experiments}
-    texts = {
-        CLASSIFICATION: _of_classification(),
-        MULTILABEL: _of_multilabel(),
-        TRANSLATION: _of_translation(),
-    }
-    return " ".join(text for task, text in texts.items() if task in tasks)
-
-
-def _of_translation() -> str:
-    return say(
-        "Figures of translations are means over seeds of figures of the whole test part: BLEU is "
-        "not averaged over sentences. The statistical opponent is tuned on the validation part; "
-        "without folds the opponents are fitted once and have no deviation."
-    )
-
-
-def _of_classification() -> str:
-    return say(
-        "Values are means over seeds. Standard deviation: sample standard deviation of the "
-        "accuracy over seeds, in percentage points. With folds "
-        "each seed is tested on another fold, so the deviation includes the differences between "
-        "folds. The linear opponent is TF-IDF with a linear support vector machine, tuned on the "
-        "validation part; without folds it is fitted once and has no deviation."
-    )
-
-
-def _of_multilabel() -> str:
-    return say(
-        "Figures of a multi-label classification are means over seeds; a document has the labels "
-        "whose probability is above one half. Micro F1 counts all decisions on a document and a "
-        "label together, macro F1 is the mean over labels. Subset accuracy: the share of documents "
-        "with exactly the right labels; label accuracy: the share of right decisions. Standard "
-        "deviation: that of the deciding figure over seeds, in percentage points. The linear "
-        "opponent is a linear support vector machine on TF-IDF for each label, tuned on the "
-        "validation part; without folds it is fitted once and has no deviation."
-    )
+    tasks = sorted({each.measure.task for each in results.experiments})
+    return " ".join(report_of(task).values_text() for task in tasks)
 
 
 def _paper_link() -> tuple[str | Span, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from heed.evaluation.results import Spread
+from heed.evaluation.verdicts import BASELINE
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     EVERYWHERE,
@@ -34,7 +35,7 @@ from heed.report.figures.lengths import by_group
 from heed.report.figures.variants import ordered_variants, read_tables
 from heed.report.formats import INTERVAL, POINTS, decimals
 from heed.report.language import say
-from heed.report.measures import CLASSIFICATION
+from heed.report.measures import report_of
 from heed.report.results import Results
 
 
@@ -43,7 +44,7 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
 
     BLEU is between 0 and 100, accuracy between 0 and 1.
     """
-    translated = experiment.measure.is_translation
+    translated = experiment.measure.is_of_sentences
     figure, counted = ("bleu", "sentences") if translated else ("accuracy", "documents")
     value = decimals(2) if translated else decimals(4)
     columns = (
@@ -112,8 +113,8 @@ class Line:
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the section of the score functions; nothing in a study without a classification."""
-    if all(each.measure.task != CLASSIFICATION for each in results.experiments):
+    """Return the section of the score functions; nothing in a study whose tasks have none."""
+    if not _experiments(results):
         return []
     columns, lines = _columns(results), _lines(results)
     table = Table(
@@ -141,7 +142,7 @@ def chapter(results: Results) -> list[Block]:
 
 def _columns(results: Results) -> tuple[Column, ...]:
     interval = say("{covers} interval", covers=results.coverage)
-    of_talk = any(table.of_talk for each in results.experiments for table in each.tables)
+    of_talk = any(each.talk for each in results.experiments)
     return (
         *(
             Column(column.key, "", value=_use_value(column))
@@ -203,10 +204,14 @@ def _model(line: Line) -> Cell:
 
 
 def _figures(results: Results) -> str:
-    """Return the names of the figures by which classifications are compared."""
-    measures = (each.measure for each in results.experiments)
-    names = (each.name for each in measures if each.task == CLASSIFICATION)
+    """Return the names of the figures by which their experiments are compared."""
+    names = (each.measure.name for each in _experiments(results))
     return say(" and ").join(dict.fromkeys(names))
+
+
+def _experiments(results: Results) -> list[Experiment]:
+    """Return the experiments whose models use the score functions of the lectures."""
+    return [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
 
 
 def _metric(line: Line) -> str:
@@ -228,12 +233,11 @@ def _gain(line: Line) -> TestedDifference | None:
 def _lines(results: Results) -> list[Line]:
     """Return a line for each score function of the lectures and each model that uses it."""
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
-    for experiment in results.experiments:
-        if experiment.measure.task != CLASSIFICATION:
-            continue
+    for experiment in _experiments(results):
         result = results.comparison.experiments[experiment.key]
-        gains = {each.first: each for each in experiment.comparisons if each.second == "baseline"}
-        for variant in (table.key for table in experiment.tables if table.key in result.models):
+        gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
+        first = (BASELINE, *result.attention[:1])
+        for variant in sorted(result.models, key=lambda name: name not in first):
             model = result.models[variant]
             figure = result.compared_figure(model)
             for name, where in model.hyperparameters.score_functions.items():

@@ -11,7 +11,7 @@ from heed.report.experiments import Experiment
 from heed.report.figures.variants import ordered_variants
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.language import say
-from heed.report.measures import MULTILABEL
+from heed.report.measures import report_of
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
@@ -113,8 +113,8 @@ def on_page(figures: Iterable[Figure]) -> tuple[Figure, ...]:
 def caution(results: Results, experiment: Experiment) -> Texts:
     """Return the caution beside weights, with the chapter that tests them, or how to test them."""
     tested: str | Span = say("heed explain tests what they explain: docs/explanation.md.")
-    if experiment.measure.task == MULTILABEL:
-        tested = say("The tests of what they explain are of predictions of one class.")
+    if reason := report_of(experiment.measure.task).untested_weights():
+        tested = reason
     if results.is_explained(experiment):
         tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
     return (say("Weights are not explanations by themselves."), " ", tested)

@@ -186,5 +186,5 @@ def _figure_name(results: Results, finding: Finding) -> str:
 def _figure_text(results: Results, finding: Finding, value: float | None) -> str:
     figure, task = finding.truth.figure or "", _experiment(results, finding).measure.task
     measure = Measure(task, figure)
-    is_weight = figure == "evidence_weight" or not measure.is_translation
+    is_weight = figure == "evidence_weight" or not measure.in_hundreds
     return format_number(value, 3) if is_weight else measure.figure(value)

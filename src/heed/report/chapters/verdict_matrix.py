@@ -11,6 +11,7 @@ from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, 
 from heed.report.formats import DASH, POINTS, TEXT, format_points
 from heed.report.headline import judged_variants
 from heed.report.language import say
+from heed.report.measures import reference_models
 from heed.report.sources import Source
 
 KEY = "verdicts"
@@ -99,13 +100,11 @@ def _rivals(experiments: list[Experiment]) -> list[Rival]:
         for each in experiments
         if each.standing and each.standing.hardest_opponent
     }
-    heading, short = {
-        "linear": (say("Against the linear model"), say("Linear model")),
-        "statistical": (say("Against statistical translation"), say("Statistical translation")),
-    }.get(
-        opponents.pop() if len(opponents) == 1 else "",
-        (say("Against the best opponent"), say("Best opponent")),
-    )
+    references = reference_models(each.measure.task for each in experiments)
+    only = references.get(opponents.pop()) if len(opponents) == 1 else None
+    heading, short = say("Against the best opponent"), say("Best opponent")
+    if only and only.against:
+        heading, short = only.against, only.short
     rivals = [
         Rival("baseline", say("Against the baseline"), say("Baseline"), _baseline),
         Rival(

@@ -42,7 +42,7 @@ def document_rankings(results: Results) -> list[Figure]:
     """
     figures = []
     for experiment in results.experiments:
-        if experiment.measure.is_translation:
+        if experiment.measure.is_of_sentences:
             continue
         models = results.comparison.experiments[experiment.key].models
         explained = [

@@ -38,7 +38,7 @@ def by_length(
     """
     tables = read_tables(results, experiment, "lengths", variants)
     look, with_panels = looks(results), len(variants) > MAX_VARIANTS
-    translated = experiment.measure.is_translation
+    translated = experiment.measure.is_of_sentences
     name = "BLEU" if translated else say("accuracy")
 
     def draw(figure: matplotlib.figure.Figure) -> None:

@@ -28,7 +28,7 @@ from heed.report.figures.drawing import (
 from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
-from heed.tasks import task_module
+from heed.task import task_module
 
 MAX_VARIANTS = 4  # in a figure
 PANELS = 5  # side by side at most, in a figure of all variants

@@ -12,10 +12,12 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
+from heed.hyperparameters import Preset
 from heed.study.corpora import Corpus
 from heed.study.own.facts import OwnCorpusFacts
 from heed.study.own.files import UserFiles, as_name, require_user_file
-from heed.study.presets import PRESETS, Preset, choose_preset
+from heed.study.tasks import PRESETS, task_of_labels
+from heed.task import task_module
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
@@ -64,7 +66,7 @@ class CorpusOptions:
     @property
     def task(self) -> str:
         """The task: a separator of labels says that a document has any number of them."""
-        return "multilabel" if self.label_separator else "classification"
+        return task_of_labels(has_several=bool(self.label_separator))
 
     def command(self) -> str:
         """Return the command line that gives these options."""
@@ -182,6 +184,7 @@ def make_entries(
         facts: of the corpus.
 
     """
+    choose_preset = task_module(options.task, "presets").choose_preset
     preset = choose_preset(facts.parts["train"], facts.mean_length)
     max_tokens = choose_max_tokens(facts, PRESETS[options.task][preset])
     experiments: dict[str, dict[str, object]] = {}

@@ -6,8 +6,8 @@ from heed.study.corpora import Corpus
 from heed.study.own.entries import VARIANTS, CorpusEntries
 from heed.study.own.facts import LONG, OwnCorpusFacts
 from heed.study.own.files import SPLIT_NAMES, UserFiles
-from heed.study.presets import PRESETS, recommend_linear
-from heed.study.tasks import RULES
+from heed.study.tasks import PRESETS, rules_of
+from heed.task import task_module
 
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
 RARE = 10  # a class with fewer rows: of the usual split, its test part has at most two of them
@@ -75,7 +75,7 @@ def describe_entries(entries: CorpusEntries, facts: OwnCorpusFacts) -> Iterator[
     """Yield lines on the models and the sizes that were chosen for this corpus."""
     preset = PRESETS[entries.task][entries.preset]
     epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
-    opponents = " and ".join(RULES[entries.task].OPPONENTS)
+    opponents = " and ".join(rules_of(entries.task).OPPONENTS)
     for experiment in entries.experiments:
         yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
     yield f"  preset {entries.preset}: {preset.description}"
@@ -86,6 +86,7 @@ def describe_entries(entries: CorpusEntries, facts: OwnCorpusFacts) -> Iterator[
         f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
         "texts all"
     )
+    recommend_linear = task_module(entries.task, "presets").recommend_linear
     if reason := recommend_linear(facts.parts["train"], facts.mean_length):
         yield f"  {reason}"
 

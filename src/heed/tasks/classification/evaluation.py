@@ -1,18 +1,15 @@
 """The tables of a classifier: metrics on the test part by class and averaged, and diagnosis."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
 from heed.recipe import Recipe
-from heed.tasks.classification import diagnosis
-from heed.tasks.classification.metrics import make_metrics
-from heed.tasks.classification.probabilities import predicted_probability
+from heed.task import task_module
+from heed.task.interface import Metrics
+from heed.tasks.classification.metrics import predicted_probability
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.tasks.interface import Metrics
 from heed.tokens.arrays import load_tokens
 
 EXACT = ("classes", "summary")  # tables whose metrics are written with all digits
@@ -30,49 +27,24 @@ def tables(
 
     """
     recipe: Recipe[Data, Hyperparameters] = tested.recipe
+    part = task_module(recipe.task, "metrics")
+    metrics: Metrics = part.make_metrics(recipe.data)
     tokens = load_tokens(TOKENS / recipe.corpus)
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
-    edges = diagnosis.length_edges(lengths.to_numpy())
-
-    def accuracy(validation: pd.DataFrame) -> dict[str, float]:
-        return {"accuracy": float((validation["label"] == validation["predicted"]).mean())}
-
-    def diagnose(test: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        return _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
-
-    return tables_of_seeds(
-        tested, seeds, predictions, make_metrics(recipe.data), accuracy, diagnose
-    )
-
-
-def tables_of_seeds(
-    tested: TestedModel,
-    seeds: list[int],
-    predictions: pd.DataFrame,
-    metrics: Metrics,
-    validate: Callable[[pd.DataFrame], dict[str, float]],
-    diagnose: Callable[[pd.DataFrame], dict[str, pd.DataFrame]],
-) -> dict[str, pd.DataFrame]:
-    """Return `classes`, `summary` and further tables of a model's seeds.
-
-    Args:
-        tested: the model's statistics on the test part.
-        seeds: those of its runs, in order.
-        predictions: of all seeds, on validation and test.
-        metrics: of the task, with details of classes.
-        validate: from a run's predictions on validation to the figures that `summary` has of it.
-        diagnose: from a run's predictions on test to further tables.
-
-    """
+    edges, first = length_edges(lengths.to_numpy()), metrics.figures[0].name
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
         test, validation = (run[run["split"] == part] for part in ("test", "validation"))
         statistics = tested.statistics[i].to_numpy()
+        validated = part.statistics_table(validation, recipe.data.classes).to_numpy()
+        diagnosis = {}
+        if part.HAS_ONE_CLASS:
+            diagnosis = _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
         summary = {
             **metrics.compute(statistics),
             "support": len(test),
-            **{f"validation_{name}": value for name, value in validate(validation).items()},
+            f"validation_{first}": metrics.compute(validated)[first],
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
@@ -85,7 +57,7 @@ def tables_of_seeds(
                 ]
             ),
             "summary": pd.DataFrame([summary]),
-            **diagnose(test),
+            **diagnosis,
         }.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
@@ -100,12 +72,79 @@ def _diagnosis(
     Args:
         test: the run's predictions of the test documents.
         lengths: tokens of each test document, (documents,)
-        edges: of the groups of lengths, from `diagnosis.length_edges`.
+        edges: of the groups of lengths, from `length_edges`.
 
     """
     right = (test["label"] == test["predicted"]).to_numpy()
     return {
-        "confusion": diagnosis.confusion(test),
-        "lengths": diagnosis.by_length(right, lengths, edges),
-        "calibration": diagnosis.calibration(right, predicted_probability(test)),
+        "confusion": confusion(test),
+        "lengths": by_length(right, lengths, edges),
+        "calibration": calibration(right, predicted_probability(test)),
     }
+
+
+# groups of lengths, with about as many documents each; bins of certainty, of equal width
+LENGTH_GROUPS, BINS = 8, 10
+
+
+def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return the confusion matrix as rows `label, predicted, documents`, for pairs that occur."""
+    return (
+        predictions.groupby(["label", "predicted"], sort=True).size().reset_index(name="documents")
+    )
+
+
+def length_edges(lengths: np.ndarray) -> np.ndarray:
+    """Return the longest length of each group; each has about as many documents of the corpus.
+
+    There are at most eight groups. They are made from the whole corpus, so that all its models and
+    folds have the same.
+
+    Args:
+        lengths: tokens of each document of the corpus, (documents,)
+
+    """
+    return np.unique(
+        np.quantile(lengths, np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS, method="higher")
+    )
+
+
+def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
+    """Return `longest, documents, mean_length, right` for each group of lengths with documents.
+
+    Args:
+        right: whether each prediction is right, (documents,)
+        lengths: tokens of each document, (documents,)
+        edges: from `length_edges`.
+
+    """
+    table = pd.DataFrame(
+        {"longest": edges[np.searchsorted(edges, lengths)], "right": right, "length": lengths}
+    )
+    groups = table.groupby("longest", sort=True)
+    return groups.agg(
+        documents=("right", "size"), mean_length=("length", "mean"), right=("right", "sum")
+    ).reset_index()  # fmt: skip
+
+
+def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
+    """Return `low, high, documents, probability, right` for each bin of certainty with documents.
+
+    Guo et al. 2017, "On calibration of modern neural networks", section 2: ten bins of equal width.
+
+    Args:
+        right: whether each prediction is right, (documents,)
+        probability: of the predicted class, (documents,)
+
+    """
+    bins = np.minimum((np.asarray(probability, float) * BINS).astype(int), BINS - 1)
+    documents = pd.DataFrame(
+        {"bin": bins, "right": right, "probability": np.asarray(probability, float)}
+    )
+    table = documents.groupby("bin", sort=True).agg(
+        documents=("right", "size"), probability=("probability", "mean"), right=("right", "sum")
+    )
+    occurring = table.index.to_numpy()
+    table.insert(0, "low", occurring / BINS)
+    table.insert(1, "high", (occurring + 1) / BINS)
+    return table.reset_index(drop=True)

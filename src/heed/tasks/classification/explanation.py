@@ -39,8 +39,8 @@ from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import class_indices, linear_features, read_texts
+from heed.tasks.classification.metrics import predicted_probability, prediction_table
 from heed.tasks.classification.prediction import load_predictor
-from heed.tasks.classification.probabilities import predicted_probability, prediction_table
 from heed.tasks.classification.recipe import Data, Prediction
 from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.run import RunInfo
@@ -48,7 +48,6 @@ from heed.training.run import RunInfo
 NO_NETWORK = (
     "encoder `none` reads no token by itself: a linear branch alone has no weights of tokens"
 )
-READS_NOISE = True  # a test puts the words of another corpus beside texts
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
 NO_EVIDENCE = "no explained document has known evidence"
 

@@ -17,9 +17,9 @@ from heed.inputs.vectors import vocabulary_vectors
 from heed.inputs.vocabulary import Vocabulary, build_vocabulary
 from heed.models.classifier import Classifier, LinearBranch
 from heed.recipe import Recipe
+from heed.task.interface import Learner
 from heed.tasks.classification.metrics import by_class, statistics
 from heed.tasks.classification.recipe import Data, Hyperparameters
-from heed.tasks.interface import Learner
 from heed.tokens.arrays import Tokens
 
 VOCABULARY = "vocabulary.txt"

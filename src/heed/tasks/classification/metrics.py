@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from heed.task.interface import Details, Metric, Metrics
 from heed.tasks.classification.recipe import Data
-from heed.tasks.interface import Details, Metric, Metrics
 
 AVERAGES = ("macro", "weighted")
 BY_CLASS = ("precision", "recall", "f1")
+HAS_ONE_CLASS = True  # a document has one class, which a prediction may confuse with another
 
 
 def statistic_names(classes: list[str]) -> list[str]:
@@ -115,3 +117,40 @@ def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     zeros = np.zeros_like(numerator)
     return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
+
+
+def prediction_table(
+    ids: np.ndarray,
+    label: Sequence[Any] | np.ndarray,
+    probabilities: np.ndarray,
+    classes: list[str],
+    predicted: list[Any] | None = None,
+) -> pd.DataFrame:
+    """Return `id, label, predicted` and a float32 column `p:CLASS` for each class.
+
+    Args:
+        ids: document ids, (documents,)
+        label: the true classes, (documents,)
+        probabilities: of each class, (documents, classes)
+        classes: names of the classes, in order
+        predicted: what is predicted; None: the most probable class
+
+    """
+    best = np.asarray(classes, object)[probabilities.argmax(1)] if predicted is None else predicted
+    head = pd.DataFrame({"id": ids, "label": label, "predicted": best})
+    return head.join(
+        pd.DataFrame(probabilities.astype(np.float32), columns=[f"p:{name}" for name in classes])
+    )
+
+
+def statistics_table(predictions: pd.DataFrame, classes: list[str]) -> pd.DataFrame:
+    """Return the additive statistics (metrics.py) of each row of a table of predictions."""
+    values = statistics(
+        predictions["label"].to_numpy(), predictions["predicted"].to_numpy(), classes
+    )
+    return pd.DataFrame(values, columns=statistic_names(classes))
+
+
+def predicted_probability(predictions: pd.DataFrame) -> np.ndarray:
+    """Return the probability of the predicted class of each document, (documents,)."""
+    return predictions.filter(like="p:").max(axis=1).to_numpy()

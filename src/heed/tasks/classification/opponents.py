@@ -6,7 +6,7 @@ corpora a linear model is often better (IMDB: accuracy .9231 against the talk's 
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,15 +15,13 @@ from heed.files import HeedError
 from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
+from heed.task import task_module
+from heed.task.interface import Fitted
 from heed.tasks.classification import linear_svm
-from heed.tasks.classification.probabilities import prediction_table, statistics_table
+from heed.tasks.classification.metrics import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
-from heed.tasks.interface import Fitted
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
-
-if TYPE_CHECKING:
-    from heed.study.experiments import ClassificationExperiment
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # C, chosen by validation accuracy; ties: the smallest
 PARTS = ("train", "validation", "test")
@@ -41,21 +39,17 @@ class Rules:
     statistics_table: Callable[[pd.DataFrame, list[str]], pd.DataFrame]
 
 
-def fit(tokens: Tokens, data: Data, experiment: "ClassificationExperiment") -> Fitted:
+def fit(tokens: Tokens, data: Data, experiment: Any) -> Fitted:
     """Return the predictions of both opponents on each fold, and how they were chosen.
 
     Args:
         tokens: the corpus.
         data: the label that is predicted and its classes.
-        experiment: `opponent_features` are the features of the linear model.
+        experiment: `opponent_features` are the features of the linear model; its task has `RULES`.
 
     """
-    rules = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)
-    return fit_by_rules(tokens, data, experiment.opponent_features, rules)
-
-
-def fit_by_rules(tokens: Tokens, data: Data, features: str, rules: Rules) -> Fitted:
-    """Return the predictions of both opponents, as `fit` does, by the rules of a task."""
+    rules: Rules = task_module(experiment.task, "opponents").RULES
+    features: str = experiment.opponent_features
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
@@ -245,3 +239,6 @@ def _table_of_parts(
         table.insert(1, "split", part)
         frames.append(table)
     return pd.concat(frames, ignore_index=True)
+
+
+RULES = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)

@@ -14,6 +14,7 @@ from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
+from heed.task.interface import Predictor
 from heed.tasks.classification.head_weights import head_table
 from heed.tasks.classification.learning import (
     VOCABULARY,
@@ -24,14 +25,13 @@ from heed.tasks.classification.learning import (
     read_texts,
     softmax,
 )
-from heed.tasks.classification.probabilities import (
+from heed.tasks.classification.metrics import (
     predicted_probability,
     prediction_table,
     statistics_table,
 )
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
-from heed.tasks.interface import Predictor
 from heed.tokens.arrays import Tokens
 from heed.training.weights import load_weights, whole_run
 

@@ -4,9 +4,10 @@ import dataclasses
 from typing import Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import hyperparameter
+from heed.hyperparameters import hyperparameter, required
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.training import Training
+from heed.task.interface import Scale
 from heed.tokens.meta import Meta
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
@@ -15,6 +16,26 @@ METRICS = (
     *(f"{average}_{f}" for average in ("macro", "weighted") for f in ("precision", "recall", "f1")),
 )
 FIGURES = ("accuracy", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
+ITEM = "document"  # an item of a corpus, of which the report has words
+SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
+DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml
+READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The target of a classification, with one class a document or with any number."""
+
+    label: str = required("the label of the corpus that is predicted")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What an experiment of this task has beside the keys of every experiment."""
+
+    opponent_features: Literal["words", "characters", "both"] = hyperparameter(
+        "both", "TF-IDF features of the linear opponent"
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,14 +1,47 @@
 """The rules on the hyperparameters of a classifier, by themselves and by its variant."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
+from heed.study.suggestions import suggest
+from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.interface import Contradiction
 
-if TYPE_CHECKING:
-    from heed.study.experiments import LabelledExperiment
+OPPONENTS = ("linear", "majority")  # names that no variant may have
+WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
+LABELS = "one"  # how many classes of a label a document of a corpus has
+READS_PAIRS = False  # the items of its corpora are documents with labels
+IS_PUBLISHED = True  # the talk has experiments of this task
+# Metrics of an expected result that are not of the test part; explained models have them.
+EXPLAINED_METRICS = ("evidence_weight", "accuracy_in_middle")
+FURTHER_METRICS = ()
+
+
+def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) where a corpus lacks what an experiment needs.
+
+    `data` is the experiment's `Target`.
+    """
+    if corpus.has_several:
+        yield (
+            "task",
+            f"each document of corpus {corpus.name} has any number of labels, by its "
+            "label_separator: its task is multilabel, found classification",
+        )
+    yield from label_contradictions(data.label, corpus)
+
+
+def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) if a corpus has no such label."""
+    if label not in corpus.labels:
+        named = " (labels have the names of their columns)" if corpus.labels_are_columns else ""
+        yield (
+            "data.label",
+            f"corpus {corpus.name} has no label {label}{suggest(label, corpus.labels)} "
+            f"Known: {', '.join(corpus.labels)}{named}",
+        )
+
 
 # Core-seconds of the linear opponent for each token of the corpus: once, and for each class (of two
 # classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97 (34).
@@ -100,11 +133,7 @@ def adversary_contradiction(h: Hyperparameters) -> str | None:
     return None
 
 
-OPPONENTS = ("linear", "majority")  # names that no variant may have
-WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
-
-
-def opponent_seconds(experiment: "LabelledExperiment", tokens: float, outputs: int) -> float:
+def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
     """Return the core-seconds of the linear opponent, by tokens of the corpus and classes."""
     once, by_class = OPPONENT_TOKEN[experiment.opponent_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))

@@ -1,17 +1,28 @@
 """A trained classifier for texts of one's own: for notebooks, and for `heed classify --table`."""
 
+import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from heed.corpora.rows import read_rows
+from heed.corpora.table import as_text
+from heed.files import HeedError, writing
 from heed.prediction import load_predictor
 from heed.tasks.classification.prediction import ClassificationPredictor
+from heed.tasks.classification.token_weights import WeightedDocument
+from heed.tasks.texts import read_text, trained_seeds
+from heed.terminal import print_data
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training.run import RunInfo
+from heed.training.runs import read_runs
 
 AT_ONCE = 1000  # texts that are tokenised and predicted together
 
@@ -116,3 +127,240 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TextClassifier:
     predictor = load_predictor(run, "cpu", folder=folder)
     assert isinstance(predictor, ClassificationPredictor)
     return TextClassifier(predictor)
+
+
+def classify(model: str, text: str) -> str:
+    """Return lines with the class probabilities and the weight of each word, means over runs.
+
+    Args:
+        model: a model with trained runs.
+        text: the text, the name of a file with it, or - for standard input.
+
+    Raises:
+        HeedError: the model has no trained run, or is not a classifier.
+
+    """
+    runs = load_classifiers(model)
+    seeds = trained_seeds(model)
+    recipe = runs[0].recipe
+    cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
+    documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
+    probability = np.mean([document.probability for document in documents], 0)
+    lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
+    if recipe.task != "classification":
+        lines.append("any number of labels, each predicted by itself:")
+    lines += [
+        f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
+    ]
+    branch = recipe.hyperparameters.linear_branch
+    if branch != "none":
+        lines.append(
+            f"the linear branch ({branch}) contributes to these probabilities too: what it adds is "
+            "in no word's weight"
+        )
+    return "\n".join(
+        [*lines, *_format_words(tokens, documents), *_format_sentences(tokens, documents)]
+    )
+
+
+def load_classifiers(model: str) -> list[ClassificationPredictor]:
+    """Return the trained runs of a model, in the order of their seeds, on the CPU.
+
+    Raises HeedError: the model has no trained run, is not a classifier, or its runs were made with
+    different recipes.
+    """
+    predictors = []
+    for run in read_runs(model, trained_seeds(model)):
+        predictor = load_predictor(run, "cpu")
+        if not isinstance(predictor, ClassificationPredictor):
+            raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a classifier")
+        predictors.append(predictor)
+    return predictors
+
+
+def _format_words(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
+    """Return a line for each word that was read, with its mean weight over runs."""
+    positions = documents[0].positions
+    weights = np.mean([document.weights for document in documents], 0)
+    head = (
+        f"weights over {len(positions)} words read of {len(tokens.ids)} (weights are not "
+        "explanations by themselves):"
+    )
+    return [
+        head,
+        *(
+            f"  {tokens.lexicon[tokens.ids[position]]:24} {weight:.4f}"
+            for position, weight in zip(positions, weights, strict=True)
+        ),
+    ]
+
+
+def _format_sentences(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
+    """Return a line for each sentence that was read; none for models that are not hierarchical."""
+    positions = documents[0].positions
+    weights = [
+        document.sentence_weights for document in documents if document.sentence_weights is not None
+    ]
+    if not weights or not len(positions):
+        return []
+    sentences = np.searchsorted(tokens.sentences(0), positions, side="right")
+    numbers = np.unique(sentences)
+    lines = ["weights of the sentences read:"]
+    for number, weight in zip(numbers, np.mean(weights, 0)[: len(numbers)], strict=True):
+        in_sentence = positions[sentences == number]
+        words = " ".join(tokens.lexicon[tokens.ids[position]] for position in in_sentence)
+        lines.append(f"  {words[:60]:60} {weight:.4f}")
+    return lines
+
+
+SUFFIXES = (".csv", ".jsonl", ".parquet")  # of the output
+
+Write = Callable[[pd.DataFrame], object]
+
+
+@dataclasses.dataclass(frozen=True)
+class TextTable:
+    """A table with texts, whose labels are not known.
+
+    text_columns: the columns whose texts are joined by `separator`.
+    id_column: the column with a name of each row; empty: rows are numbered from 1.
+    encoding: of a file that is text; empty: UTF-8.
+    delimiter: between two fields; None: by the ending of the file.
+    quotes: as of `read_rows`.
+    """
+
+    path: Path
+    text_columns: tuple[str, ...]
+    separator: str = " "
+    id_column: str = ""
+    encoding: str = ""
+    delimiter: str | None = None
+    quotes: bool | None = None
+
+    def read(self) -> Iterator[tuple[str | int, str]]:
+        """Yield the id and the text of each row; a missing text is an empty one.
+
+        Raises HeedError as `read_rows` does, and for a cell that is no text.
+        """
+        columns = [*self.text_columns, *([self.id_column] if self.id_column else [])]
+        rows = read_rows(self.path, columns, self.encoding or None, self.delimiter, self.quotes)
+        for number, (location, cells) in enumerate(rows, 1):
+            values = [
+                as_text(f"{location}: column {column!r}", cell)
+                for column, cell in zip(columns, cells, strict=True)
+            ]
+            texts = values[: len(self.text_columns)]
+            text = self.separator.join(texts) if any(texts) else ""
+            yield (values[-1] if self.id_column else number), text
+
+
+def classify_table(model: str, table: TextTable, output: Path | None) -> str:
+    """Write a prediction for each row of a table; return a line that says what was done.
+
+    The result has the columns `id` (or `row`, its number), `predicted` and `p:CLASS` for each
+    class: means over the model's runs. Several labels of a row are joined by "; ". Memory does not
+    grow with the table.
+
+    Args:
+        model: a model with trained runs.
+        table: the table.
+        output: a file that ends in one of SUFFIXES, which is written whole or not at all; None: CSV
+            on standard output, as it is made.
+
+    Raises:
+        HeedError: no trained run, no classifier, a table that cannot be read, another ending.
+
+    """
+    _check_output(table.path, output)
+    runs = load_classifiers(model)
+    key = "id" if table.id_column else "row"
+    count, rows = 0, table.read()
+    batch = list(itertools.islice(rows, AT_ONCE))  # a table that cannot be read prints no header
+    with _writing_table(output) as write:
+        write(_predictions(key, [], [], runs))
+        while batch:
+            ids, texts = zip(*batch, strict=True)
+            write(_predictions(key, list(ids), list(texts), runs))
+            count += len(batch)
+            batch = list(itertools.islice(rows, AT_ONCE))
+    return f"{output or table.path}: {count:,} rows, mean of {len(runs)} runs of {model}"
+
+
+def _check_output(table: Path, output: Path | None) -> None:
+    """Raise HeedError for an output of another ending, or that is the table itself."""
+    if output is None:
+        return
+    if output.suffix not in SUFFIXES:
+        raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
+    if output.exists() and table.exists() and output.samefile(table):
+        raise HeedError(f"--output {output}: this is the table itself. Name another file")
+
+
+def _predictions(
+    key: str, ids: list[str | int], texts: list[str], runs: list[ClassificationPredictor]
+) -> pd.DataFrame:
+    """Return a row for each text: `key`, `predicted` and a float32 column `p:CLASS` a class."""
+    classes = runs[0].recipe.data.classes
+    probabilities = np.zeros((0, len(classes)), np.float32)
+    if texts:
+        cleaned, tokens = tokenize_in_memory(texts, runs[0].recipe.tokenizer)
+        rows = np.arange(len(texts))
+        probabilities = np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0)
+    predicted = [
+        each if isinstance(each, str) else "; ".join(each) for each in runs[0].decide(probabilities)
+    ]
+    head = pd.DataFrame(
+        {
+            key: pd.Series(ids, dtype="int64" if key == "row" else "str"),
+            "predicted": pd.Series(predicted, dtype="str"),
+        }
+    )
+    return head.join(pd.DataFrame(probabilities, columns=[f"p:{name}" for name in classes]))
+
+
+@contextlib.contextmanager
+def _writing_table(output: Path | None) -> Iterator[Write]:
+    """Yield a function that writes the next rows; the first call has none, but the columns."""
+    if output is None:
+        yield lambda table: print_data(_as_csv(table).removesuffix("\n"))
+        return
+    with writing(output) as temporary:
+        if output.suffix == ".parquet":
+            with _writing_parquet(temporary) as write:
+                yield write
+            return
+        convert = _as_csv if output.suffix == ".csv" else _as_json_lines
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            yield lambda table: file.write(convert(table))
+
+
+def _as_csv(table: pd.DataFrame) -> str:
+    """Return the rows as CSV, or the header of a table without any."""
+    return table.to_csv(index=False, header=not len(table), lineterminator="\n")
+
+
+def _as_json_lines(table: pd.DataFrame) -> str:
+    """Return an object a line; a probability has the digits of a float32."""
+    for name in table.columns[2:]:
+        table[name] = [float(str(value)) for value in table[name].to_numpy()]
+    rows = table.to_dict("records")
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+@contextlib.contextmanager
+def _writing_parquet(path: Path) -> Iterator[Write]:
+    """Yield a function that adds rows to a parquet file: a row group a call."""
+    import pyarrow
+    import pyarrow.parquet
+
+    with contextlib.ExitStack() as stack:
+        writers: list[pyarrow.parquet.ParquetWriter] = []
+
+        def write(table: pd.DataFrame) -> None:
+            rows = pyarrow.Table.from_pandas(table, preserve_index=False)
+            if not writers:
+                writer = pyarrow.parquet.ParquetWriter(path, rows.schema)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(rows)
+
+        yield write

@@ -1,6 +1,7 @@
 """Multi-label classification: any number of a corpus's classes a document, also none.
 
-The networks are those of a classification, and so are most modules: here is what differs. Each
-class has a logistic output of its own, and a document has the classes whose probability is above
-`labels.THRESHOLD`.
+Each class has a logistic output of its own, and a document has the classes whose probability is
+above `metrics.THRESHOLD`. All that is not here is that of a classification.
 """
+
+BASE = "classification"

@@ -5,16 +5,8 @@ from typing import Any
 import pandas as pd
 
 from heed.explanation.registry import EXPLAINED
-from heed.tasks.classification.explanation import (
-    document_offsets,
-    no_documents,
-    seed_agreement,
-    summarize_tables,
-)
+from heed.tasks.classification.explanation import no_documents
 
-__all__ = ["READS_NOISE", "document_offsets", "explain_run", "seed_agreement", "summarize_tables"]
-
-READS_NOISE = False
 REASON = (
     "defined for one predicted class a document; a multi-label classifier decides on each class by "
     "itself"

@@ -1,26 +1,24 @@
 """The training of a multi-label classifier: binary cross entropy, validated by F1 and loss."""
 
+from typing import Any
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from heed.files import HeedError
 from heed.inputs.batches import Batch
-from heed.recipe import Recipe
-from heed.tasks.classification.learning import (
-    ClassificationLearner,
-    assemble_learner,
-    probabilities,
-)
-from heed.tasks.multilabel.labels import THRESHOLD, read_labels
-from heed.tasks.multilabel.metrics import figures, statistics
-from heed.tasks.multilabel.recipe import FIGURES, Data, Hyperparameters
+from heed.tasks.classification import learning as classification
+from heed.tasks.classification.recipe import Data
+from heed.tasks.multilabel.metrics import THRESHOLD, figures, label_matrix, statistics
+from heed.tasks.multilabel.recipe import FIGURES
 from heed.tokens.arrays import Tokens
 
 SMALLEST = 1e-30  # probability whose logarithm is taken
 
 
-class MultilabelLearner(ClassificationLearner):
+class MultilabelLearner(classification.ClassificationLearner):
     """A classifier and the documents that it learns from.
 
     `labels` (documents, classes) are 1 for the classes of each document, float32.
@@ -51,7 +49,7 @@ class MultilabelLearner(ClassificationLearner):
         """Return loss, micro and macro F1 on every `every`-th validation document."""
         rows = self.validation[::every]
         batches = self.encoded.evaluation_batches(rows)
-        predicted = probabilities(model, batches, rows, self.device, torch.sigmoid)
+        predicted = classification.probabilities(model, batches, rows, self.device, torch.sigmoid)
         is_true = self._labels[rows] > 0
         decisions = np.where(is_true, predicted, 1 - predicted).astype(np.float64)
         sums = statistics(is_true, predicted > THRESHOLD)
@@ -60,12 +58,23 @@ class MultilabelLearner(ClassificationLearner):
         return {"loss": loss, **{name: values[name] for name in FIGURES if name in values}}
 
 
-def make_learner(
-    recipe: Recipe[Data, Hyperparameters],
-    tokens: Tokens,
-    rows: dict[str, np.ndarray],
-    seed: int,
-    device: str,
-) -> ClassificationLearner:
+def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
+    """Return which classes the documents `rows` have, float32 (documents, classes); 0 of others.
+
+    Raises HeedError for a class that `data` lacks.
+    """
+    column = f"label_{data.label}"
+    matrix = np.zeros((len(tokens.offsets) - 1, len(data.classes)), np.float32)
+    try:
+        matrix[rows] = label_matrix(tokens.documents([column], rows)[column], data.classes)
+    except KeyError as error:
+        raise HeedError(
+            f"{tokens.path}: documents have the class {error}, which the recipe lacks. Run again: "
+            "heed recipe"
+        ) from None
+    return matrix
+
+
+def make_learner(*arguments: Any) -> classification.ClassificationLearner:
     """Return the learner of a training, as that of a classification."""
-    return assemble_learner(MultilabelLearner, read_labels, recipe, tokens, rows, seed, device)
+    return classification.assemble_learner(MultilabelLearner, read_labels, *arguments)

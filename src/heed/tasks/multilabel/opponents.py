@@ -1,34 +1,20 @@
 """The opponents: a linear model for each class on TF-IDF features, and the frequent labels."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from heed.files import HeedError
 from heed.inputs.tfidf_file import TfIdfFile
 from heed.progress import Bar
-from heed.tasks.classification.opponents import Parts, Rules, Shares, fit_by_rules, select_linear
-from heed.tasks.interface import Fitted
-from heed.tasks.multilabel.labels import label_matrix, prediction_table, statistics_table
-from heed.tasks.multilabel.metrics import figures, statistics
-from heed.tasks.multilabel.recipe import Data
-from heed.tokens.arrays import Tokens
-
-if TYPE_CHECKING:
-    from heed.study.experiments import MultilabelExperiment
-
-
-def fit(tokens: Tokens, data: Data, experiment: "MultilabelExperiment") -> Fitted:
-    """Return the predictions of both opponents on each fold, and how they were chosen.
-
-    Args:
-        tokens: the corpus.
-        data: the label that is predicted and its classes.
-        experiment: `opponent_features` are the features of the linear model.
-
-    """
-    rules = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)
-    return fit_by_rules(tokens, data, experiment.opponent_features, rules)
+from heed.tasks.classification.opponents import Parts, Rules, Shares, select_linear
+from heed.tasks.multilabel.metrics import (
+    figures,
+    label_matrix,
+    prediction_table,
+    statistics,
+    statistics_table,
+)
 
 
 def _fit_linear(
@@ -77,3 +63,6 @@ def _predict_majority(parts: Parts, column: str, classes: list[str]) -> Shares:
     """
     shares = label_matrix(parts["train"][column], classes).mean(0)
     return {part: np.tile(shares, (len(parts[part]), 1)) for part in ("validation", "test")}
+
+
+RULES = Rules(_fit_linear, _predict_majority, prediction_table, statistics_table)

@@ -1,21 +1,13 @@
 """The predictions of a trained multi-label classifier: a probability for each class by itself."""
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from heed.recipe import Recipe
 from heed.tasks.classification import prediction as classification
-from heed.tasks.multilabel.labels import (
-    decide,
-    joined,
-    predicted_probability,
-    prediction_table,
-    statistics_table,
-)
-from heed.tasks.multilabel.recipe import Data, Hyperparameters, Prediction
+from heed.tasks.multilabel.metrics import decide, prediction_table, statistics_table
 from heed.tokens.arrays import Tokens
 
 
@@ -26,9 +18,8 @@ class MultilabelPredictor(classification.ClassificationPredictor):
         """Return `id`, the lists `label` and `predicted`, and `p:CLASS` of each class."""
         columns = tokens.documents(["id", f"label_{self.recipe.data.label}"], rows)
         ids, label = (columns[name].to_numpy() for name in columns)
-        return prediction_table(
-            ids, label, self.probabilities(tokens, rows), self.recipe.data.classes
-        )
+        classes = self.recipe.data.classes
+        return prediction_table(ids, label, self.probabilities(tokens, rows), classes)
 
     @staticmethod
     def activation(logits: torch.Tensor) -> torch.Tensor:
@@ -44,25 +35,17 @@ class MultilabelPredictor(classification.ClassificationPredictor):
         return statistics_table(predictions, self.recipe.data.classes)
 
     def certainties(self, predictions: pd.DataFrame) -> pd.DataFrame:
-        """Return `id`, `label` and `predicted` as text, and the probability of the prediction."""
-        return pd.DataFrame(
-            {
-                "id": predictions["id"],
-                "label": predictions["label"].map(joined),
-                "predicted": predictions["predicted"].map(joined),
-                "probability": predicted_probability(predictions),
+        """Return `id`, `label` and `predicted` as text, and the probability of all decisions."""
+        probability = predictions.filter(like="p:").to_numpy(np.float64)
+        table = predictions[["id"]].assign(
+            **{
+                key: predictions[key].map("; ".join).replace("", "–")
+                for key in ("label", "predicted")
             }
         )
+        return table.assign(probability=np.maximum(probability, 1 - probability).prod(1))
 
 
-def load_predictor(
-    folder: Path,
-    recipe: Recipe[Data, Hyperparameters],
-    settings: Prediction,
-    device: str,
-    command: str,
-) -> classification.ClassificationPredictor:
-    """Return the run in `folder`, ready to predict on `device`, as that of a classification."""
-    return classification.load_predictor(
-        folder, recipe, settings, device, command, MultilabelPredictor
-    )
+def load_predictor(*arguments: Any) -> classification.ClassificationPredictor:
+    """Return a run, ready to predict, as that of a classification."""
+    return classification.load_predictor(*arguments, MultilabelPredictor)

@@ -1,4 +1,4 @@
-"""The task's part of a recipe: hyperparameters, the label that is predicted, its classes."""
+"""The task's part of a recipe: hyperparameters, and the labels that are predicted."""
 
 import dataclasses
 from typing import Any, Literal
@@ -6,31 +6,15 @@ from typing import Any, Literal
 from heed.files import HeedError
 from heed.hyperparameters import hyperparameter
 from heed.tasks.classification import recipe as classification
-from heed.tasks.classification.recipe import Data, Prediction, corpus_contradiction
 from heed.tokens.meta import Meta
 
-__all__ = [
-    "FIGURES",
-    "METRICS",
-    "Data",
-    "Hyperparameters",
-    "Prediction",
-    "corpus_contradiction",
-    "resolve_data",
-]
-
-# The metrics on test, by any of which models can be compared; the first decides by default.
 METRICS = (
-    "micro_f1",
-    "micro_precision",
-    "micro_recall",
-    "macro_precision",
-    "macro_recall",
-    "macro_f1",
-    "subset_accuracy",
-    "label_accuracy",
+    *("micro_f1", "micro_precision", "micro_recall"),
+    *("macro_precision", "macro_recall", "macro_f1", "subset_accuracy", "label_accuracy"),
 )
-FIGURES = ("micro_f1", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
+FIGURES = ("micro_f1", "macro_f1", "loss")
+DESCRIPTION = "any number of labels a document"
+READS_NOISE = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,35 +23,23 @@ class Hyperparameters(classification.Hyperparameters):
 
     select: Literal["micro_f1", "macro_f1", "loss", "last"] = hyperparameter(  # type: ignore[assignment]
         "loss",
-        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
+        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
     )
     class_weights: Literal["none", "balanced"] = hyperparameter(
         "none",
-        (
-            "balanced: in the training loss the documents with a class count as much as those "
-            "without it, by the run's training part; validation is not weighted"
-        ),
+        "balanced: in the training loss the documents with a class count as much as those "
+        "without it, by the run's training part; validation is not weighted",
     )
 
 
-def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
-    """Return the label that an experiment's section `data` names, with its classes.
-
-    Args:
-        section: `{"label": NAME}`.
-        meta: the corpus's meta.json.
-        key: the section's key in params.yaml, for the message.
-
-    Raises:
-        HeedError: the corpus has no such label, each document has one class of it, or there is one
-            class only.
-
-    """
-    classification.require_label(section["label"], meta, key)
-    if section["label"] not in meta.multilabel:
+def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> classification.Data:
+    """Return the label that a section `data` names, as for a classification."""
+    label = section["label"]
+    classification.require_label(label, meta, key)
+    if label not in meta.multilabel:
         raise HeedError(
             f"params.yaml: {key}.label: each document of corpus {meta.corpus} has one class of "
-            f"label {section['label']}. Set task: classification, or corpora.{meta.corpus}."
-            "label_separator if the cells of that column hold several"
+            f"label {label}. Set task: classification, or corpora.{meta.corpus}.label_separator if "
+            "the cells of that column hold several"
         )
-    return classification.with_classes(section["label"], meta, key)
+    return classification.with_classes(label, meta, key)

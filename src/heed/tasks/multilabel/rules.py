@@ -1,28 +1,26 @@
-"""The rules on the hyperparameters of a multi-label classifier: those of a classification."""
+"""The rules on multi-label classifiers that are not those of a classification."""
 
-from heed.tasks.classification.rules import (
-    OPPONENTS,
-    WIDE_KEYS,
-    contradictions,
-    no_effect,
-    opponent_seconds,
-    variant_contradictions,
-    wide_contradiction,
-)
-from heed.tasks.multilabel.recipe import Hyperparameters
+from collections.abc import Iterator
+from typing import Any
 
-__all__ = [
-    "OPPONENTS",
-    "WIDE_KEYS",
-    "adversary_contradiction",
-    "contradictions",
-    "no_effect",
-    "opponent_seconds",
-    "variant_contradictions",
-    "wide_contradiction",
-]
+from heed.task.interface import DeclaredCorpus
+from heed.tasks.classification.rules import label_contradictions
+
+LABELS = "several"
+IS_PUBLISHED = False
 
 
-def adversary_contradiction(_: Hyperparameters) -> str | None:
+def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) where a corpus lacks what an experiment needs."""
+    if not corpus.has_several:
+        yield (
+            "task",
+            f"each document of corpus {corpus.name} has one label, without its label_separator: "
+            "its task is classification, found multilabel",
+        )
+    yield from label_contradictions(data.label, corpus)
+
+
+def adversary_contradiction(_: Any) -> str:
     """Return why no adversary can be made of a multi-label classifier."""
     return "adversaries keep one class a document, and its task is multilabel"

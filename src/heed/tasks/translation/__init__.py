@@ -1,6 +1,6 @@
 """Translation: one sentence for another, and the alignment of their words.
 
-The modules of `heed.tasks.STAGE_MODULES`, and those that only this task needs.
+The modules of `heed.task.STAGE_MODULES`, and those that only this task needs.
 
 `statistics` counts what hypotheses and references have in common, with `rouge`; `metrics` has the
 figures of these counts. `alignment` has links between words: Pharaoh's text, the rule that makes

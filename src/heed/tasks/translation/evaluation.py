@@ -10,7 +10,7 @@ import pandas as pd
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
 from heed.recipe import Recipe
-from heed.tasks.translation import diagnosis, ibm1
+from heed.tasks.translation import ibm1
 from heed.tasks.translation.alignment import (
     Gold,
     Links,
@@ -20,7 +20,7 @@ from heed.tasks.translation.alignment import (
     parse_links,
     shift,
 )
-from heed.tasks.translation.metrics import make_metrics
+from heed.tasks.translation.metrics import has_links, make_metrics
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.references import read_references
 from heed.tasks.translation.sentences import read_sentences, separated_words
@@ -39,7 +39,7 @@ def tables(
     same links moved by one target word; where it has none, `ibm1_agreement` of a model with
     attention is the agreement with IBM model 1, fitted on the training part, which is not known to
     be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links: see
-    diagnosis.py.
+    py.
 
     Args:
         tested: the model's statistics on the test part.
@@ -49,14 +49,14 @@ def tables(
     """
     recipe: Recipe[Data, Any] = tested.recipe
     is_test = predictions["split"] == "test"
-    edges = diagnosis.group_edges(predictions.loc[is_test, "source_words"].to_numpy())
+    edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
     alignments = _Alignments(tested, predictions.loc[is_test, "id"])
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed].set_index("id")
         statistics = tested.statistics[i]
         test = run[run["split"] == "test"].loc[statistics.index]
-        lengths = diagnosis.by_length(
+        lengths = by_length(
             statistics.to_numpy(), test["source_words"].to_numpy(), edges, recipe.data
         )
         figures, by_distance = alignments.judge(test["links"], tested.folds[i])
@@ -108,8 +108,8 @@ class _Alignments:
         self.rows = pd.Series(all_ids.index, all_ids)[ids.unique()]  # by id
         gold = gold_links(self.tokens, self.recipe.data, self.rows.to_numpy())
         self.gold = None if gold is None else dict(zip(self.rows.index, gold, strict=True))
-        distances = diagnosis.link_distances(gold or [])
-        self.furthest = diagnosis.group_edges(distances) if len(distances) else distances
+        distances = link_distances(gold or [])
+        self.furthest = group_edges(distances) if len(distances) else distances
         self.agreement = _Agreement(self.tokens, tested)
 
     def judge(
@@ -136,7 +136,7 @@ class _Alignments:
         figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
         if not len(self.furthest):
             return figures, {}
-        return figures, {"distances": diagnosis.by_distance(links, gold, self.furthest)}
+        return figures, {"distances": by_distance(links, gold, self.furthest)}
 
 
 def _separate(
@@ -183,3 +183,82 @@ class _Agreement:
         words = _separate(aligned, self.tokens, self.data, rows)
         others: list[Gold | None] = [(each, each) for each in words]
         return 1 - float(error_rate(corpus_counts(links, others).sum(0)))
+
+
+GROUPS = 6  # of lengths or distances, at most, with about as many sentences or links each
+BY_LENGTH = ("bleu", "chrf", "aer")  # the figures of each group; aer where there is gold
+
+
+def group_edges(values: np.ndarray) -> np.ndarray:
+    """Return the largest value of each group, (groups,), ascending.
+
+    Args:
+        values: lengths of all tested sentences, or distances of their gold links; at least one.
+
+    """
+    shares = np.arange(1, GROUPS + 1) / GROUPS
+    return np.unique(np.quantile(values, shares, method="higher"))
+
+
+def by_length(
+    statistics: np.ndarray, lengths: np.ndarray, edges: np.ndarray, data: Data
+) -> pd.DataFrame:
+    """Return `longest, sentences, mean_length` and figures of each group that has sentences.
+
+    The alignment error rate of a group without gold links is missing.
+
+    Args:
+        statistics: additive statistics of each sentence, (sentences, statistics)
+        lengths: words of each source, (sentences,)
+        edges: from `group_edges`.
+        data: how translations are scored.
+
+    """
+    group = np.searchsorted(edges, lengths)
+    occurring = np.unique(group)
+    sums = np.stack([statistics[group == number].sum(0) for number in occurring])
+    figures = make_metrics(data).figures
+    values = {figure.name: figure.value(sums) for figure in figures if figure.name in BY_LENGTH}
+    if "aer" in values:
+        values["aer"] = np.where(has_links(sums, data), values["aer"], np.nan)
+    return pd.DataFrame(
+        {
+            "longest": edges[occurring],
+            "sentences": [int((group == number).sum()) for number in occurring],
+            "mean_length": [float(lengths[group == number].mean()) for number in occurring],
+            **values,
+        }
+    )
+
+
+def link_distances(gold: Sequence[Gold | None]) -> np.ndarray:
+    """Return |i - j| of every sure link (i, j): how far the translation moves a word, (links,)."""
+    return np.asarray(
+        [abs(i - j) for correct in gold if correct is not None for i, j in correct[0]], np.int64
+    )
+
+
+def by_distance(
+    links: Sequence[Links], gold: Sequence[Gold | None], edges: np.ndarray
+) -> pd.DataFrame:
+    """Return `furthest, links, found` of each group: sure links, and those that were found.
+
+    BLEU has no positions; the share of the sure links that a model finds, by how far they reach,
+    shows whether its attention can move.
+
+    Args:
+        links: of each sentence and its reference, by the model.
+        gold: of each sentence; None where it has none.
+        edges: from `group_edges` of `link_distances`.
+
+    """
+    found = [
+        (abs(link[0] - link[1]), link in proposed)
+        for proposed, correct in zip(links, gold, strict=True)
+        if correct is not None
+        for link in correct[0]
+    ]
+    table = pd.DataFrame(found, columns=["distance", "found"])
+    table["furthest"] = edges[np.searchsorted(edges, table["distance"].to_numpy())]
+    groups = table.groupby("furthest", sort=True)["found"]
+    return groups.agg(links="size", found="sum").reset_index()

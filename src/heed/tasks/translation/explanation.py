@@ -39,7 +39,6 @@ REASONS = dict.fromkeys(
     "uniform": "`heed compare` has the gain of a translator over one with equal weights, where "
     "the study has one (score: uniform)",
 }  # fmt: skip
-READS_NOISE = False
 RANKINGS = ("attention", "gradient", HELD, "leave_one_out", "random")
 LARGE_VOCABULARY = 5000  # of a target: with more entries fewer pairs, since each costs as much more
 MISSING = 1e-4  # of a distribution's mass at most, that its smallest probabilities may have

@@ -16,7 +16,7 @@ from heed.models.stack import layer_devices
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
 from heed.recipe import Recipe
-from heed.tasks.interface import Learner
+from heed.task.interface import Learner
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heed.tasks.interface import Details, Metric, Metrics
+from heed.task.interface import Details, Metric, Metrics
 from heed.tasks.translation import alignment
 from heed.tasks.translation.recipe import METRICS, Data
 

@@ -7,12 +7,12 @@ counted in the training part, and a search with a beam; its alignment is IBM mod
 """
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heed.tasks.interface import Fitted
+from heed.task.interface import Fitted
 from heed.tasks.translation import ibm1
 from heed.tasks.translation.alignment import diagonal, format_links, gold_links
 from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
@@ -23,9 +23,6 @@ from heed.tasks.translation.sentences import join_words, learn_sentence_spacing,
 from heed.tasks.translation.statistics import corpus_bleu, statistics_table
 from heed.tokens.arrays import ParallelTokens
 
-if TYPE_CHECKING:
-    from heed.study.experiments import TranslationExperiment
-
 TUNED = 100  # validation sentences by whose BLEU weights are chosen; ties: the first tried
 # How words may move (distortion, limit) is chosen first, then the factors of P(Y) and of its words.
 START = Weights(language_model=1.0, word=1.0, distortion=0.0, limit=0)
@@ -33,7 +30,7 @@ MOVES = ((0.0, 0), (0.25, 2), (0.5, 2), (1.0, 2), (2.0, 2), (0.25, 6), (0.5, 6),
 FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0, 2.0, 3.0))
 
 
-def fit(tokens: ParallelTokens, data: Data, experiment: "TranslationExperiment") -> Fitted:
+def fit(tokens: ParallelTokens, data: Data, experiment: Any) -> Fitted:
     """Return the translations of both opponents on each fold, and the weights of the search.
 
     Args:

@@ -20,7 +20,7 @@ from heed.models.source_gradients import source_gradients
 from heed.models.translator import Translator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
-from heed.tasks.interface import Predictor
+from heed.task.interface import Predictor
 from heed.tasks.translation import gradients
 from heed.tasks.translation.alignment import (
     Links,

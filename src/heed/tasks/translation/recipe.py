@@ -4,9 +4,10 @@ import dataclasses
 from typing import Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import hyperparameter
+from heed.hyperparameters import hyperparameter, required
 from heed.hyperparameters.training import Training
 from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
+from heed.task.interface import Scale
 from heed.tokens.meta import Meta, Tokenizer
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
@@ -17,6 +18,44 @@ METRICS = (
     "exact_match",
 )
 FIGURES = ("bleu", "loss")  # metrics of validation, translated greedily; epochs are selected by one
+ITEM = "sentence"  # an item of a corpus, of which the report has words
+ROUGE = {
+    f"rouge_{n}_{part}": f"ROUGE-{n.upper()} {part}"
+    for n in ("1", "2", "l")
+    for part in ("precision", "recall")
+}
+SCALE = Scale(
+    {"bleu": "BLEU", "chrf": "chrF", **ROUGE, "exact_match": "exact match"},
+    in_hundreds=True,  # as sacrebleu prints them: a BLEU of .39 is 39
+    in_points=True,
+    percentages=("exact_match",),
+)
+DESCRIPTION = "a sentence from a sentence"  # of the task, in the documentation of params.yaml
+READS_NOISE = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The languages of a translation, and how it is scored; scoring repeats no training."""
+
+    source: str = required("the language of the corpus that is translated")
+    target: str = required("the language that it is translated into")
+    references: list[str] = hyperparameter(  # noqa: RUF009
+        [],
+        "further languages of the corpus whose texts are right translations too: the scores of "
+        "predictions count the best match, no training reads them",
+    )
+    tokenize: Literal["13a", "intl", "char", "none"] = hyperparameter(
+        "13a",
+        "sacrebleu's tokenizer for BLEU; references stay raw. none: for a corpus of tokens "
+        "between blanks",
+    )
+    lowercase: bool = hyperparameter(False, "BLEU and chrF without regard to case")
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What an experiment of this task has beside the keys of every experiment: nothing."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,17 +1,51 @@
 """The rules on the hyperparameters of a translator, by themselves and by its variant."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
-from heed.tasks.interface import Contradiction
+from heed.study.suggestions import suggest
+from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.translation.recipe import Hyperparameters
-
-if TYPE_CHECKING:
-    from heed.study.experiments import TranslationExperiment
 
 OPPONENT_TOKEN = 60e-6  # core-seconds, of sample-translation
 OPPONENTS = ("copy", "statistical")  # names that no variant may have
 WIDE_KEYS = ()  # what a variant wide may set itself
+LABELS = "none"  # it reads none
+READS_PAIRS = True  # the items of its corpora are sentences in several languages
+IS_PUBLISHED = False  # the talk has no experiment of this task
+EXPLAINED_METRICS = ()
+FURTHER_METRICS = ("aer",)  # of an expected result: not of the test part's statistics
+
+
+def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) where its languages are not those of its corpus.
+
+    `data` is the experiment's `Target`. The languages are empty where params.yaml does not have
+    their names.
+    """
+    named = [("source", data.source), ("target", data.target)]
+    languages = corpus.languages
+    for name, language in [*named, *(("references", each) for each in data.references)]:
+        if languages and language not in languages:
+            yield (
+                f"data.{name}",
+                f"corpus {corpus.name} has no language {language}{suggest(language, languages)} "
+                f"Known: {', '.join(languages)}",
+            )
+    if data.source == data.target:
+        yield "data.target", f"is the source too: {data.source}"
+    for side, language in named:
+        if language in data.references:
+            yield (
+                "data.references",
+                f"{language} is the {side}; name further languages with the same meaning as the "
+                "target",
+            )
+        if language in corpus.optional_languages:
+            message = f"{language} is one of `optional_languages` of corpus {corpus.name}"
+            yield f"data.{side}", message
+    if len({*data.references}) < len(data.references):
+        yield "data.references", f"each language once, found {', '.join(data.references)}"
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
@@ -73,7 +107,7 @@ def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
     return None
 
 
-def opponent_seconds(experiment: "TranslationExperiment", tokens: float, outputs: int) -> float:
+def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
     """Return the core-seconds of the statistical opponent, by tokens of both languages."""
     return tokens * OPPONENT_TOKEN
 

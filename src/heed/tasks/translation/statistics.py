@@ -4,8 +4,9 @@ References are compared as they were written. sacrebleu tokenises them and the h
 that a score does not depend on how a model segments its text; a hypothesis must be detokenised.
 """
 
+import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from heed.tasks.translation.alignment import Gold, Links, corpus_counts, parse_l
 from heed.tasks.translation.metrics import statistic_names
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.references import read_references
-from heed.tasks.translation.rouge import rouge
 
 
 def statistics(
@@ -124,3 +124,41 @@ def _scorers(scoring: Prediction) -> tuple[BLEU, CHRF]:
 
 def _fold_case(text: str, scoring: Prediction) -> str:
     return text.strip().lower() if scoring.lowercase else text.strip()
+
+
+KINDS = ("rouge1", "rouge2", "rougeL")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Words:
+    """The tokenizer of a scorer, from a function."""
+
+    tokenize: Callable[[str], list[str]]
+
+
+def rouge(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    split: Callable[[str], list[str]],
+) -> np.ndarray:
+    """Return precision and recall of ROUGE-1, -2 and -L of each sentence, (sentences, 6).
+
+    Of several references the one with the best F1 counts, for each kind alone.
+
+    Args:
+        hypotheses: one a sentence.
+        references: one or more for each sentence.
+        split: returns the words of a text.
+
+    """
+    # rouge_score imports all of nltk, which takes two seconds: a report needs none of it.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(KINDS, tokenizer=_Words(split))
+    scores = [
+        scorer.score_multi(correct, hypothesis)
+        for hypothesis, correct in zip(hypotheses, references, strict=True)
+    ]
+    return np.asarray(
+        [[value for kind in KINDS for value in score[kind][:2]] for score in scores], np.float64
+    ).reshape(-1, 2 * len(KINDS))

@@ -1,12 +1,16 @@
 """A trained translator for texts of one's own: for notebooks, and for `heed translate`."""
 
 import dataclasses
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
+from heed.files import HeedError
 from heed.prediction import load_predictor
+from heed.tasks.texts import read_text, trained_seeds
 from heed.tasks.translation.prediction import Translation, TranslationPredictor
 from heed.tokens.tokenizer import tokenize_sentences
-from heed.training.run import RunInfo
+from heed.training.run import RunInfo, read_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,3 +45,85 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TextTranslator:
     predictor = load_predictor(run, "cpu", folder=folder)
     assert isinstance(predictor, TranslationPredictor)
     return TextTranslator(predictor)
+
+
+AT_ONCE = 200  # texts that are translated before their translations are returned
+
+
+def translate(
+    model: str, text: str, given: str, n_best: int, form: str, seed: int | None
+) -> Iterator[str]:
+    """Yield the lines of the translations of a text, each of whose lines is a sentence.
+
+    Args:
+        model: a model with trained runs.
+        text: the text, the name of a file with it, or - for standard input.
+        given: translations to score instead of searching, as `text` is given; empty: none.
+        n_best: translations of each sentence.
+        form: what a line has. text: the translation. pharaoh: score and links too, between |||.
+            json: an object a translation, with words, weights and probability.
+        seed: of the run; None: the smallest.
+
+    Raises:
+        HeedError: the model has no such run, or is no translator; translations that do not fit.
+
+    """
+    if given and n_best > 1:
+        raise HeedError("--n-best is for a search, and --translation gives the translations")
+    seeds = trained_seeds(model)
+    if seed is not None and seed not in seeds:
+        raise HeedError(
+            f"{model} has no run with seed {seed}. Trained: {', '.join(map(str, seeds))}"
+        )
+    run = read_run(model, seeds[0] if seed is None else seed)
+    if run.recipe.task != "translation":
+        raise HeedError(f"{model}: is a model of the task {run.recipe.task}, not a translator")
+    translator, texts = open_run(run), _lines(text)
+    translations = _lines(given) if given else None
+    if translations is not None and len(translations) != len(texts):
+        raise HeedError(
+            f"{len(texts)} lines to translate, and {len(translations)} translations: each line "
+            "needs one"
+        )
+    for start in range(0, len(texts), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        found = _translate(translator, texts[part], translations and translations[part], n_best)
+        for number, each in enumerate(found, start):
+            yield from (_format(translation, number, form) for translation in each)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text or a file: a line feed ends one, and nothing else does."""
+    lines = read_text(text).split("\n")
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+def _translate(
+    translator: TextTranslator, texts: list[str], given: list[str] | None, n_best: int
+) -> list[list[Translation]]:
+    if given is None:
+        return translator.translate(texts, n_best)
+    return [[scored] for scored in translator.score(texts, given)]
+
+
+def _format(translation: Translation, number: int, form: str) -> str:
+    """Return a translation as one line; `number` is that of its text, from 0."""
+    if form == "text":
+        return translation.text
+    if form == "pharaoh":
+        return f"{translation.text} ||| {translation.score:.4f} ||| {translation.links}"
+    weights = translation.weights
+    return json.dumps(
+        {
+            "line": number,
+            "translation": translation.text,
+            "score": translation.score,
+            "log_probability": translation.log_probability,
+            "source_words": translation.source_words,
+            "target_words": translation.target_words,
+            "unknown_units": translation.unknown_units,
+            "links": translation.links,
+            "weights": None if weights is None else weights.round(6).tolist(),
+        },
+        ensure_ascii=False,
+    )

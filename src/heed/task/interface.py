@@ -1,6 +1,6 @@
 """The interface of a task: what its modules offer to the stages.
 
-Each class here is defined by one module of a task's package (`heed.tasks.STAGE_MODULES`).
+Each class here is defined by one module of a task's package (`heed.task.STAGE_MODULES`).
 
 recipe: `Hyperparameters`; `Prediction`, the settings by which a run's test items are predicted and
     scored; `Data`, what is learned of a corpus; `resolve_data`; `corpus_contradiction` between
@@ -29,7 +29,7 @@ evaluation: `tables`, a model's tables from its predictions; `EXACT`, those writ
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +41,50 @@ if TYPE_CHECKING:  # a comparison imports no torch, and a training no pandas
     from torch import nn
 
 
-# Names of hyperparameters, the likeliest mistake first, and what is wrong with them.
+# Names of hyperparameters, the likeliest mistake first, and a message.
 Contradiction = tuple[tuple[str, ...], str]
-LOWER_IS_BETTER = frozenset({"loss"})  # metrics of validation, of any task
+
+
+def lower_is_better(metric: str) -> bool:
+    """Return whether lower scores of a metric are better: by its name, as in scikit-learn."""
+    return metric.endswith(("loss", "error"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How the scores of a task's metrics, and their differences, are printed.
+
+    names: metric → its name in a sentence, where that is not its key.
+    in_hundreds: scores between 0 and 1 are printed between 0 and 100, but for a loss.
+    in_points: differences are in points of the metric, and not in percentage points.
+    percentages: metrics with differences in percentage points nevertheless.
+    bounded: scores lie between 0 and 1.
+    """
+
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    in_hundreds: bool = False
+    in_points: bool = False
+    percentages: tuple[str, ...] = ()
+    bounded: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class DeclaredCorpus:
+    """The names that a corpus of params.yaml has, as far as they are known before it is read.
+
+    pairs: an item is a sentence in several `languages`; else it is a document with `labels`.
+    has_several: a document has any number of classes of a label.
+    labels_are_columns: labels have the names of the columns of a table.
+    optional_languages: languages that some of the items lack.
+    """
+
+    name: str
+    pairs: bool
+    has_several: bool
+    labels: tuple[str, ...]
+    labels_are_columns: bool
+    languages: tuple[str, ...]
+    optional_languages: tuple[str, ...]
 
 
 class Learner(abc.ABC):
@@ -78,7 +119,10 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
-        """Return the task's metrics on the validation part, or on every `every`-th item of it."""
+        """Return `loss` and the task's metrics on the validation part.
+
+        Or on every `every`-th item of it.
+        """
 
     @abc.abstractmethod
     def write(self, folder: Path) -> None:

@@ -48,7 +48,7 @@ Matrices = dict[str, np.ndarray]  # by variant: percent of the documents of each
 
 def matrices(results: Results, experiment: Experiment) -> Figure:
     """Return the confusion matrices of all models of an experiment, over all seeds, as panels."""
-    variants, names = ordered_variants(results, experiment), class_names(experiment)
+    variants, names = ordered_variants(results, experiment), class_names(results, experiment)
     percents = {
         variant: _percents(_counts(results, experiment, variant, names)) for variant in variants
     }
@@ -71,7 +71,7 @@ def matrices(results: Results, experiment: Experiment) -> Figure:
 
 def matrix(results: Results, experiment: Experiment, variant: str) -> Figure:
     """Return the confusion matrix of one model, where the experiment has many classes."""
-    names, model = class_names(experiment), results.models(experiment)[variant]
+    names, model = class_names(results, experiment), results.models(experiment)[variant]
     percents = _percents(_counts(results, experiment, variant, names))
     margin = LETTER * _longest(names)
     cell = min(0.215, (WIDE - margin - LABELS) / len(names))
@@ -94,7 +94,7 @@ def matrix(results: Results, experiment: Experiment, variant: str) -> Figure:
 
 def largest_errors(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
     """Return the classes with the most errors: the share of each that each model gets wrong."""
-    names, look = class_names(experiment), looks(results)
+    names, look = class_names(results, experiment), looks(results)
     counts = {name: _counts(results, experiment, name, names) for name in variants}
     wrong = sum(matrix - np.diag(np.diag(matrix)) for matrix in counts.values())
     order = np.argsort(-wrong.sum(axis=1), kind="stable")[:SHOWN]
@@ -132,9 +132,9 @@ def largest_errors(results: Results, experiment: Experiment, variants: Sequence[
     )
 
 
-def class_names(experiment: Experiment) -> list[str]:
+def class_names(results: Results, experiment: Experiment) -> list[str]:
     """Return the classes of a classification."""
-    return [row.name for row in experiment.tables[0].rows if row.kind == "class"]
+    return results.comparison.experiments[experiment.key].groups["classes"]
 
 
 def _error_name(names: list[str], wrong: np.ndarray, row: int) -> str:

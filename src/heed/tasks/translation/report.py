@@ -29,6 +29,8 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.chapters import comparisons, hyperparameters, provenance
+from heed.report.chapters import experiment as beginning
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import (
     all_models,
@@ -41,9 +43,7 @@ from heed.report.chapters.shared import (
     p_column,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures import gradients, states
-from heed.report.figures import translation as figures
-from heed.report.figures.curves import by_cap, by_share, curves
+from heed.report.figures.curves import curves
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import (
@@ -56,18 +56,20 @@ from heed.report.formats import (
     format_number,
 )
 from heed.report.language import say
-from heed.report.measures import NAMES
+from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
-from heed.report.sentences import (
+from heed.report.sources import Source
+from heed.report.timing import TrainingTime, describe_core_minutes
+from heed.tasks.translation import figures
+from heed.tasks.translation.recipe import SCALE, Prediction
+from heed.tasks.translation.shown_sentences import (
     Sentence,
     count_wrong,
     mark_wrong,
     read_sentences,
     sentence_sources,
 )
-from heed.report.sources import Source
-from heed.report.timing import TrainingTime, describe_core_minutes
-from heed.tasks.translation.recipe import Prediction
+from heed.tasks.translation.state_figures import first_word, sentence_states
 from heed.tasks.translation.statistics import signatures
 
 SHOWN = 3  # figures: the page opens the others on demand
@@ -102,19 +104,64 @@ class Line:
         return self.figures[figure].std_pp if figure in self.figures else None
 
 
+HAS_SCORES = False  # its score functions stand with its own figures
+HAS_BROWSER = False
+
+
+def title() -> str:
+    """Return the name of the task, as a heading has it."""
+    return say("Translation")
+
+
+def reference_models() -> dict[str, ReferenceModel]:
+    """Return the words on the reference models."""
+    return {
+        "statistical": ReferenceModel(
+            say("Statistical"),
+            say(
+                "an opponent, which is a reference model from outside: IBM model 1 and a trigram "
+                "language model"
+            ),
+            say("An opponent: IBM model 1 and a trigram language model."),
+            say("statistical translation"),
+            say("Against statistical translation"),
+            say("Statistical translation"),
+        ),
+        "copy": ReferenceModel(
+            say("Copy"),
+            say("the opponent that gives the source for its translation"),
+            say("An opponent: it gives the source for its translation."),
+        ),
+    }
+
+
+def values_text() -> str:
+    """Return the sentences on how figures are computed."""
+    return say(
+        "Figures of translations are means over seeds of figures of the whole test part: BLEU is "
+        "not averaged over sentences. The statistical opponent is tuned on the validation part; "
+        "without folds the opponents are fitted once and have no deviation."
+    )
+
+
+def untested_weights() -> str:
+    """Return why no test of what weights explain is defined; empty where tests are."""
+    return ""
+
+
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of all models, figures, and the sentences that are shown."""
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
     drawn: tuple[Figure, ...] = (
         by_length(results, experiment, variants),
-        gradients.first_word(results, experiment, variants),
-        *by_share(results, experiment),
+        first_word(results, experiment, variants),
+        *figures.by_share(results, experiment),
         *on_page(
             (
                 *figures.by_distance(results, experiment, variants),
                 curves(results, experiment, variants),
-                *by_cap(results, experiment),
-                *states.sentence_states(results, experiment),
+                *figures.by_cap(results, experiment),
+                *sentence_states(results, experiment),
                 figures.operations(results, experiment, variants),
             )
         ),
@@ -249,7 +296,7 @@ def _figure_column(experiment: Experiment, figure: str) -> tuple[Column, Column]
         return Cell(line.value(figure), note, strong=deciding)
 
     return (
-        Column(figure, NAMES[figure], PERCENT, value),
+        Column(figure, SCALE.names[figure], PERCENT, value),
         Column(f"{figure}_std_pp", "", decimals(3), lambda line: line.deviation(figure)),
     )
 
@@ -389,7 +436,9 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
     ]
     columns = (
         Column("", say("Model"), value=operator.itemgetter(0)),
-        Column("", say("Figure"), value=lambda each: NAMES.get(each[1], say("Alignment error"))),
+        Column(
+            "", say("Figure"), value=lambda each: SCALE.names.get(each[1], say("Alignment error"))
+        ),
         Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
         *(Column("", run, PERCENT, _run_value(index)) for index, run in enumerate(runs)),
     )
@@ -557,3 +606,13 @@ def _example(
         marked = mark_wrong(sentence.translations[variant], sentence.reference)
         rows.append((number, variant, marked, count_wrong(marked)))
     return rows
+
+
+CHAPTERS = [
+    beginning.chapter,
+    chapter,
+    provenance.machine_kinds,
+    comparisons.chapter,
+    hyperparameters.searches_chapter,
+]
+APPENDICES = [hyperparameters.chapter]

@@ -10,16 +10,16 @@ from heed.evaluation.results import (
     OpponentResult,
     Spread,
 )
+from heed.evaluation.verdicts import BASELINE
+from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.language import say
-from heed.report.measures import CLASSIFICATION, MULTILABEL, measure_of
+from heed.report.measures import measure_of, report_of
 from heed.report.published import NO_FIGURES, Talk, talk_gain
+from heed.report.results import Results
 
 Result = ModelResult | OpponentResult
 FIGURES = ("precision", "recall", "f1", "support")
-# By task: figures of all classes that are one number, and the averages of precision, recall and F1.
-SHARES = {CLASSIFICATION: ("accuracy",), MULTILABEL: ("subset_accuracy", "label_accuracy")}
-AVERAGES = {CLASSIFICATION: ("macro", "weighted"), MULTILABEL: ("micro", "macro")}
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
@@ -27,7 +27,6 @@ TITLES = {
     "wide": "Control: without attention, as many parameters",
     "uniform": "Control: uniform attention weights",
     "linear": "Opponent: linear model on TF-IDF",
-    "majority": "Opponent: majority class",
 }
 
 
@@ -95,13 +94,39 @@ class ClassTable:
         return any(cell.published for row in self.rows for cell in row.cells.values())
 
 
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The rows of averages of a task's tables, and the title of the constant model.
+
+    shares: figures of all classes that are one number.
+    averages: of precision, recall and F1.
+    """
+
+    shares: tuple[str, ...]
+    averages: tuple[str, ...]
+    majority: str
+
+
+def tables_of(
+    results: Results, experiment: Experiment
+) -> tuple[list[ClassTable], list[ClassTable]]:
+    """Return the tables of baseline and attention, side by side, and those of all other models."""
+    result = results.comparison.experiments[experiment.key]
+    tables = class_tables(result, results.comparison.seeds, experiment.talk)
+    pair = (BASELINE, *result.attention[:1])
+    return (
+        [table for table in tables if table.key in pair],
+        [table for table in tables if table.key not in pair],
+    )
+
+
 def class_tables(
     data: ExperimentResult, seeds: list[int], talk: dict[str, Talk]
 ) -> list[ClassTable]:
     """Return the tables of all models, then of the opponents, which have folds but no seeds.
 
     Args:
-        data: an experiment with task classification or multilabel.
+        data: an experiment whose items have classes.
         seeds: of the study.
         talk: the talk's figures by variant.
 
@@ -115,6 +140,7 @@ def class_tables(
 def _table(
     key: str, result: Result, data: ExperimentResult, runs: list[str], talks: dict[str, Talk]
 ) -> ClassTable:
+    layout: Layout = report_of(data.task).LAYOUT
     talk, summary, classes = talks.get(key, NO_FIGURES), result.summary, result.details["classes"]
     model = result if isinstance(result, ModelResult) else None
     totals = [
@@ -123,16 +149,16 @@ def _table(
     ]
     support = Spread(sum(totals) / len(totals), None, totals)
     rows = [_row(name, "class", classes[name], talk) for name in data.groups["classes"]]
-    for share in SHARES[data.task]:
+    for share in layout.shares:
         figures = {"f1": summary[share], "support": support}
         rows.append(_row(share.replace("_", " "), "average", figures, talk))
-    for average in AVERAGES[data.task]:
+    for average in layout.averages:
         figures = {figure: summary[f"{average}_{figure}"] for figure in FIGURES[:3]}
         rows.append(_row(f"{average} avg", "average", figures | {"support": support}, talk))
     ours = {name.casefold() for name in classes}
     return ClassTable(
         key=key,
-        title=_title(key, data.task),
+        title=_title(key, layout),
         rows=rows,
         runs=runs if len(runs) > 1 else [],
         deviation=summary[data.metric].std_pp,
@@ -149,9 +175,9 @@ def _table(
     )
 
 
-def _title(key: str, task: str) -> str:
-    if key == "majority" and task == MULTILABEL:
-        return say("Opponent: labels of more than half of the training documents")
+def _title(key: str, layout: Layout) -> str:
+    if key == "majority":
+        return say(layout.majority)
     return say(TITLES[key]) if key in TITLES else say("Variant {name}", name=key)
 
 

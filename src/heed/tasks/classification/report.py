@@ -20,23 +20,103 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.chapters import comparisons, documents, hyperparameters, provenance
+from heed.report.chapters import experiment as beginning
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import all_models, join_columns, on_page
-from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment
-from heed.report.figures import confusion
-from heed.report.figures.calibration import calibration
-from heed.report.figures.class_gain import class_changes, class_gain
 from heed.report.figures.curves import curves
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import drawn_variants, ordered_variants
 from heed.report.formats import POINTS, PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
+from heed.report.measures import ReferenceModel
 from heed.report.results import Results
+from heed.tasks.classification import confusion
+from heed.tasks.classification.class_tables import FIGURES, ClassRow, ClassTable, Layout, tables_of
+from heed.tasks.classification.figures import calibration, class_changes, class_gain
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = FIGURES[:3]
 PAPER_CLASSES = 10  # of many, in the table of paper
+
+
+HAS_SCORES = True  # its models use the score functions of the lectures
+HAS_BROWSER = True  # heed score writes documents with the weights of their words
+LAYOUT = Layout(("accuracy",), ("macro", "weighted"), "Opponent: majority class")
+
+
+def title() -> str:
+    """Return the name of the task, as a heading has it."""
+    return say("Classification")
+
+
+def reference_models() -> dict[str, ReferenceModel]:
+    """Return the words on the reference models."""
+    return {
+        "linear": linear_model(),
+        "majority": ReferenceModel(
+            say("Majority"),
+            say("the opponent that always predicts the most frequent class"),
+            majority_glossary(),
+        ),
+    }
+
+
+def linear_model() -> ReferenceModel:
+    """Return the words on the linear model."""
+    return ReferenceModel(
+        say("Linear"),
+        say(
+            "an opponent, which is a reference model from outside: TF-IDF with a linear "
+            "support vector machine"
+        ),
+        say(
+            "An opponent: TF-IDF with a linear support vector machine, tuned on the validation "
+            "part."
+        ),
+        say("a linear model"),
+        say("Against the linear model"),
+        say("Linear model"),
+    )
+
+
+def majority_glossary() -> str:
+    """Return the entry of the constant model in the glossary."""
+    return say("An opponent: it always predicts the most frequent classes or labels.")
+
+
+def values_text() -> str:
+    """Return the sentences on how figures are computed."""
+    return say(
+        "Values are means over seeds. Standard deviation: sample standard deviation of the "
+        "accuracy over seeds, in percentage points. With folds "
+        "each seed is tested on another fold, so the deviation includes the differences between "
+        "folds. The linear opponent is TF-IDF with a linear support vector machine, tuned on the "
+        "validation part; without folds it is fitted once and has no deviation."
+    )
+
+
+def untested_weights() -> str:
+    """Return why no test of what weights explain is defined; empty where tests are."""
+    return ""
+
+
+def below_majority(name: str, figure: str, majority: str) -> str:
+    """Return the sentence on a model with lower figures than the constant model."""
+    return say(
+        "{name} ({figure}) is below the majority class ({majority})",
+        name=name, figure=figure, majority=majority,
+    )  # fmt: skip
+
+
+def explain_collapse(values: dict[str, str]) -> str:
+    """Return when a run has collapsed, in one sentence."""
+    return say(
+        "A run has collapsed if its {metric} is no higher than that of the majority class on the "
+        "same documents, or more than {far} below the median of the model's other runs.",
+        **values,
+    )
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -56,7 +136,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the same of a multi-label classification, which has no confusion of classes."""
+    """Return the chapter of documents with several classes, without a confusion of classes."""
     variants = drawn_variants(results, experiment)
     shown = (curves(results, experiment, variants), *class_gain(results, experiment))
     every = all_models(results, experiment, variants, {"curves": curves})
@@ -66,7 +146,7 @@ def multilabel_chapter(results: Results, experiment: Experiment) -> list[Block]:
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
     """Return the confusion matrices of many classes, the values of each run and of each length."""
     matrices: list[Block] = []
-    if _has_many_classes(experiment):
+    if _has_many_classes(results, experiment):
         variants = ordered_variants(results, experiment)
         drawn = tuple(confusion.matrix(results, experiment, variant) for variant in variants)
         summary = say("Confusion matrices of all models")
@@ -77,18 +157,23 @@ def appendix(results: Results, experiment: Experiment) -> list[Block]:
 
 def multilabel_appendix(results: Results, experiment: Experiment) -> list[Block]:
     """Return the values of each run."""
-    by_run = [_by_run(results, experiment, table) for table in experiment.tables if table.runs]
-    return [*by_run, _seeds_file(experiment), *_class_gain_file(results, experiment)]
+    tables = [table for both in tables_of(results, experiment) for table in both]
+    by_run = [_by_run(results, experiment, table) for table in tables if table.runs]
+    return [
+        *by_run,
+        _seeds_file(results, experiment, tables),
+        *_class_gain_file(results, experiment),
+    ]
 
 
-def _has_many_classes(experiment: Experiment) -> bool:
+def _has_many_classes(results: Results, experiment: Experiment) -> bool:
     """Return whether a matrix of the classes is too large to stand among other figures."""
-    return len(confusion.class_names(experiment)) > confusion.LARGE
+    return len(confusion.class_names(results, experiment)) > confusion.LARGE
 
 
 def _errors(results: Results, experiment: Experiment, variants: list[str]) -> Figure:
     """Return the matrices of all models, or of many classes those with the most errors."""
-    if _has_many_classes(experiment):
+    if _has_many_classes(results, experiment):
         return confusion.largest_errors(results, experiment, variants)
     return confusion.matrices(results, experiment)
 
@@ -100,10 +185,10 @@ def _blocks(
     others: tuple[Figure, ...],
     of_all_models: list[Block],
 ) -> list[Block]:
-    pair = tuple(_talk_table(results, experiment, table) for table in experiment.pair)
+    pair = tuple(_talk_table(results, experiment, table) for table in _pair(results, experiment))
     titles = ", ".join(dict.fromkeys(figure.title for figure in others))
     summary = say("More figures: {titles}", titles=titles)
-    by_class = say("Figures by class: {names}", names=_names(experiment.pair))
+    by_class = say("Figures by class: {names}", names=_names(_pair(results, experiment)))
     return [
         Group(shown, "plots"),
         Disclosure(by_class, (Group(pair, "pair"), *_pair_table(results, experiment)), "others"),
@@ -118,10 +203,11 @@ def _names(tables: list[ClassTable]) -> str:
 
 
 def _others(results: Results, experiment: Experiment) -> list[Block]:
-    if not experiment.others:
+    others = tables_of(results, experiment)[1]
+    if not others:
         return []
-    tables = tuple(_talk_table(results, experiment, table) for table in experiment.others)
-    names = _names(experiment.others)
+    tables = tuple(_talk_table(results, experiment, table) for table in others)
+    names = _names(others)
     summary = say(
         "Figures by class of controls, other variants and opponents: {names}", names=names
     )
@@ -144,7 +230,9 @@ def _talk_table(results: Results, experiment: Experiment, table: ClassTable) -> 
         ),
     )
     kind = "models" if table.of_model else "opponents"
-    has_pair = len(experiment.pair) == 2  # paper has those two side by side, and no other
+    has_pair = (
+        len(_pair(results, experiment)) == 2
+    )  # paper has those two side by side, and no other
     return Table(
         f"{experiment.key}--{table.key}",
         table.title,
@@ -289,7 +377,7 @@ def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disc
     return Disclosure(summary, (block,), "runs", media=(PAGE,))
 
 
-def _seeds_file(experiment: Experiment) -> Group:
+def _seeds_file(results: Results, experiment: Experiment, tables: list[ClassTable]) -> Group:
     """Return the file of every run's values, and links to the files that are on no page."""
     columns = (
         *join_columns(lambda _: experiment),
@@ -300,7 +388,7 @@ def _seeds_file(experiment: Experiment) -> Group:
     )
     values = [
         (table.key, run, row.name, row.kind, figure, value)
-        for table in experiment.tables
+        for table in tables
         for row in table.rows
         for figure, cell in row.cells.items()
         for run, value in zip(table.runs or ["the only one"], cell.by_seed, strict=True)
@@ -312,7 +400,7 @@ def _seeds_file(experiment: Experiment) -> Group:
         " ",
         Span(title, link=f"tables/{key}.csv"),
     )
-    if len(experiment.pair) == 2:
+    if len(_pair(results, experiment)) == 2:
         side = Span(
             say("both tables side by side (LaTeX)"), link=f"tables/{experiment.key}_pair.tex"
         )
@@ -322,7 +410,7 @@ def _seeds_file(experiment: Experiment) -> Group:
 
 def _class_gain_file(results: Results, experiment: Experiment) -> list[Block]:
     """Return the file of all classes with the value of each seed."""
-    if len(experiment.pair) < 2:
+    if len(_pair(results, experiment)) < 2:
         return []
     columns = (
         *join_columns(lambda _: experiment),
@@ -333,7 +421,7 @@ def _class_gain_file(results: Results, experiment: Experiment) -> list[Block]:
         Column("by_seed_pp", "", value=lambda each: " ".join(f"{v:+.2f}" for v in each.values)),
         Column("published_change_pp", "", POINTS, lambda each: each.talk),
     )
-    rows = make_rows(columns, class_changes(*experiment.pair))
+    rows = make_rows(columns, class_changes(*_pair(results, experiment)))
     title = say("Change in recall by class")
     sources = results.comparison_sources
     key = f"{experiment.key}_class-gain"
@@ -346,14 +434,15 @@ def _pair_table(results: Results, experiment: Experiment) -> list[Table]:
     Paper has them where the talk's figures stand below ours, and of many classes those whose recall
     changes most; the file has all.
     """
-    if len(experiment.pair) != 2:
+    pair = _pair(results, experiment)
+    if len(pair) != 2:
         return []
-    rows = list(zip(*(table.rows for table in experiment.pair), strict=True))
-    if not any(table.has_published for table in experiment.pair):
+    rows = list(zip(*(table.rows for table in pair), strict=True))
+    if not any(table.has_published for table in pair):
         return [dataclasses.replace(_side_by_side(results, experiment, rows), media=())]
-    if not _has_many_classes(experiment):
+    if not _has_many_classes(results, experiment):
         return [_side_by_side(results, experiment, rows)]
-    changes = sorted(class_changes(*experiment.pair), key=lambda each: -abs(each.mean or 0))
+    changes = sorted(class_changes(*pair), key=lambda each: -abs(each.mean or 0))
     most = {each.name for each in changes[:PAPER_CLASSES]}
     shown = [both for both in rows if both[0].kind == "average" or both[0].name in most]
     caption = say(
@@ -373,6 +462,7 @@ def _side_by_side(
     results: Results, experiment: Experiment, rows: list[tuple[ClassRow, ...]]
 ) -> Table:
     """Return these rows of both tables, each pair in a row."""
+    pair = _pair(results, experiment)
     columns = (
         Column("", " ", TEXT, lambda rows: rows[0].name, width=0),
         *(
@@ -380,15 +470,13 @@ def _side_by_side(
                 "", HEADINGS[figure], PRINTED, _side_cell(side, figure),
                 group=table.title,
             )
-            for side, table in enumerate(experiment.pair)
+            for side, table in enumerate(pair)
             for figure in MEASURES
         ),
         Column("", HEADINGS["support"], PRINTED, lambda rows: _cell("support")(rows[0])),
     )  # fmt: skip
-    notes: list[Texts] = (
-        [(_second_line(),)] if any(table.has_published for table in experiment.pair) else []
-    )
-    notes += [note for table in experiment.pair for note in _notes(table, table.title)]
+    notes: list[Texts] = [(_second_line(),)] if any(table.has_published for table in pair) else []
+    notes += [note for table in pair for note in _notes(table, table.title)]
     return Table(
         f"{experiment.key}_pair",
         say("Without and with attention"),
@@ -400,3 +488,20 @@ def _side_by_side(
         files=("tex",),
         media=(PAPER,),
     )
+
+
+def _pair(results: Results, experiment: Experiment) -> list[ClassTable]:
+    """Return the tables of baseline and attention."""
+    return tables_of(results, experiment)[0]
+
+
+CHAPTERS = [
+    beginning.chapter,
+    provenance.machine_kinds,
+    beginning.scores,
+    chapter,
+    comparisons.chapter,
+    hyperparameters.searches_chapter,
+    documents.chapter,
+]
+APPENDICES = [hyperparameters.chapter, appendix]

@@ -3,18 +3,7 @@
 The figures in the comments are of validation documents (docs/presets.md), where each is measured.
 """
 
-import dataclasses
-
-from heed.hyperparameters import Configuration
-
-
-@dataclasses.dataclass(frozen=True)
-class Preset:
-    """Hyperparameters under a name. `description` says for which corpora they are."""
-
-    description: str
-    values: Configuration
-
+from heed.hyperparameters import Configuration, Preset
 
 # Of a small corpus the best epoch on validation is luck: with 44 documents there the last epoch,
 # after the learning rate has fallen to 0, is better by 1.3 to 9.4 points. Character n-grams add 1.5
@@ -41,35 +30,31 @@ _SHORT: Configuration = _REGULARISED | {
     "branch_rate": 2.0,
 }
 
-PRESETS: dict[str, dict[str, Preset]] = {  # by task and name
-    "classification": {
-        "tiny": Preset(
-            "fewer than 1,000 short texts: small batches and more epochs, for enough steps",
-            _SHORT | {"batch_size": 16, "epochs": 20},
-        ),
-        "small": Preset(
-            "some 1,000 to 20,000 short texts: much regularisation, and character n-grams",
-            _SHORT | {"batch_size": 32, "epochs": 12},
-        ),
-        "long": Preset(
-            "texts of more than 150 tokens: smaller states, which learn few texts by heart less; "
-            "both ends of a text are read",
-            _REGULARISED
-            | {
-                "embedding_dim": 64,
-                "hidden_size": 32,
-                "batch_size": 16,
-                "learning_rate": 0.004,
-                "epochs": 8,
-                "max_tokens": 300,
-                "truncation": "ends",
-                "branch_rate": 4.0,
-            },
-        ),
-    },
-    "translation": {},
+PRESETS: dict[str, Preset] = {
+    "tiny": Preset(
+        "fewer than 1,000 short texts: small batches and more epochs, for enough steps",
+        _SHORT | {"batch_size": 16, "epochs": 20},
+    ),
+    "small": Preset(
+        "some 1,000 to 20,000 short texts: much regularisation, and character n-grams",
+        _SHORT | {"batch_size": 32, "epochs": 12},
+    ),
+    "long": Preset(
+        "texts of more than 150 tokens: smaller states, which learn few texts by heart less; "
+        "both ends of a text are read",
+        _REGULARISED
+        | {
+            "embedding_dim": 64,
+            "hidden_size": 32,
+            "batch_size": 16,
+            "learning_rate": 0.004,
+            "epochs": 8,
+            "max_tokens": 300,
+            "truncation": "ends",
+            "branch_rate": 4.0,
+        },
+    ),
 }
-PRESETS["multilabel"] = PRESETS["classification"]  # the same networks
 FEW_TRAINED = 720  # documents to train on: of 1,000 where heed draws the split
 LONG_TEXTS = 150  # tokens; measured were means of 62 and less, and of 260 and more
 TRAINED_PER_TOKEN = 3  # of long texts: with fewer, no network came near the linear model

@@ -1,0 +1,97 @@
+"""The registry of tasks: what a model learns and how it is judged.
+
+A task is a folder in heed/tasks; no list names them, and no code outside a task names one. A task
+offers the parts that interface.py describes, each a module of this name. A task may be based on
+another (`BASE` in its `__init__.py`): it has the parts of its base, and of a part of its own what
+this does not define.
+
+A stage imports the parts that it needs by name, when it runs. So an import of this module imports
+no task, and a training of one task does not depend on the code of another. Where a part has the
+name of a module of heed, it is the task's share of it: heed/recipe.py writes a recipe,
+tasks/TASK/recipe.py defines what it contains.
+"""
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+from heed.files import HeedError
+
+PACKAGE = "heed.tasks"
+# stage → the parts of a task that its command imports
+STAGE_MODULES: dict[str, tuple[str, ...]] = {
+    "search": ("recipe", "rules", "presets", "network", "learning"),
+    "recipe": ("recipe", "presets"),  # and `network`, of a parameter-matched control
+    "train": ("recipe", "learning"),
+    "score": ("recipe", "metrics", "prediction", "evaluation"),
+    "explain": ("recipe", "explanation"),
+    "adversaries": ("recipe", "adversaries"),
+    "opponents": ("recipe", "opponents"),
+    "compare": ("recipe", "metrics"),
+    "report": ("recipe", "report"),
+}
+
+
+def task_names() -> tuple[str, ...]:
+    """Return the names of all tasks, in alphabetical order."""
+    folders = importlib.import_module(PACKAGE).__path__
+    return tuple(sorted(each.name for each in pkgutil.iter_modules(folders) if each.ispkg))
+
+
+@functools.cache
+def part_modules(task: str, part: str) -> tuple[str, ...]:
+    """Return the names of the modules that are a part of a task: its own, then that of its base.
+
+    Empty where neither has this part.
+
+    Raises:
+        HeedError: there is no such task.
+
+    """
+    if task not in (names := task_names()):
+        raise HeedError(f"there is no task {task}. Known: {', '.join(names)}")
+    package = importlib.import_module(f"{PACKAGE}.{task}")
+    name = f"{package.__name__}.{part}"
+    own = (name,) if importlib.util.find_spec(name) else ()
+    base = getattr(package, "BASE", "")
+    return own + (part_modules(base, part) if base else ())
+
+
+class Part:
+    """A part of a task: what its module defines, and else what that of its base does."""
+
+    def __init__(self, modules: list[ModuleType]) -> None:
+        """Store the modules, the task's own first."""
+        self._modules = modules
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the first module with this name has; AttributeError where none has it."""
+        last = self._modules[-1]
+        return getattr(next((each for each in self._modules if hasattr(each, name)), last), name)
+
+
+def task_module(task: str, part: str) -> Any:
+    """Return a part of a task; interface.py describes each.
+
+    Raises:
+        HeedError: there is no such task, or it has no such part.
+
+    """
+    if not (names := part_modules(task, part)):
+        raise HeedError(f"the task {task} has no {part}: {PACKAGE}.{task}.{part} is not there")
+    modules = [importlib.import_module(name) for name in names]
+    return Part(modules) if len(modules) > 1 else modules[0]
+
+
+def stage_modules(task: str, stage: str) -> list[str]:
+    """Return the names of the modules of a task that the command of a stage imports."""
+    return [name for part in STAGE_MODULES.get(stage, ()) for name in part_modules(task, part)]
+
+
+def import_stage_modules(task: str, stage: str) -> None:
+    """Import every module of `task` that a stage runs, so that `sys.modules` is complete."""
+    for name in stage_modules(task, stage):
+        importlib.import_module(name)

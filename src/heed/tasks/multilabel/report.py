@@ -1,0 +1,80 @@
+"""The report on several labels a document: the report on classes, without their confusion."""
+
+from heed.report.chapters import comparisons, documents, hyperparameters, provenance
+from heed.report.chapters import experiment as beginning
+from heed.report.language import say
+from heed.report.measures import ReferenceModel
+from heed.tasks.classification.class_tables import Layout
+from heed.tasks.classification.report import (
+    linear_model,
+    majority_glossary,
+    multilabel_appendix,
+    multilabel_chapter,
+)
+
+HAS_SCORES = False
+LAYOUT = Layout(
+    ("subset_accuracy", "label_accuracy"),
+    ("micro", "macro"),
+    "Opponent: labels of more than half of the training documents",
+)
+CHAPTERS = [
+    beginning.chapter,
+    provenance.machine_kinds,
+    beginning.scores,
+    multilabel_chapter,
+    comparisons.chapter,
+    hyperparameters.searches_chapter,
+    documents.chapter,
+]
+APPENDICES = [hyperparameters.chapter, multilabel_appendix]
+
+
+def title() -> str:
+    """Return the name of the task, as a heading has it."""
+    return say("Multi-label classification")
+
+
+def reference_models() -> dict[str, ReferenceModel]:
+    """Return the words on the reference models."""
+    meaning = say(
+        "the opponent that always predicts the labels of more than half of the training documents"
+    )
+    majority = ReferenceModel(say("Majority"), meaning, majority_glossary())
+    return {"linear": linear_model(), "majority": majority}
+
+
+def values_text() -> str:
+    """Return the sentences on how figures are computed."""
+    return say(
+        "Figures of a multi-label classification are means over seeds; a document has the labels "
+        "whose probability is above one half. Micro F1 counts all decisions on a document and a "
+        "label together, macro F1 is the mean over labels. Subset accuracy: the share of documents "
+        "with exactly the right labels; label accuracy: the share of right decisions. Standard "
+        "deviation: that of the deciding figure over seeds, in percentage points. The linear "
+        "opponent is a linear support vector machine on TF-IDF for each label, tuned on the "
+        "validation part; without folds it is fitted once and has no deviation."
+    )
+
+
+def untested_weights() -> str:
+    """Return why no test of what weights explain is defined."""
+    return say("The tests of what they explain are of predictions of one class.")
+
+
+def below_majority(name: str, figure: str, majority: str) -> str:
+    """Return the sentence on a model with lower figures than the constant model."""
+    return say(
+        "{name} ({figure}) is below the most frequent labels ({majority})",
+        name=name, figure=figure, majority=majority,
+    )  # fmt: skip
+
+
+def explain_collapse(values: dict[str, str]) -> str:
+    """Return when a run has collapsed, in one sentence."""
+    return say(
+        "A run has collapsed if its {metric} is no higher than that of the most frequent "
+        "labels on the same documents, or more than {far} below the median of the model's "
+        "other runs.",
+        **values,
+    )

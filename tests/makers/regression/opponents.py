@@ -1,0 +1,35 @@
+"""The reference model of a regression: ridge regression on TF-IDF features."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from heed.tasks.regression.metrics import statistics
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import Ridge
+
+from heed.task.interface import Fitted
+
+
+def fit(tokens: Any, data: Any, experiment: Any) -> Fitted:
+    """Return the predictions on each fold."""
+    column, predictions = f"label_{data.label}", {}
+    texts = np.asarray(list(tokens.texts()), object)
+    documents = tokens.documents(["id", column])
+    labels = documents[column].to_numpy(float)
+    for fold in range(tokens.meta.folds or 1):
+        rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
+        features = TfidfVectorizer().fit(texts[rows["train"]])
+        model = Ridge().fit(features.transform(texts[rows["train"]]), labels[rows["train"]])
+        predictions["ridge", fold] = pd.concat(
+            pd.DataFrame(
+                {
+                    "id": documents["id"].to_numpy()[rows[part]],
+                    "split": part,
+                    "label": labels[rows[part]],
+                    "predicted": model.predict(features.transform(texts[rows[part]])),
+                }
+            )
+            for part in ("validation", "test")
+        )
+    return Fitted(predictions, statistics, {"alpha": 1.0})

@@ -1,0 +1,48 @@
+"""The report on a regression: the parts of an experiment that every task has."""
+
+from typing import Any
+
+from heed.report.blocks import Block, Group
+from heed.report.chapters import comparisons, hyperparameters, provenance
+from heed.report.chapters import experiment as beginning
+from heed.report.figures.curves import curves
+from heed.report.figures.variants import drawn_variants
+from heed.report.measures import ReferenceModel
+
+HAS_SCORES = HAS_BROWSER = False
+
+
+def title() -> str:
+    """Return the name of the task."""
+    return "Regression"
+
+
+def reference_models() -> dict[str, ReferenceModel]:
+    """Return the words on the reference model."""
+    return {"ridge": ReferenceModel("Ridge", "ridge regression on TF-IDF", "Ridge on TF-IDF.")}
+
+
+def values_text() -> str:
+    """Return how figures are computed."""
+    return "Figures of a regression are means over seeds."
+
+
+def untested_weights() -> str:
+    """Return why no test of what weights explain is defined."""
+    return "The tests of what they explain are of predictions of a class."
+
+
+def chapter(results: Any, experiment: Any) -> list[Block]:
+    """Return the learning curves."""
+    return [Group((curves(results, experiment, drawn_variants(results, experiment)),), "plots")]
+
+
+CHAPTERS = [
+    beginning.chapter,
+    provenance.machine_kinds,
+    beginning.scores,
+    chapter,
+    comparisons.chapter,
+    hyperparameters.searches_chapter,
+]
+APPENDICES = [hyperparameters.chapter]

@@ -1,0 +1,23 @@
+"""The rules on a regression: those of a classification, but for its labels, which are numbers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from heed.task.interface import DeclaredCorpus
+from heed.tasks.classification.rules import *  # noqa: F403
+from heed.tasks.classification.rules import label_contradictions
+
+OPPONENTS = ("ridge",)
+LABELS = "number"
+IS_PUBLISHED = False
+EXPLAINED_METRICS = ()
+
+
+def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+    """Yield (key of an experiment, message) if the corpus has no such label."""
+    yield from label_contradictions(data.label, corpus)
+
+
+def adversary_contradiction(_: Any) -> str | None:
+    """Return why no adversary can be made of a regression."""
+    return "adversaries keep a class"

@@ -1,0 +1,98 @@
+"""A folder in heed/tasks is a task: a regression, from a table to its report, by nothing else."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.files import sha256
+from tests.conftest import ROOT
+from tests.pipeline.makers import make_clone
+
+PARTS = ["train"] * 60 + ["validation"] * 16 + ["test"] * 24
+PARAMS = """
+study: {name: prices, title: Prices}
+seeds: [1, 2]
+sources: {offers: {kind: table, path: offers.csv, sha256: SHA256}}
+corpora:
+  offers: {source: offers, kind: table, text_column: text, label_column: price,
+    split_column: part, split: {kind: given}, tokenizer: whitespace}
+experiments:
+  prices: {task: regression, corpus: offers, data: {label: price}, title: Prices of offers}
+searches: {}
+defaults:
+  regression: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 4, batch_size: 4,
+    learning_rate: 0.05, dropout: 0, device: cpu}
+models:
+  prices-baseline: {experiment: prices, corpus: offers, variant: baseline, tuned_by: none,
+    match: prices-baseline}
+  prices-attention: {experiment: prices, corpus: offers, variant: attention, tuned_by: none,
+    match: prices-attention, pooling: attention}
+"""
+COMMANDS = (
+    "download offers",
+    "tokenize offers",
+    *(
+        f"{command} prices-{variant}{seeds}"
+        for variant in ("baseline", "attention")
+        for command, seeds in (("recipe", ""), ("train", ""), ("score", ""))
+    ),
+    "opponents prices",
+    "compare",
+    "report",
+)
+
+
+def offers() -> pd.DataFrame:
+    """Texts of five words, and their number: one more for each `good`, one less for each `bad`."""
+    generator = np.random.default_rng(0)
+    words = generator.choice(["good", "bad", "old", "new"], (len(PARTS), 5))
+    prices = (
+        (words == "good").sum(1) - (words == "bad").sum(1) + generator.normal(0, 0.1, len(words))
+    )
+    texts = [" ".join([*row, f"w{number}"]) for number, row in enumerate(words)]
+    return pd.DataFrame({"text": texts, "price": prices.round(2), "part": PARTS})
+
+
+def run(clone: Path, *command: str) -> str:
+    environment = os.environ | {"PYTHONPATH": str(clone / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=clone, env=environment, text=True, capture_output=True
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_folder_of_its_own_makes_a_task_from_table_to_report(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    offers().to_csv(tmp_path / "offers.csv", index=False)
+    params = tmp_path / "params.yaml"
+    params.write_text(PARAMS.replace("SHA256", sha256(tmp_path / "offers.csv")))
+    make_clone(clone, params)
+    shutil.copy(tmp_path / "offers.csv", clone)
+    shutil.copytree(ROOT / "tests/makers/regression", clone / "src/heed/tasks/regression")
+    run(clone, "workflow/digests.py")
+    code = json.loads((clone / "results/code/train/prices-attention.json").read_text())["files"]
+    assert "src/heed/tasks/regression/learning.py" in code
+    assert not [name for name in code if "translation" in name or "/report" in name]
+    for command in COMMANDS:
+        run(clone, "-m", "heed.cli", *command.split())
+    result = json.loads((clone / "results/compare/comparison.json").read_text())
+    experiment = result["experiments"]["prices"]
+    errors = {
+        name: each["summary"]["mean_squared_error"]["mean"]
+        for name, each in (experiment["models"] | experiment["opponents"]).items()
+    }
+    assert errors["ridge"] < 1 and errors["attention"] < offers()["price"].var()
+    gain = experiment["comparisons"]["attention"]["ridge"]["mean_pp"]
+    assert gain == pytest.approx(100 * (errors["ridge"] - errors["attention"])), "less is better"
+    page = (clone / "reports/index.html").read_text()
+    assert "Prices of offers" in page and "mean squared error" in page and "hundredths" in page
+    assert f"{errors['attention']:.4f}" in page
