@@ -1,6 +1,6 @@
 """Finds the texts of the report in code, templates and tables.
 
-Used by `pybabel extract` (babel.cfg) and by tests/test_language.py.
+Used by `pybabel extract` (babel.cfg) and by tests/unit/report/test_language.py.
 """
 
 import ast

@@ -38,8 +38,10 @@ from heed.tasks.translation.shown_sentences import count_wrong, mark_wrong, read
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
+from tests.fixtures.report.pages import Page, render_to
 from tests.reports import without_times
-from tests.test_report import Page, empty_figures, render_to  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 TABLE = "sample-translation_translation.csv"
 DRAWN = ["baseline", "attention", "input", "half"]  # in the figures that compare models

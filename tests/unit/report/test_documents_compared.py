@@ -31,7 +31,7 @@ from heed.tasks.classification.head_weights import (
 )
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_report import render_to
+from tests.fixtures.report.pages import render_to
 
 # seed → right or wrong, by document: of the baseline, then of attention
 ANSWERS = {"fixed": ("001", "111"), "lost": ("11", "00"), "more": ("000", "111"),
