@@ -145,8 +145,8 @@ class ParallelTokens(TokenizedCorpus):
         table = table[table["languages"] == pair]
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
         sure, possible = defaultdict[int, set[Link]](set), defaultdict[int, set[Link]](set)
-        columns = (table[column].tolist() for column in ["document", *words, "is_sure"])
-        for row, source, target, is_sure in zip(*columns, strict=True):
+        links = table[["document", *words, "is_sure"]].itertuples(index=False, name=None)
+        for row, source, target, is_sure in links:
             possible[row].add((source, target))
             if is_sure:
                 sure[row].add((source, target))
@@ -282,14 +282,12 @@ def _read_sides(path: Path, meta: Meta) -> ParallelTokens | None:
     """Return the tokens of a parallel corpus, or None when the arrays do not fit each other."""
     sides = {}
     for name, language in meta.languages.items():
-        arrays = [_open(path / name / f"{array}.npy") for array in ("ids", *POSITIONS)]
-        offsets = np.load(path / name / "offsets.npy")
-        lexicon = _read_lexicon(path / name)
-        sides[name] = Side(*arrays, offsets, lexicon, functools.partial(_read_texts, path, name))
-        if not (
-            _fit(meta.documents, offsets, *arrays)
-            and (len(arrays[0]), len(lexicon)) == (language.tokens, language.types)
-        ):
+        ids, starts, ends = (_open(path / name / f"{key}.npy") for key in ("ids", *POSITIONS))
+        offsets, lexicon = np.load(path / name / "offsets.npy"), _read_lexicon(path / name)
+        read_texts = functools.partial(_read_texts, path, name)
+        sides[name] = Side(ids, starts, ends, offsets, lexicon, read_texts)
+        fits = _fit(meta.documents, offsets, ids, starts, ends)
+        if not fits or (len(ids), len(lexicon)) != (language.tokens, language.types):
             return None
     return ParallelTokens(path, meta, sides)
 

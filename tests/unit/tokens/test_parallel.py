@@ -1,7 +1,6 @@
 """Parallel text: what tokenising writes, which documents it drops, how links are turned round."""
 
 import gzip
-import hashlib
 import json
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from heed.corpora.kinds import corpus_languages
 from heed.corpora.parallel import read_links
 from heed.corpora.publication import Links
 from heed.corpora.source import download
-from heed.files import CHECKSUMS, HeedError
+from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Corpus, Source, Split
 from heed.tokens import writer
 from heed.tokens.arrays import GoldLinks, ParallelTokens, load_tokens
@@ -208,56 +207,35 @@ def test_links_need_tokens_that_are_words(tmp_path):
         make(tmp_path, lines_corpus(alignment_base=0, tokenizer="xx"))
 
 
+PAIRS = {"german": GERMAN, "english": ENGLISH, "part": PARTS}
+
+
 @pytest.mark.parametrize(
-    ("write", "corpus", "message"),
+    ("lines", "table", "corpus", "message"),
     [
-        (
-            lambda raw: write_lines(raw, de=["a", "b"], en=["a", "b", "c"]),
-            lines_corpus(),
-            r"expected equal numbers of lines, found de.txt 2, en.txt 3",
-        ),
-        (
-            lambda raw: write_lines(raw, de=["", "b"], en=["a", ""]),
-            lines_corpus(),
-            "corpus mine has no document with a text in each language",
-        ),
-        (
-            lambda raw: write_lines(raw, de=GERMAN, en=ENGLISH),
-            lines_corpus(tokenizers={"fr": "fr"}),
-            r"corpora.mine.tokenizers: no language fr. The languages of the corpus: de, en",
-        ),
-        (
-            lambda raw: write_lines(raw, de=GERMAN, en=ENGLISH),
-            table_corpus(),
-            "files of lines: a corpus of these takes no `columns`",
-        ),
-        (
-            lambda raw: write_table(raw, german=GERMAN, english=ENGLISH, part=PARTS),
-            lines_corpus(),
-            r"pairs.csv: a table: expected `columns` of the corpus",
-        ),
-        (
-            lambda raw: write_table(raw, german=["a"], english=["b"], part=["eval"]),
-            table_corpus(),
-            r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'",
-        ),
-        (
-            lambda raw: write_table(raw, german=["a"], english=["b"], part=["train"]),
-            table_corpus(),
-            "corpus mine: the given split needs documents to train and to test, found 1 train",
-        ),
-        (lambda raw: raw.mkdir(), lines_corpus(), "no files. Run: heed download raw"),
+        ({"de": ["a", "b"], "en": ["a", "b", "c"]}, {}, lines_corpus(),
+         r"expected equal numbers of lines, found de.txt 2, en.txt 3"),
+        ({"de": ["", "b"], "en": ["a", ""]}, {}, lines_corpus(),
+         "corpus mine has no document with a text in each language"),
+        ({"de": GERMAN, "en": ENGLISH}, {}, lines_corpus(tokenizers={"fr": "fr"}),
+         r"corpora.mine.tokenizers: no language fr. The languages of the corpus: de, en"),
+        ({"de": GERMAN, "en": ENGLISH}, {}, table_corpus(),
+         "files of lines: a corpus of these takes no `columns`"),
+        ({}, PAIRS, lines_corpus(), r"pairs.csv: a table: expected `columns` of the corpus"),
+        ({}, {"german": ["a"], "english": ["b"], "part": ["eval"]}, table_corpus(),
+         r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
+        ({}, {"german": ["a"], "english": ["b"], "part": ["train"]}, table_corpus(),
+         "corpus mine: the given split needs documents to train and to test, found 1 train"),
+        ({}, {}, lines_corpus(), "no files. Run: heed download raw"),
     ],
-)
-def test_what_does_not_fit_is_one_message(tmp_path, write, corpus, message):
-    write(tmp_path / "raw")
+)  # fmt: skip
+def test_what_does_not_fit_is_one_message(tmp_path, lines, table, corpus, message):
+    write_lines(tmp_path / "raw", **lines)
+    if table:
+        write_table(tmp_path / "raw", **table)
     with pytest.raises(HeedError, match=message):
         make(tmp_path, corpus)
     assert not (tmp_path / "mine").exists()
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
@@ -267,7 +245,7 @@ def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
     source = Source(
         kind="parallel",
         paths={key: str(path) for key, path in paths.items()},
-        hashes={key: digest(path) for key, path in paths.items()},
+        hashes={key: sha256(path) for key, path in paths.items()},
     )
     download("raw", source, tmp_path / "raw")
     names = {path.name for path in (tmp_path / "raw").iterdir()}
@@ -280,28 +258,31 @@ def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
         download("raw", source, tmp_path / "raw")
 
 
+NEEDED = "needs path and sha256, or hashes and paths"
+
+
+def files(*paths: str, hashes: tuple[str, ...] = ()) -> dict[str, dict[str, str]]:
+    return {"paths": dict.fromkeys(paths, "f"), "hashes": dict.fromkeys(hashes or paths, "0" * 64)}
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({}, "needs path and sha256, or hashes and paths"),
-        ({"path": "a.csv"}, "needs path and sha256, or hashes and paths"),
+        ({}, NEEDED),
+        ({"path": "a.csv"}, NEEDED),
         ({"path": "a.csv", "sha256": "0" * 64, "paths": {"a": "b"}}, "needs path and sha256, or"),
-        ({"paths": {"a": "f"}, "hashes": {"a": "0" * 64}}, "paths: expected two languages or more"),
-        (
-            {"paths": {"a": "f", "b": "g"}, "hashes": {"a": "0" * 64}},
-            "hashes: expected one for each of a and b, as in paths, found a",
-        ),
-        (
-            {"paths": dict.fromkeys(["a", "b", "a-c"], "f"),
-             "hashes": dict.fromkeys(["a", "b", "a-c"], "0" * 64)},
-            "paths.a-c: an alignment is of two different languages of a, b",
-        ),
+        (files("a"), "paths: expected two languages or more"),
+        (files("a", "b", hashes=("a",)), "hashes: expected one for each of a and b, as in paths"),
+        (files("a", "b", "a-c"), "paths.a-c: an alignment is of two different languages of a, b"),
         ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
     ],
-)  # fmt: skip
+)
 def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
     with pytest.raises(ValidationError, match=message):
         Source(kind="parallel", **keys)
+
+
+OTHER = {"columns": None, "split_column": None}
 
 
 @pytest.mark.parametrize(
@@ -314,15 +295,12 @@ def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
         ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
         ({"tokenizers": {"fr": "fr"}}, "the corpus has no language fr. Its languages: de, en"),
         ({"split": RANDOM}, "split_column needs split kind given"),
-        ({"kind": "multi30k", "columns": None, "split_column": None, "tokenizers": {"it": "xx"}},
-         "the corpus has no language it. Its languages: de, en, fr"),
-        ({"kind": "imdb", "columns": None, "split_column": None, "tokenizers": {"en": "en"}},
-         "a corpus of kind imdb has no languages"),
-        ({"kind": "imdb", "columns": None, "split_column": None, "optional_languages": ["en"]},
-         "optional_languages: a corpus of kind imdb has no languages"),
+        (OTHER | {"kind": "multi30k", "tokenizers": {"it": "xx"}}, "no language it. Its languages"),
+        (OTHER | {"kind": "imdb", "tokenizers": {"en": "en"}}, "of kind imdb has no languages"),
+        (OTHER | {"kind": "imdb", "optional_languages": ["en"]}, "optional_languages: a corpus of"),
         ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
     ],
-)  # fmt: skip
+)
 def test_keys_that_contradict_each_other_are_an_error_of_params_yaml(keys, message):
     with pytest.raises(ValidationError, match=message):
         table_corpus(**keys)
