@@ -145,7 +145,7 @@ class ParallelTokens(TokenizedCorpus):
         table = table[table["languages"] == pair]
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
         sure, possible = defaultdict[int, set[Link]](set), defaultdict[int, set[Link]](set)
-        links = table[["document", *words, "is_sure"]].itertuples(index=False, name=None)
+        links = table[["document", *words, "is_sure"]].to_numpy().tolist()
         for row, source, target, is_sure in links:
             possible[row].add((source, target))
             if is_sure:
