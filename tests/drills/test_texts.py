@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from heed.corpora.rows import SUFFIXES, read_rows
 from heed.files import HeedError
 from tests.drills.study import PLAIN, WHOLE, Heed, Study
-from tests.test_tokenizer import HOSTILE
+from tests.hostile import HOSTILE
 
 PIECES = [
     *(text for text, *_ in HOSTILE if isinstance(text, str)), "<script>alert(1)</script>",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
 TYPE_VECTORS = "vectors.npy"
+POSITIONS = "starts", "ends"  # first character of each token, and the character after it
 READ_AT_ONCE, BUFFER = 20_000, 2**20  # documents, and bytes of a column
 
 
@@ -132,8 +134,8 @@ class ParallelTokens(TokenizedCorpus):
     def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
         """Return the gold links by row, from words of `source` to words of `target`.
 
-        Words are what white space separates. Rows whose links are not known have no entry; None if
-        those of no row are.
+        White space separates words. Rows whose links are not known have no entry; None if the
+        corpus has no links between these languages.
         """
         pairs = {f"{source}-{target}": False, f"{target}-{source}": True}  # whether it is reversed
         pair = next((pair for pair in pairs if pair in self.meta.alignments), None)
@@ -142,20 +144,13 @@ class ParallelTokens(TokenizedCorpus):
         table = pd.read_parquet(self.path / ALIGNMENTS)
         table = table[table["languages"] == pair]
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
-        return dict(_links_by_row(table["document"], table[words], table["is_sure"]))
-
-
-def _links_by_row(
-    rows: pd.Series, words: pd.DataFrame, is_sure: pd.Series
-) -> Iterator[tuple[int, GoldLinks]]:
-    """Yield the links of each row; `words` has two columns."""
-    source, target = (words[column].tolist() for column in words)
-    sure = is_sure.tolist()
-    starts = np.flatnonzero(np.diff(rows, prepend=-1)).tolist()
-    for start, end in zip(starts, [*starts[1:], len(sure)], strict=True):
-        links = list(zip(source[start:end], target[start:end], strict=True))
-        sure_links = (link for link, known in zip(links, sure[start:end], strict=True) if known)
-        yield int(rows.iloc[start]), GoldLinks(frozenset(sure_links), frozenset(links))
+        sure, possible = defaultdict[int, set[Link]](set), defaultdict[int, set[Link]](set)
+        links = table[["document", *words, "is_sure"]].to_numpy().tolist()
+        for row, source, target, is_sure in links:
+            possible[row].add((source, target))
+            if is_sure:
+                sure[row].add((source, target))
+        return {row: GoldLinks(frozenset(sure[row]), frozenset(possible[row])) for row in possible}
 
 
 def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame:
@@ -197,15 +192,11 @@ class MarkedTokens:
     def __init__(self, tokens: Tokens) -> None:
         """Open the positions of tokens and evidence."""
         self._offsets = tokens.offsets
-        self._starts, self._ends = (
-            np.load(tokens.path / f"{name}.npy", mmap_mode="r") for name in ("starts", "ends")
-        )
+        self._starts, self._ends = (_open(tokens.path / f"{name}.npy") for name in POSITIONS)
         table = pd.read_parquet(tokens.path / "evidence.parquet")
         table = table.sort_values("document", kind="stable")
-        self._documents, self._spans = (
-            table["document"].to_numpy(),
-            table[["start", "end"]].to_numpy(),
-        )
+        self._documents = table["document"].to_numpy()
+        self._spans = table[["start", "end"]].to_numpy()
 
     def __bool__(self) -> bool:
         """Whether any document has evidence."""
@@ -275,43 +266,36 @@ def load_tokens(path: str | Path) -> Any:
 
 def _read_tokens(path: Path, meta: Meta) -> Tokens | None:
     """Return the tokens of a corpus, or None when the arrays do not fit each other."""
-    ids = _open(path / "ids.npy")
-    offsets = np.load(path / "offsets.npy")
-    sentence_starts, sentence_offsets = (
-        _open(path / "sentences.npy"),
-        np.load(path / "sentence_offsets.npy"),
+    tokens = Tokens(
+        path, meta, _open(path / "ids.npy"), np.load(path / "offsets.npy"), _read_lexicon(path),
+        _open(path / "sentences.npy"), np.load(path / "sentence_offsets.npy"),
+    )  # fmt: skip
+    fits = (
+        _fit(meta.documents, tokens.offsets, tokens.ids)
+        and _fit(meta.documents, tokens.sentence_offsets, tokens.sentence_starts)
+        and len(tokens.lexicon) == meta.types
     )
-    lexicon = _read_lexicon(path)
-    is_consistent = (
-        len(offsets) == len(sentence_offsets) == meta.documents + 1
-        and int(offsets[-1]) == len(ids)
-        and int(sentence_offsets[-1]) == len(sentence_starts)
-        and len(lexicon) == meta.types
-    )
-    if not is_consistent:
-        return None
-    return Tokens(path, meta, ids, offsets, lexicon, sentence_starts, sentence_offsets)
+    return tokens if fits else None
 
 
 def _read_sides(path: Path, meta: Meta) -> ParallelTokens | None:
     """Return the tokens of a parallel corpus, or None when the arrays do not fit each other."""
     sides = {}
     for name, language in meta.languages.items():
-        ids, starts, ends = (
-            _open(path / name / f"{array}.npy") for array in ("ids", "starts", "ends")
-        )
-        offsets = np.load(path / name / "offsets.npy")
+        ids, starts, ends = (_open(path / name / f"{key}.npy") for key in ("ids", *POSITIONS))
+        offsets, lexicon = np.load(path / name / "offsets.npy"), _read_lexicon(path / name)
         read_texts = functools.partial(_read_texts, path, name)
-        side = Side(ids, starts, ends, offsets, _read_lexicon(path / name), read_texts)
-        is_consistent = (
-            len(offsets) == meta.documents + 1
-            and int(offsets[-1]) == language.tokens == len(ids) == len(starts) == len(ends)
-            and len(side.lexicon) == language.types
-        )
-        if not is_consistent:
+        sides[name] = Side(ids, starts, ends, offsets, lexicon, read_texts)
+        fits = _fit(meta.documents, offsets, ids, starts, ends)
+        if not fits or (len(ids), len(lexicon)) != (language.tokens, language.types):
             return None
-        sides[name] = side
     return ParallelTokens(path, meta, sides)
+
+
+def _fit(documents: int, offsets: np.ndarray, *arrays: np.ndarray) -> bool:
+    """Return whether arrays have the items of all documents, as the offsets say."""
+    ends = {int(offsets[-1])} if len(offsets) == documents + 1 else set()
+    return ends == {len(array) for array in arrays}
 
 
 def _read_lexicon(folder: Path) -> list[str]:

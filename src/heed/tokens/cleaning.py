@@ -4,7 +4,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from heed.evidence import Span
 from heed.files import HeedError
@@ -12,11 +12,15 @@ from heed.files import HeedError
 C1_AS_WINDOWS_1252 = {
     code: bytes([code]).decode("windows-1252", errors="ignore") for code in range(0x80, 0xA0)
 }  # "" where windows-1252 has no character either
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-C1 = re.compile(r"[\x80-\x9f]")
-BIDI = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-SURROGATE = re.compile(r"[\ud800-\udfff]")
-BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# treatment → characters, and their replacement; in the order of application
+PATTERNS: dict[str, tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = {
+    "surrogates": (re.compile(r"[\ud800-\udfff]"), "\ufffd"),
+    "breaks": (re.compile(r"<br\s*/?>", re.IGNORECASE), "\n"),
+    "controls": (re.compile(r"[\x00-\x08\x0b-\x1f\x7f]"), " "),
+    "bidi": (re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"), ""),
+    "c1": (re.compile(r"[\x80-\x9f]"), lambda match: C1_AS_WINDOWS_1252[ord(match[0])]),
+}
+IN_ASCII = {name: PATTERNS[name] for name in ("breaks", "controls")}
 TREATMENTS = (
     "invalid_utf8",
     "surrogates",
@@ -52,14 +56,8 @@ def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Coun
         counts["invalid_utf8"] = replaced.count("\ufffd") - text.count("\ufffd".encode())
         text = replaced
     text = text.replace("\r\n", "\n")
-    for name, pattern, replacement in (
-        ("surrogates", SURROGATE, "\ufffd"),
-        ("breaks", BREAK, "\n"),
-        ("controls", CONTROL, " "),
-        ("bidi", BIDI, ""),
-    ):
+    for name, (pattern, replacement) in (IN_ASCII if text.isascii() else PATTERNS).items():
         text, counts[name] = pattern.subn(replacement, text)
-    text, counts["c1"] = C1.subn(lambda match: C1_AS_WINDOWS_1252[ord(match[0])], text)
     if not unicodedata.is_normalized("NFC", text):
         text, counts["normalised"] = unicodedata.normalize("NFC", text), 1
     if len(text) > max_characters:

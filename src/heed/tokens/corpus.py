@@ -8,7 +8,7 @@ tokenised by chunks into arrays that grow on disk.
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ import pandas as pd
 from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.parts import PARTS
 from heed.corpora.publication import Document
-from heed.evidence import Span
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.terminal import print_line
@@ -141,10 +140,11 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
     documents = 0
     for document in _read_sample(name, corpus, raw):
         texts, counts = _clean_texts(document, corpus, raw)
-        if is_parallel and (reason := next((key for key in DROPPED if counts[key]), None)):
-            treated[DROPPED[reason]] += 1
+        if is_parallel and (reasons := [key for key in DROPPED if counts[key]]):
+            treated[DROPPED[reasons[0]]] += 1
             continue
-        treated.update(counts)
+        if counts:
+            treated.update(counts)
         documents += 1
         _append(table, document, texts, raw)
         for language, text in texts.items():
@@ -171,41 +171,44 @@ def _clean_texts(
     these.
     """
     texts: dict[str, str] = {}
-    counts: Counter[str] = Counter()
-    aligned = {language for pair in document.alignments for language in pair.split("-")}
+    counts: Counter[str] | None = None
+    aligned = [language for pair in document.alignments for language in pair.split("-")]
     for language, text in (document.texts or {"": document.text}).items():
         cleaned, treatments = clean(text, corpus.max_characters)
         if treatments["empty"] and language in (corpus.optional_languages or ()):
             cleaned, treatments = "", Counter()
         texts[language] = cleaned
-        counts.update(treatments)
+        counts = treatments if counts is None else counts + treatments
         original = text.decode(errors="replace") if isinstance(text, bytes) else text
         if language in aligned and len(original.split()) != len(cleaned.split()):
             raise HeedError(
                 f"{raw}: {document.id}: cleaning changed the number of words of the {language} "
                 "text, which its alignment counts. Remove control characters and HTML from it"
             )
-    return texts, counts
+    return texts, counts or Counter()
 
 
 def _append(table: CleanedTable, document: Document, texts: dict[str, str], raw: Path) -> None:
     """Add a document to the table, with its cleaned texts. Raises HeedError as `clean_spans`."""
     published: dict[str, Cell] = {"id": document.id}
-    published |= {text_column(language): text for language, text in texts.items()}
-    if not document.texts:
-        published |= {"group": document.group, **label_columns(document)}
-    spans: Sequence[Span] = ()
+    others: dict[str, Cell] = {"split": document.split, "evidence": (), "links": ()}
+    if document.texts:
+        published |= {text_column(language): text for language, text in texts.items()}
+        others["group"] = ""
+    else:
+        published |= {"text": texts[""], "group": document.group, **label_columns(document)}
     if document.evidence:
         location = f"{raw}: document {document.id}"
         spans = clean_spans(str(document.text), document.evidence, texts[""], location)
-    links = [
-        (pair, *link, is_sure)
-        for pair, links in document.alignments.items()
-        for is_sure, each in ((True, links.sure), (False, links.possible))
-        for link in each
-    ]
-    others = {"group": document.group, "split": document.split, "links": links}
-    table.append(published, others | {"evidence": list(spans)})
+        others["evidence"] = spans
+    if document.alignments:
+        others["links"] = tuple(
+            (pair, *link, is_sure)
+            for pair, links in document.alignments.items()
+            for is_sure, each in ((True, links.sure), (False, links.possible))
+            for link in each
+        )
+    table.append(published, others)
 
 
 def _require_languages(name: str, corpus: "Corpus", languages: list[str]) -> None:
@@ -264,8 +267,9 @@ def _write_alignments(
         counts = [np.diff(tokens[language].offsets)[rows] for language in languages]
         for language, count in zip(languages, counts, strict=True):
             column = text_column(language)
-            texts = (text for each in table.chunks([column], selected) for text in each[column])
-            words = np.asarray([len(text.as_py().split()) for text in texts])[rows]
+            chunks = table.chunks([column], selected)
+            texts = (text for each in chunks for text in each[column].to_pylist())
+            words = np.asarray([len(text.split()) for text in texts])[rows]
             for i in np.flatnonzero(words != count)[:1]:
                 raise HeedError(
                     f"corpus {name}: {ids[int(rows[i])]}: an alignment counts words, which white "

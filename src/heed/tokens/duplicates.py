@@ -134,6 +134,7 @@ class Words:
 
     def __init__(self, ids: np.ndarray | NpyFile, offsets: np.ndarray, lexicon: list[str]) -> None:
         self._ids, self._offsets = ids, offsets
+        self.documents, self.tokens = len(offsets) - 1, len(ids)
         index: dict[str, int] = {}
         self._word_of_type = np.asarray(
             [
@@ -145,22 +146,12 @@ class Words:
         # the last number is no word: a document of one to four words is filled up to five by it
         self._hashes = _mix(np.arange(len(index) + 1, dtype=np.uint64))
 
-    @property
-    def documents(self) -> int:
-        """The number of documents."""
-        return len(self._offsets) - 1
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return len(self._ids)
-
     def shingles(self, selected: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks: their documents, the shingles of each, and all hashes one after the other.
 
         Documents that are not `selected`, (documents,), have no shingles here.
         """
-        for rows in _blocks_of_documents(self._offsets):
+        for rows in _blocks(np.diff(self._offsets), BLOCK_TOKENS):
             if selected[rows].any():
                 words, counts = self._words(rows)
                 number, hashes = _hash_shingles(self._hashes[words], counts)
@@ -184,16 +175,6 @@ class Words:
         result = np.full(filled.sum(), len(self._hashes) - 1, np.int32)
         result[positions] = words
         return result, filled
-
-
-def _blocks_of_documents(offsets: np.ndarray) -> Iterator[slice]:
-    """Yield the documents in slices of about BLOCK_TOKENS tokens, or of one."""
-    start, end = 0, len(offsets) - 1
-    while start < end:
-        stop = int(np.searchsorted(offsets, offsets[start] + BLOCK_TOKENS, "right")) - 1
-        stop = min(max(start + 1, stop), end)
-        yield slice(start, stop)
-        start = stop
 
 
 def _hash_shingles(words: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -356,12 +337,13 @@ def _search(
     # the candidates of a document are numbered across its shingles, from the rarest one
     end = np.cumsum(candidates)
     begin = end - candidates
-    begin -= np.repeat(begin[_firsts(test)], _run_lengths(test))
+    firsts = np.flatnonzero(np.diff(test, prepend=-1))
+    begin -= np.repeat(begin[firsts], np.diff(firsts, append=len(test)))
     low, high = 0, FIRST_CANDIDATES
     while len(test):
         lower = np.maximum(begin, low)
         count = np.maximum(np.minimum(begin + candidates, high) - lower, 0)
-        for block in _blocks(count):
+        for block in _blocks(count, BLOCK):
             bar.update(block.start, len(count), "comparing")
             work -= int(count[block].sum())
             a = np.repeat(test[block], count[block])
@@ -403,7 +385,7 @@ def _are_similar(
     swapped = stored[a] > stored[b]  # look up the smaller set in the larger
     probe, other = np.where(swapped, b, a), np.where(swapped, a, b)
     comparisons = 0
-    for block in _blocks(stored[probe[possible]]):
+    for block in _blocks(stored[probe[possible]], BLOCK):
         pairs = possible[block]
         count = stored[probe[pairs]]
         entries = shingles.keys[ranges(shingles.starts[probe[pairs]], count)] % shingles.types
@@ -418,22 +400,12 @@ def _are_similar(
     return similar, comparisons
 
 
-def _firsts(values: np.ndarray) -> np.ndarray:
-    """Return the index of the first of each run of equal values."""
-    return np.flatnonzero(np.diff(values, prepend=-1))
-
-
-def _run_lengths(values: np.ndarray) -> np.ndarray:
-    """Return the length of each run of equal values."""
-    return np.diff(_firsts(values), append=len(values))
-
-
-def _blocks(sizes: np.ndarray) -> Iterator[slice]:
-    """Yield slices of neighbours whose sizes sum up to BLOCK at most, or of one."""
+def _blocks(sizes: np.ndarray, limit: int) -> Iterator[slice]:
+    """Yield slices of neighbours whose sizes sum up to a limit at most, or of one."""
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):
         done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + BLOCK, "right")))
+        stop = max(start + 1, int(np.searchsorted(ends, done + limit, "right")))
         yield slice(start, stop)
         start = stop

@@ -30,7 +30,7 @@ NEEDED_PACKAGES = {
 
 @dataclasses.dataclass(frozen=True)
 class NearDuplicates:
-    """How many test documents have a near duplicate in train (near_duplicates.py)."""
+    """The number of test documents with a near duplicate in train (duplicates.py)."""
 
     test: list[int]  # for each fold; one number without folds
     complete: bool  # false: not all pairs were compared, so each number is at least this

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from heed.evidence import Span
 from heed.files import write_text
 from heed.tokens.arrays import NpyFile
 from heed.tokens.splits import arrow_type
@@ -35,7 +36,7 @@ LINKS = pa.list_(
 )
 ENTRIES = {"evidence": SPANS, "links": LINKS}  # columns whose cells are lists of records
 
-Cell = str | tuple[str, ...] | list[tuple[int, int]] | list[tuple[str, int, int, bool]]
+Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
 
 
 class CleanedTable:
@@ -69,8 +70,8 @@ class CleanedTable:
 
     def append(self, published: dict[str, Cell], others: dict[str, Cell]) -> None:
         """Add a document; all have the same columns."""
+        self.published = self.published or list(published)
         self._rows.append(published | others)
-        self.published = list(published)
         self._characters += sum(map(len, published.values()))
         if len(self._rows) == CHUNK_DOCUMENTS or self._characters > MAX_CHUNK_CHARACTERS:
             self._write_chunk()

@@ -10,6 +10,7 @@ import pytest
 from heed.corpora.parts import PARTS
 from heed.corpora.source import download
 from heed.corpora.table import read_documents
+from heed.evidence import parse_spans
 from heed.files import HeedError, write_checksums
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import mark_evidence
@@ -49,49 +50,48 @@ def read_table(folder: Path, suffix: str, cell: object) -> list:
     return list(read_documents({"": path}, MINE))
 
 
+TEXT, PAIRS = "2-6 \t 7-11", [[2, 6], [7, 11]]
+
+
 @pytest.mark.parametrize(
     ("suffix", "cell"),
-    [
-        ("csv", "2-6 7-11"),
-        ("jsonl", "2-6 \t 7-11"),
-        ("jsonl", [[2, 6], [7, 11]]),
-        ("jsonl", ["2-6", "7-11"]),
-        ("parquet", "2-6 7-11"),
-        ("parquet", [[2, 6], [7, 11]]),
-    ],
-)
+    [("csv", TEXT), ("jsonl", TEXT), ("jsonl", PAIRS), ("jsonl", TEXT.split()), ("parquet", TEXT),
+     ("parquet", PAIRS)],
+)  # fmt: skip
 def test_a_column_of_spans_is_evidence(tmp_path, suffix, cell):
     *others, document = read_table(tmp_path, suffix, cell)
     assert document.evidence == ((2, 6), (7, 11))
     assert all(other.evidence == () for other in others), "an empty cell is no evidence"
 
 
+@pytest.mark.parametrize(("suffix", "line"), [("csv", 3), ("jsonl", 2)])
+def test_a_cell_that_is_no_evidence_names_file_row_and_column(tmp_path, suffix, line):
+    message = rf"table.{suffix}:{line}: column 'why': 'fine' is no span of characters. Write START"
+    with pytest.raises(HeedError, match=message):
+        read_table(tmp_path, suffix, "fine")
+
+
+NO_SPANS = ["2-", "-2-6", "2 - 6", "2-6,7-11", 2, [2, 6], [[2, 6, 7]], [[2.0, 6]], [[True, 6]],
+            [[-2, 6]], {"start": 2}]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", NO_SPANS)
+def test_what_is_no_span_is_an_error(cell):
+    with pytest.raises(HeedError, match=r"here: .* is no span of characters"):
+        parse_spans(cell, "here", 11)
+
+
 @pytest.mark.parametrize(
-    ("suffix", "cell", "message"),
+    ("cell", "message"),
     [
-        ("csv", "fine", "'fine' is no span of characters. Write START-END"),
-        ("csv", "2-", "'2-' is no span"),
-        ("csv", "-2-6", "'-2-6' is no span"),
-        ("csv", "2 - 6", "'2' is no span"),
-        ("csv", "2-6,7-11", "'2-6,7-11' is no span"),
-        ("csv", "6-2", "the span 6-2 has no character"),
-        ("csv", "2-2", "the span 2-2 has no character"),
-        ("csv", "2-12", "the span 2-12 goes beyond the text, which has 11 characters"),
-        ("jsonl", 2, "'2' is no span"),
-        ("jsonl", [2, 6], "'2' is no span"),
-        ("jsonl", [[2, 6, 7]], r"'\[2, 6, 7\]' is no span"),
-        ("jsonl", [[2.0, 6]], r"'\[2.0, 6\]' is no span"),
-        ("jsonl", [[True, 6]], r"'\[True, 6\]' is no span"),
-        ("jsonl", [[-2, 6]], r"'\[-2, 6\]' is no span"),
-        ("jsonl", {"start": 2}, r"\"\{'start': 2\}\" is no span|\{'start': 2\}.* is no span"),
+        ("6-2", "the span 6-2 has no character"),
+        ("2-2", "the span 2-2 has no character"),
+        ("2-12", "the span 2-12 goes beyond the text, which has 11 characters"),
     ],
 )
-def test_a_cell_that_is_no_evidence_of_its_text_names_file_row_and_column(
-    tmp_path, suffix, cell, message
-):
-    line = {"csv": 3, "jsonl": 2}[suffix]
-    with pytest.raises(HeedError, match=rf"table.{suffix}:{line}: column 'why': .*{message}"):
-        read_table(tmp_path, suffix, cell)
+def test_a_span_without_characters_of_the_text_is_an_error(cell, message):
+    with pytest.raises(HeedError, match=message):
+        parse_spans(cell, "here", 11)
 
 
 def tokenize_rows(folder: Path, rows: list[dict[str, object]], corpus: Corpus = MINE) -> Path:

@@ -1,7 +1,6 @@
 """Parallel text: what tokenising writes, which documents it drops, how links are turned round."""
 
 import gzip
-import hashlib
 import json
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from heed.corpora.kinds import corpus_languages
 from heed.corpora.parallel import read_links
 from heed.corpora.publication import Links
 from heed.corpora.source import download
-from heed.files import CHECKSUMS, HeedError
+from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Corpus, Source, Split
-from heed.tokens import writer
 from heed.tokens.arrays import GoldLinks, ParallelTokens, load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.tokenizer import tokenize_sentences
@@ -37,11 +35,19 @@ def table_corpus(**changes) -> Corpus:
     return Corpus(**({"source": "raw", "kind": "parallel"} | keys | changes))
 
 
-def make(tmp_path: Path, corpus: Corpus, name: str = "mine", processes: int = 1) -> ParallelTokens:
-    tokenize(name, corpus, tmp_path / "raw", tmp_path / name, processes)
+def make(tmp_path: Path, corpus: Corpus, name: str = "mine") -> ParallelTokens:
+    tokenize(name, corpus, tmp_path / "raw", tmp_path / name, 1)
     tokens = load_tokens(tmp_path / name)
     assert isinstance(tokens, ParallelTokens)
     return tokens
+
+
+def make_pairs(
+    tmp_path: Path, german: list[str] = GERMAN, english: list[str] = ENGLISH, **changes
+) -> ParallelTokens:
+    """Tokenise a table of ten pairs."""
+    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
+    return make(tmp_path, table_corpus(**changes))
 
 
 def write_lines(raw: Path, **lines: list[str]) -> None:
@@ -57,8 +63,7 @@ def lines_corpus(**changes) -> Corpus:
 
 
 def test_a_table_becomes_a_folder_of_arrays_for_each_language(tmp_path):
-    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH, part=PARTS)
-    tokens = make(tmp_path, table_corpus(tokenizers={"en": "en"}, tokenizer="de"))
+    tokens = make_pairs(tmp_path, tokenizers={"en": "en"}, tokenizer="de")
     assert list(tokens.sides) == ["de", "en"]
     for language, texts in (("de", GERMAN), ("en", ENGLISH)):
         side = tokens.sides[language]
@@ -77,18 +82,8 @@ def test_a_table_becomes_a_folder_of_arrays_for_each_language(tmp_path):
     assert tokens.documents(["id", "text_de"]).loc[2].tolist() == ["row/3", GERMAN[2]]
 
 
-@pytest.mark.slow
-def test_the_arrays_are_the_same_bytes_for_any_number_of_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 20)
-    texts = [f"{text} {i}" for i, text in enumerate(GERMAN * 120)]
-    write_table(tmp_path / "raw", german=texts, english=texts[::-1], part=PARTS * 120)
-    one, two = (make(tmp_path, table_corpus(), f"n{n}", n) for n in (1, 2))
-    assert one.meta.digest == two.meta.digest
-
-
 def test_a_changed_array_of_a_language_is_refused(tmp_path):
-    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH, part=PARTS)
-    make(tmp_path, table_corpus())
+    make_pairs(tmp_path)
     assert "de/ids.npy" in (tmp_path / "mine" / CHECKSUMS).read_text()
     (tmp_path / "mine/de/lexicon.txt").write_text("x\n")
     with pytest.raises(HeedError, match=r"de/lexicon.txt: not as it was made: .* heed tokenize"):
@@ -107,20 +102,18 @@ def test_lines_end_at_line_feeds_alone_and_languages_are_named_by_their_files(tm
 def test_a_pair_with_an_empty_or_too_long_side_is_dropped_and_counted(tmp_path):
     german, english = [*GERMAN], [*ENGLISH]
     german[1], english[2], english[4] = " \x00 ", "", "long " * 20
-    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
-    tokens = make(tmp_path, table_corpus(max_characters=60))
+    tokens = make_pairs(tmp_path, german, english, max_characters=60)
     assert tokens.meta.documents == 7
-    assert {key: tokens.meta.treated[key] for key in ("dropped_empty", "dropped_long")} == {
-        "dropped_empty": 2, "dropped_long": 1,
-    }  # fmt: skip
+    treated = tokens.meta.treated
+    assert (treated["dropped_empty"], treated["dropped_long"]) == (2, 1)
     assert (np.diff(tokens.sides["de"].offsets) > 0).all()
 
 
 def test_a_text_of_an_optional_language_may_be_empty_and_is_then_no_duplicate(tmp_path):
     german, english = [*GERMAN], [*ENGLISH]
     german[0], english[1], english[4] = "", "", " \x00 "
-    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
-    tokens = make(tmp_path, table_corpus(optional_languages=["en"], drop_duplicates=True))
+    changes = {"optional_languages": ["en"], "drop_duplicates": True}
+    tokens = make_pairs(tmp_path, german, english, **changes)
     assert tokens.meta.documents == 9 and tokens.meta.treated["dropped_empty"] == 1
     assert [tokens.sides["en"].texts(np.arange(9))[row] for row in (0, 3)] == ["", ""]
     assert tokens.meta.duplicates == {"texts": 0, "test_texts_in_train": 0, "dropped": 0}
@@ -129,8 +122,7 @@ def test_a_text_of_an_optional_language_may_be_empty_and_is_then_no_duplicate(tm
 def test_a_text_of_any_language_that_is_in_train_too_is_a_duplicate(tmp_path):
     german, english = [*GERMAN], [*ENGLISH]
     german[8], english[6] = german[0], english[1]  # a test text, and a validation text
-    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
-    counts = make(tmp_path, table_corpus()).meta.duplicates
+    counts = make_pairs(tmp_path, german, english).meta.duplicates
     assert counts == {"texts": 2, "test_texts_in_train": 1, "dropped": 0}
     tokens = make(tmp_path, table_corpus(drop_duplicates=True), "dropped")
     assert tokens.meta.duplicates["dropped"] == 2
@@ -141,19 +133,8 @@ def test_a_near_duplicate_in_one_language_counts(tmp_path):
     words = [[f"w{row}_{i}" for i in range(20)] for row in range(10)]
     other = [*map(" ".join, words)]
     words[9] = [*words[0][:19], "new"]
-    write_table(tmp_path / "raw", german=[*map(" ".join, words)], english=other, part=PARTS)
-    meta = make(tmp_path, table_corpus(tokenizer="whitespace")).meta
+    meta = make_pairs(tmp_path, [*map(" ".join, words)], other, tokenizer="whitespace").meta
     assert meta.near_duplicates.test == [1] and meta.near_duplicates.complete
-
-
-def test_folds_test_every_pair_once_and_a_sample_is_marked(tmp_path):
-    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH)
-    split = Split(kind="folds", k=3)
-    tokens = make(tmp_path, table_corpus(split=split, split_column=None))
-    tested = np.concatenate([tokens.rows("test", fold) for fold in range(3)])
-    assert sorted(tested) == list(range(10)) and tokens.meta.folds == 3
-    sampled = make(tmp_path, table_corpus(split=RANDOM, split_column=None, sample=6), "sampled")
-    assert sampled.meta.reduced and sampled.meta.documents == 6
 
 
 LINKS = ["0-0 1-2 2?1", "", "0-0"] + ["0-1 1-0"] * 5
@@ -178,7 +159,7 @@ def test_links_are_read_turned_round_and_unknown_where_the_line_is_empty(tmp_pat
     assert tokens.meta.alignments == ["xx-yy"]
 
 
-def test_links_that_count_from_one_are_the_same_links(tmp_path):
+def test_links_that_count_from_one_are_the_same_links():
     zero, one = read_links("0-0 1?2", 0, "f:1"), read_links("1-1 2?3", 1, "f:1")
     assert zero == one == Links(((0, 0),), ((1, 2),))
 
@@ -208,56 +189,35 @@ def test_links_need_tokens_that_are_words(tmp_path):
         make(tmp_path, lines_corpus(alignment_base=0, tokenizer="xx"))
 
 
+PAIRS = {"german": GERMAN, "english": ENGLISH, "part": PARTS}
+
+
 @pytest.mark.parametrize(
-    ("write", "corpus", "message"),
+    ("lines", "table", "corpus", "message"),
     [
-        (
-            lambda raw: write_lines(raw, de=["a", "b"], en=["a", "b", "c"]),
-            lines_corpus(),
-            r"expected equal numbers of lines, found de.txt 2, en.txt 3",
-        ),
-        (
-            lambda raw: write_lines(raw, de=["", "b"], en=["a", ""]),
-            lines_corpus(),
-            "corpus mine has no document with a text in each language",
-        ),
-        (
-            lambda raw: write_lines(raw, de=GERMAN, en=ENGLISH),
-            lines_corpus(tokenizers={"fr": "fr"}),
-            r"corpora.mine.tokenizers: no language fr. The languages of the corpus: de, en",
-        ),
-        (
-            lambda raw: write_lines(raw, de=GERMAN, en=ENGLISH),
-            table_corpus(),
-            "files of lines: a corpus of these takes no `columns`",
-        ),
-        (
-            lambda raw: write_table(raw, german=GERMAN, english=ENGLISH, part=PARTS),
-            lines_corpus(),
-            r"pairs.csv: a table: expected `columns` of the corpus",
-        ),
-        (
-            lambda raw: write_table(raw, german=["a"], english=["b"], part=["eval"]),
-            table_corpus(),
-            r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'",
-        ),
-        (
-            lambda raw: write_table(raw, german=["a"], english=["b"], part=["train"]),
-            table_corpus(),
-            "corpus mine: the given split needs documents to train and to test, found 1 train",
-        ),
-        (lambda raw: raw.mkdir(), lines_corpus(), "no files. Run: heed download raw"),
+        ({"de": ["a", "b"], "en": ["a", "b", "c"]}, {}, lines_corpus(),
+         r"expected equal numbers of lines, found de.txt 2, en.txt 3"),
+        ({"de": ["", "b"], "en": ["a", ""]}, {}, lines_corpus(),
+         "corpus mine has no document with a text in each language"),
+        ({"de": GERMAN, "en": ENGLISH}, {}, lines_corpus(tokenizers={"fr": "fr"}),
+         r"corpora.mine.tokenizers: no language fr. The languages of the corpus: de, en"),
+        ({"de": GERMAN, "en": ENGLISH}, {}, table_corpus(),
+         "files of lines: a corpus of these takes no `columns`"),
+        ({}, PAIRS, lines_corpus(), r"pairs.csv: a table: expected `columns` of the corpus"),
+        ({}, {"german": ["a"], "english": ["b"], "part": ["eval"]}, table_corpus(),
+         r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
+        ({}, {"german": ["a"], "english": ["b"], "part": ["train"]}, table_corpus(),
+         "corpus mine: the given split needs documents to train and to test, found 1 train"),
+        ({}, {}, lines_corpus(), "no files. Run: heed download raw"),
     ],
-)
-def test_what_does_not_fit_is_one_message(tmp_path, write, corpus, message):
-    write(tmp_path / "raw")
+)  # fmt: skip
+def test_what_does_not_fit_is_one_message(tmp_path, lines, table, corpus, message):
+    write_lines(tmp_path / "raw", **lines)
+    if table:
+        write_table(tmp_path / "raw", **table)
     with pytest.raises(HeedError, match=message):
         make(tmp_path, corpus)
     assert not (tmp_path / "mine").exists()
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
@@ -267,7 +227,7 @@ def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
     source = Source(
         kind="parallel",
         paths={key: str(path) for key, path in paths.items()},
-        hashes={key: digest(path) for key, path in paths.items()},
+        hashes={key: sha256(path) for key, path in paths.items()},
     )
     download("raw", source, tmp_path / "raw")
     names = {path.name for path in (tmp_path / "raw").iterdir()}
@@ -280,28 +240,31 @@ def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
         download("raw", source, tmp_path / "raw")
 
 
+NEEDED = "needs path and sha256, or hashes and paths"
+
+
+def files(*paths: str, hashes: tuple[str, ...] = ()) -> dict[str, dict[str, str]]:
+    return {"paths": dict.fromkeys(paths, "f"), "hashes": dict.fromkeys(hashes or paths, "0" * 64)}
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({}, "needs path and sha256, or hashes and paths"),
-        ({"path": "a.csv"}, "needs path and sha256, or hashes and paths"),
+        ({}, NEEDED),
+        ({"path": "a.csv"}, NEEDED),
         ({"path": "a.csv", "sha256": "0" * 64, "paths": {"a": "b"}}, "needs path and sha256, or"),
-        ({"paths": {"a": "f"}, "hashes": {"a": "0" * 64}}, "paths: expected two languages or more"),
-        (
-            {"paths": {"a": "f", "b": "g"}, "hashes": {"a": "0" * 64}},
-            "hashes: expected one for each of a and b, as in paths, found a",
-        ),
-        (
-            {"paths": dict.fromkeys(["a", "b", "a-c"], "f"),
-             "hashes": dict.fromkeys(["a", "b", "a-c"], "0" * 64)},
-            "paths.a-c: an alignment is of two different languages of a, b",
-        ),
+        (files("a"), "paths: expected two languages or more"),
+        (files("a", "b", hashes=("a",)), "hashes: expected one for each of a and b, as in paths"),
+        (files("a", "b", "a-c"), "paths.a-c: an alignment is of two different languages of a, b"),
         ({"seed": 1, "path": "a.csv", "sha256": "0" * 64}, "does not take seed"),
     ],
-)  # fmt: skip
+)
 def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
     with pytest.raises(ValidationError, match=message):
         Source(kind="parallel", **keys)
+
+
+OTHER = {"columns": None, "split_column": None}
 
 
 @pytest.mark.parametrize(
@@ -314,23 +277,19 @@ def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
         ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
         ({"tokenizers": {"fr": "fr"}}, "the corpus has no language fr. Its languages: de, en"),
         ({"split": RANDOM}, "split_column needs split kind given"),
-        ({"kind": "multi30k", "columns": None, "split_column": None, "tokenizers": {"it": "xx"}},
-         "the corpus has no language it. Its languages: de, en, fr"),
-        ({"kind": "imdb", "columns": None, "split_column": None, "tokenizers": {"en": "en"}},
-         "a corpus of kind imdb has no languages"),
-        ({"kind": "imdb", "columns": None, "split_column": None, "optional_languages": ["en"]},
-         "optional_languages: a corpus of kind imdb has no languages"),
+        (OTHER | {"kind": "multi30k", "tokenizers": {"it": "xx"}}, "no language it. Its languages"),
+        (OTHER | {"kind": "imdb", "tokenizers": {"en": "en"}}, "of kind imdb has no languages"),
+        (OTHER | {"kind": "imdb", "optional_languages": ["en"]}, "optional_languages: a corpus of"),
         ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
     ],
-)  # fmt: skip
+)
 def test_keys_that_contradict_each_other_are_an_error_of_params_yaml(keys, message):
     with pytest.raises(ValidationError, match=message):
         table_corpus(**keys)
 
 
 def test_sentences_of_a_person_are_tokenised_as_those_of_a_corpus(tmp_path):
-    write_table(tmp_path / "raw", german=GERMAN, english=ENGLISH, part=PARTS)
-    side = make(tmp_path, table_corpus(tokenizer="en")).sides["en"]
+    side = make_pairs(tmp_path, tokenizer="en").sides["en"]
     own = tokenize_sentences(["It\x92s <br/>here", *ENGLISH], "en")
     assert own.texts(np.arange(1)) == ["It’s \nhere"]
     assert [own.tokens(row + 1) for row in range(10)] == [side.tokens(row) for row in range(10)]
