@@ -9,17 +9,20 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.judgement import Subject
+from heed.explanation.documents import Subject
 from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
-from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
-from heed.explanation.recency_table import (
+from heed.explanation.recency import (
     MIN_DOCUMENTS,
     MIN_SHARE,
+    Recency,
+    end_and_middle,
     evidence_by_tenth,
     mean_place,
+    measure_recency,
     noise_table,
     places_table,
     positions_table,
+    tenths,
 )
 from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
@@ -31,7 +34,7 @@ from heed.report.figures.recency import _describe
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.tokens.marked import MarkedTokens
 from tests.conftest import HYPERPARAMETERS, write_tokens
-from tests.test_weighted_sum import batch_for, make
+from tests.makers.classifiers import batch_for, make
 
 WORDS = [f"w{i}" for i in range(12)]
 CUES = {"good": "fine", "bad": "poor"}
