@@ -1,4 +1,4 @@
-"""T10: where a model looks, and what noise does to it, where the truth is known."""
+"""Recency: where a model looks, and what noise does to it, where the truth is known."""
 
 import dataclasses
 from types import SimpleNamespace
