@@ -15,7 +15,10 @@ from heed.explanation.gradients import integrated_gradients
 
 from benchmarks.workload import CLASSES, SETTINGS, VOCABULARY, Row, imdb_like, print_rows
 from heed.explanation.judgement import GROUPS, Subject, group_size, judge
+from heed.explanation.documents import GROUPS, Subject, group_size
+from heed.explanation.judgement import judge
 from heed.explanation.noise import Noise, Piece, predict_with_noise
+from heed.explanation.rankings import integrated_gradients
 from heed.explanation.recency import NOISED, WINDOWED, measure_recency
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.special import SPECIAL

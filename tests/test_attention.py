@@ -25,7 +25,7 @@ from heed.models.pooling import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from tests.conftest import HYPERPARAMETERS
-from tests.test_models import make_batch
+from tests.makers.classifiers import make_batch
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 QUERIES, KEYS, SIZE = 3, 5, 4

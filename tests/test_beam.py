@@ -15,7 +15,7 @@ from heed.models import beam as beam_module
 from heed.models.beam import Hypothesis, score, search, translate
 from heed.models.translator import Decoded, Memory, Translator
 from heed.models.translators import make_translator
-from tests.test_translators import ARCHITECTURE, SOURCE, make_pairs
+from tests.makers.translators import ARCHITECTURE, SOURCE, make_pairs
 
 FORBIDDEN = (PADDING, BOS, UNKNOWN)
 

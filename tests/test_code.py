@@ -229,7 +229,7 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
 def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
     for function in stages.STAGES:
         assert list((clone / "results/code").glob(f"{function.__name__}*"))
-    assert "src/heed/tasks/classification/guided.py" in code(clone, "adversaries", "liar")["files"]
+    assert "src/heed/explanation/diagnostic_mlp.py" in code(clone, "adversaries", "liar")["files"]
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:

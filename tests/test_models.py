@@ -17,6 +17,8 @@ from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams, character_ngrams
+from heed.inputs.batches import Bags
+from heed.inputs.ngrams import character_ngrams
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier
 from heed.models.pooling import make_pooling
@@ -27,6 +29,7 @@ from heed.tasks.classification import network
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.rules import contradictions, no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
+from tests.makers.classifiers import make_batch, random_texts
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 
@@ -72,53 +75,9 @@ def test_reversing_twice_gives_the_input_and_padding_stays_in_place():
     assert torch.equal(reverse_within_length(once, lengths), inputs)
 
 
-def make_batch(
-    texts: list[list[int]],
-    sentences: list[list[int]] | None = None,
-    padding: int = 0,
-    h: Architecture = HYPERPARAMETERS,
-) -> Batch:
-    """Return texts of vocabulary indices as a batch, with every feature that `h` asks for.
-
-    The batch is `padding` positions longer than the longest text.
-    """
-    time = max(1, *map(len, texts)) + padding if len(texts) > 1 else max(1, len(texts[0])) + padding
-    ids = np.zeros((len(texts), time), np.int64)
-    for i, text in enumerate(texts):
-        ids[i, : len(text)] = text
-    token_mask = np.arange(time)[None] < np.asarray([len(text) for text in texts])[:, None]
-    more = {}
-    if sentences is not None:
-        table = np.zeros(
-            (
-                len(texts),
-                max(1, *map(len, sentences)) if len(sentences) > 1 else max(1, len(sentences[0])),
-            ),
-            np.int64,
-        )
-        for i, counts in enumerate(sentences):
-            table[i, : len(counts)] = counts
-        more["sentences"] = torch.from_numpy(table)
-    if h.bigram_buckets:
-        more["bigrams"] = torch.from_numpy(bigrams(ids, token_mask, h.bigram_buckets))
-    if h.character_buckets:
-        ngrams = character_ngrams([f"w{i}" for i in range(30)], h.character_buckets)
-        occurring, bag = np.unique(ids[token_mask], return_inverse=True)
-        bags = np.zeros(ids.shape, np.int64)
-        bags[token_mask] = bag
-        more["characters"] = Bags(*map(torch.from_numpy, ngrams.look_up(occurring)))
-        more["character_of"] = torch.from_numpy(bags)
-    lengths = torch.tensor([len(text) for text in texts])
-    return Batch(torch.from_numpy(ids), lengths, np.arange(len(texts)), **more)
-
-
 def make(dtype=torch.float32, **changes) -> Classifier:
     torch.manual_seed(3)
     return Classifier(30, 4, replace(HYPERPARAMETERS, **changes)).to(dtype).eval()
-
-
-def random_texts(lengths: list[int]) -> list[list[int]]:
-    return [torch.randint(2, 30, (length,)).tolist() for length in lengths]
 
 
 VARIANTS = (

@@ -19,7 +19,7 @@ from heed.models.recurrent import padding_mask
 from heed.models.transformer import TransformerTranslator
 from heed.models.transformer_layers import TransformerEncoder, positions
 from tests.conftest import HYPERPARAMETERS
-from tests.test_models import make_batch, random_texts
+from tests.makers.classifiers import make_batch, random_texts
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # of nn.Transformer
 

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -16,7 +15,7 @@ from torch.utils._pytree import tree_flatten
 from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import BOS, EOS, PADDING
+from heed.inputs.special import BOS, PADDING
 from heed.models.beam import search
 from heed.models.decoder import SourceAttention
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
@@ -37,11 +36,8 @@ from heed.models.stack import (
 from heed.models.target_steps import require_attention
 from heed.models.translator import Memory
 from heed.models.translators import make_translator
+from tests.makers.translators import ARCHITECTURE, SOURCE, SOURCES, TARGET, TARGETS, make_pairs
 
-SOURCE, TARGET = 30, 9  # sizes of the vocabularies
-ARCHITECTURE = TranslatorArchitecture(
-    embedding_dim=5, hidden_size=6, max_source_tokens=8, dropout=0.3
-)
 ATTENTION = ["output", "input", "input-literal"]
 PLAIN = ["last-state", "concatenate"]
 DECODERS = [(decoder, score) for decoder in ATTENTION for score in SCORES] + [
@@ -54,8 +50,6 @@ STACKS = [
     for layers in ({}, {"encoder_layers": 3, "decoder_layers": 2, "residual": True})
 ]
 SOME_STACKS = (STACKS[0], STACKS[5], STACKS[7])
-SOURCES = [[5, 6, 7, 8, 9], [4, 5], [11, 12, 13]]
-TARGETS = [[4, 5], [6], [4, 4, 7, 7]]
 
 
 def make_model(dtype=torch.float64, seed: int = 0, **changes) -> RecurrentTranslator:
@@ -67,20 +61,6 @@ def make_model(dtype=torch.float64, seed: int = 0, **changes) -> RecurrentTransl
         for parameter in model.parameters():
             parameter *= 2
     return model
-
-
-def make_pairs(sources: list[list[int]], targets: list[list[int]], padding: int = 0) -> PairBatch:
-    """Return pairs as a batch, both sides `padding` positions longer than the longest."""
-
-    def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        lengths = torch.tensor([len(row) for row in rows])
-        ids = torch.full((len(rows), int(lengths.max()) + padding), PADDING)
-        for row, padded in zip(rows, ids, strict=True):
-            padded[: len(row)] = torch.tensor(row)
-        return ids, lengths
-
-    framed = [[BOS, *target, EOS] for target in targets]
-    return PairBatch(*pad(sources), *pad(framed), np.arange(len(sources)))
 
 
 def decode(model, batch: PairBatch, weights=None):

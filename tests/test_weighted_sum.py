@@ -2,7 +2,6 @@
 weighted sum.
 """
 
-import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +10,6 @@ import torch.nn.functional as F
 
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
-from heed.inputs.batches import Bags, Batch
 from heed.models import attention as attention_module
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
 from heed.models.classifier import Classifier
@@ -19,8 +17,8 @@ from heed.models.pooling import make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from heed.models.weighted_sum import WeightedSum, _linear_part, weighted_sum
-from tests.conftest import HYPERPARAMETERS, ROOT
-from tests.test_models import make_batch, random_texts
+from tests.conftest import ROOT
+from tests.makers.classifiers import batch_for, make
 
 SUMS = ["mean", "attention", "max-attention"]
 POOLINGS = ["last", "max", *SUMS]
@@ -36,27 +34,6 @@ ATTENTIONS: dict[str, Callable[[], torch.nn.Module]] = {
     "multi-head": lambda: MultiHeadAttention(SIZE, 3),
     "uniform": lambda: MultiHeadAttention(SIZE, 3, uniform=True),
 }
-
-
-def make(**changes) -> Classifier:
-    torch.manual_seed(3)
-    model = Classifier(30, 4, dataclasses.replace(HYPERPARAMETERS, **changes)).double().eval()
-    if model.branch is not None:
-        model.branch.table.weight.data.normal_()  # it starts at 0
-    return model
-
-
-def batch_for(model: Classifier, lengths: tuple[int, ...] = (9, 1, 4, 0)) -> Batch:
-    """Texts of these lengths, in sentences of at most three words, and the features of a linear
-    branch.
-    """
-    torch.manual_seed(0)
-    sentences = [[min(3, length - start) for start in range(0, length, 3)] for length in lengths]
-    batch = make_batch(random_texts(list(lengths)), sentences, padding=1)
-    if model.branch is None:
-        return batch
-    ids, begin = torch.arange(2 * len(lengths)) % 8, 2 * torch.arange(len(lengths))
-    return dataclasses.replace(batch, linear=Bags(ids, begin, torch.rand(len(ids))))
 
 
 def cross_attention(name: str) -> tuple[torch.nn.Module, list[torch.Tensor]]:

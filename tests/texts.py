@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
+from heed.explanation import scaling
 from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
@@ -81,6 +82,7 @@ def table_texts() -> Iterator[Text]:
         (PASS, FAIL, UNDEFINED, FIRST_GROUP, NEXT_GROUP),
         DRAWN_RANKINGS.values(),
         *(test.texts() for test in TESTS),
+        (scaling.TITLE, scaling.CLAIM, scaling.CAPTION),
     )
     yield from ((1, text) for texts in others for text in texts)
 

@@ -1,4 +1,4 @@
-"""Documents with words of other documents on their left, their right, or both sides (T10).
+"""Documents with words of other documents on their left, their right, or both sides.
 
 Noise is the tokens outside evidence of training documents of a corpus, whole documents in random
 order joined. All sides of a document get the same words, so that only their place differs: `both`

@@ -59,6 +59,29 @@ class RecencyTest(WeightsTest):
     table = "recency"
     measures = ("vanishing_ratio", "last_minus_middle", "accuracy_lost")
     of_translations = False
+    title = "Recency: place in the text, and noise"
+    claim = (
+        "Shows where in the text words count, and whether noise moves the prediction. It does not "
+        "show that a model forgets: words at the end may be the better ones."
+    )
+    caption = (
+        "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
+        "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
+        "before the text, after it, or both, in multiples of its length; strokes from the worst "
+        "seed to the best."
+    )
+    by_evidence = (
+        "Importance: a tenth’s share of what unknown tenths change of the log probability, divided "
+        "by its share of the evidence; 1: importance follows the evidence."
+    )
+    by_mean = (
+        "Importance: the change of the log probability when a tenth of the text is unknown, "
+        "divided by the mean of all tenths."
+    )
+
+    def texts(self) -> Iterator[str]:
+        """Yield every text, also those on importance with and without known evidence."""
+        yield from (*super().texts(), self.by_evidence, self.by_mean)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -181,7 +181,7 @@ def _explain_run(
 
 
 def _agreement(task: Any, tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
-    """Return T6, or an empty table and its reason."""
+    """Return the agreement of seeds, or an empty table and its reason."""
     documents = tables["documents"]
     known = documents.iloc[:0] if "weights" in reasons else documents
     agreement: pd.DataFrame = task.seed_agreement(tables | {"documents": known})

@@ -13,6 +13,14 @@ from heed.explanation.criteria import seed_divergence
 
 from heed.evaluation.results import Comparison
 from heed.explanation.unexplained import write_unexplained
+
+from heed.evaluation.results import Comparison
+from heed.explanation.adversarial_attention import Adversaries
+from heed.explanation.correlation import Correlation
+from heed.explanation.diagnostic_mlp import Guided
+from heed.explanation.plausibility import Plausibility
+from heed.explanation.seeds import seed_divergence
+from heed.explanation.unexplained import ADVERSARY_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, Group, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters
@@ -25,13 +33,7 @@ from heed.report.figures.document_rankings import (
     first_word,
 )
 from heed.report.figures.drawing import draw
-from heed.report.figures.explanation import (
-    GUIDED,
-    _printed_lines,
-    adversary_values,
-    class_lines,
-    guided_means,
-)
+from heed.report.figures.explanation import _printed_lines
 from heed.report.figures.model_rows import sizes_text
 from heed.report.figures.recency import _drawn, _format_ratio, by_place_of, noises
 from heed.report.figures.scaling import scaling
@@ -158,25 +160,33 @@ def test_the_figures_are_drawn(chapter, tmp_path):
 
 def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, comparison):
     explained = results.explanations[0]
-    names = {"tau_gradient": "a", "tau_leave_one_out": "b", "tau_ceiling": "c"}
-    assert _printed_lines(results, explained, names) == []
+    names, correlation = Correlation.printed, Correlation()
+    assert _printed_lines(results, explained, correlation) == []
     assert "Ours read" not in blocks(results)["explanation_correlation"].caption
     corpus = comparison.experiments[SENTIMENT].corpus
     object.__setattr__(corpus.facts, "kind", "imdb")
     try:
-        lines = {line.name: line.values for line in _printed_lines(results, explained, names)}
+        lines = {line.name: line.values for line in _printed_lines(results, explained, correlation)}
         caption = blocks(results)["explanation_correlation"].caption
     finally:
         object.__setattr__(corpus.facts, "kind", "sample-sentiment")
-    assert lines["2019: lstm+tanh"] == {"a": [0.4372], "b": [0.3413], "c": [0.5169]}
+    assert lines["2019: lstm+tanh"] == {
+        names["tau_gradient"]: [0.4372],
+        names["tau_leave_one_out"]: [0.3413],
+        names["tau_ceiling"]: [0.5169],
+    }
     assert "(Neely et al. 2022)" in caption and "uncorrelated" not in caption
     assert "Ours read at most 400 tokens of a text; the mean length is 100." in caption
 
 
 def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their_documents(results):
     (adversary,) = results.explanations[-1].adversaries
-    names = {name: name for name in ("uniform", "evidence", "majority", "majority_with_evidence")}
-    short, whole = (guided_means(adversary, measure, names) for measure in GUIDED)
+    explained, test = results.explanations[-1], Guided()
+    short, whole = (
+        {name: drawn[label] for name, label in test.series.items()}
+        for measure in test.measures
+        for drawn in [test.drawn_trained(explained, adversary, measure)]
+    )
     assert all(len(values) == 3 for values in (*short.values(), *whole.values()))
     assert short["uniform"][0] == whole["uniform"][0] - 0.25
     assert short["majority"] == whole["majority"] != whole["majority_with_evidence"]
@@ -189,10 +199,11 @@ def test_an_adversary_stands_beside_the_seeds_of_its_model(results):
         explained.adversaries[0],
         summary=fixture.adversary_table([1, 2], accuracy=0.5, divergence=0.4),
     )
-    values = adversary_values(explained, lost, "mean_divergence")
+    drawn = Adversaries().drawn_trained
+    values = drawn(explained, lost, "mean_divergence")
     assert values["predictions kept"] == [] and values["not kept"] == [0.4, 0.4]
     assert values["two seeds of the model"] == [seed_divergence(explained.summary)]
-    assert adversary_values(explained, lost, "prediction_change")["two seeds of the model"] == []
+    assert drawn(explained, lost, "prediction_change")["two seeds of the model"] == []
 
 
 def test_the_divergence_of_seeds_is_that_of_each_pair(results):
@@ -220,10 +231,10 @@ def test_of_more_than_four_models_those_of_other_figures_are_drawn(results):
 
 def test_classes_have_rows_of_their_own_unless_they_are_many(results, monkeypatch):
     explained = results.explanations[-1]
-    names = [line.name for line in class_lines(results, explained)]
-    assert names == ["attention: negative", "attention: positive"]
-    monkeypatch.setattr("heed.report.figures.explanation.MAX_CLASSES", 1)
-    assert [line.name for line in class_lines(results, explained)] == ["attention"]
+    test = Plausibility()
+    assert [*test.drawn_rows(explained, "auc")] == ["negative", "positive"]
+    monkeypatch.setattr("heed.explanation.plausibility.MAX_CLASSES", 1)
+    assert [*test.drawn_rows(explained, "auc")] == [""]
 
 
 def test_of_the_seeds_of_translators_steps_are_counted(results):

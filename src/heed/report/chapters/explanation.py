@@ -108,7 +108,7 @@ def _of_tests(results: Results) -> Iterator[Figure]:
 
 
 def _line(results: Results, explanation: Explanation) -> Line:
-    """Return the row of a model, with its gain over the same model with equal weights (T5)."""
+    """Return the row of a model, with its gain over the same model with equal weights."""
     result = results.comparison.experiments[explanation.experiment.key]
     variant = explanation.variant
     control = equal_weights_control(result, variant)

@@ -4,6 +4,7 @@ import matplotlib.figure
 import pandas as pd
 from matplotlib.axes import Axes
 
+from heed.explanation.recency import RecencyTest
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures import drawing, model_rows
@@ -20,7 +21,7 @@ SPREAD = 0.5  # of the distance of two kinds of noise, over which the models are
 
 
 def recency(results: Results) -> list[Figure]:
-    """Return the figure of each experiment that has the test (T10)."""
+    """Return the figure of each experiment that has the test `recency`."""
     figures = []
     for experiment in results.experiments:
         explained = [
@@ -35,10 +36,7 @@ def recency(results: Results) -> list[Figure]:
 
 def _figure(results: Results, explained: list[Explanation]) -> Figure:
     experiment = explained[0].experiment
-    claim = say(
-        "Shows where in the text words count, and whether noise moves the prediction. It does not "
-        "show that a model forgets: words at the end may be the better ones."
-    )
+    claim = say(RecencyTest.claim)
     caption = _describe(explained)
     caption += _ratios(results, explained)
     drawn = _drawn(results, explained)
@@ -49,7 +47,7 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         caption += f" {model_rows.quote(sentence)}"
     return Figure(
         f"{experiment.key}_recency",
-        say("Recency: place in the text, and noise"),
+        say(RecencyTest.title),
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
         lambda figure: _draw(figure, drawn, looks(results)),
@@ -63,23 +61,9 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 
 def _describe(explained: list[Explanation]) -> str:
     """Return what is drawn, and of how many documents."""
-    if _knows_evidence(explained):
-        caption = say(
-            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
-            "divided by its share of the evidence; 1: importance follows the evidence."
-        )
-    else:
-        caption = say(
-            "Importance: the change of the log probability when a tenth of the text is unknown, "
-            "divided by the mean of all tenths."
-        )
-    caption += " " + say(
-        "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
-        "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
-        "before the text, after it, or both, in multiples of its length; strokes from the worst "
-        "seed to the best.",
-        count=FEWEST,
-    )
+    known = _knows_evidence(explained)
+    caption = say(RecencyTest.by_evidence if known else RecencyTest.by_mean)
+    caption += " " + say(RecencyTest.caption, count=FEWEST)
     counts = [
         int(rows["documents"].max()) for each in explained if len(rows := _rows(each, "noise"))
     ]

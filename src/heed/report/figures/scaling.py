@@ -4,7 +4,15 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from heed.explanation.scaling import DIMENSIONS, KEYS, Scores, softmax_gradients
+from heed.explanation.scaling import (
+    CAPTION,
+    CLAIM,
+    DIMENSIONS,
+    KEYS,
+    TITLE,
+    Scores,
+    softmax_gradients,
+)
 from heed.report.blocks import Figure
 from heed.report.figures.drawing import HEIGHT, WIDTH, LineEnd, Style, colour, label_ends, marker
 from heed.report.language import say
@@ -12,19 +20,10 @@ from heed.report.language import say
 
 def scaling() -> Figure:
     """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
-    claim = say(
-        "Shows why scores are divided by the root of the dimension: without it the softmax takes "
-        "one word, and hardly a gradient goes through it. It is computed from random numbers, and "
-        "not from these models."
-    )
-    caption = say(
-        "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
-        "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half.",
-        keys=KEYS,
-    )
+    claim, caption = say(CLAIM), say(CAPTION, keys=KEYS)
     return Figure(
         "explanation_scaling",
-        say("Gradient of the softmax by the dimension of keys"),
+        say(TITLE),
         caption,
         (),
         _draw,

@@ -1,6 +1,7 @@
 """What the tests of `heed explain` say where the truth is known."""
 
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
@@ -17,11 +18,27 @@ from heed.explanation.agreement import (
 )
 from heed.explanation.conicity import conicity
 from heed.explanation.gradients import (
+from scipy.stats import entropy
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
+from heed.explanation.correlation import rank_correlation
+from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
+from heed.explanation.documents import Document, keep_units, predict_kept, read_documents
+from heed.explanation.erasure import remove_one, remove_until_flip
+from heed.explanation.input_removal import InputRemoval
+from heed.explanation.permutation import Conicity, permute_weights
+from heed.explanation.plausibility import areas, find_evidence, match_spans
+from heed.explanation.rankings import (
     gradient_times_input,
     gradients_with_weights,
     integrated_gradients,
+    leave_one_out,
     logits_of,
+    replace_one,
+    sum_by_unit,
     weight_gradient,
+    weight_rankings,
 )
 from heed.explanation.order import descending
 from heed.explanation.removal import faithfulness, leave_one_out, replace_one
@@ -34,12 +51,14 @@ from heed.explanation.documents import keep_units, predict_kept, read_documents
 from heed.explanation.erasure import remove_one, remove_until_flip
 from heed.explanation.permutation import permute_weights
 from heed.explanation.rankings import sum_by_unit, weight_rankings
+from heed.explanation.seeds import seed_agreement
+from heed.explanation.test import Prediction, descending
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams
 from heed.models.classifier import Classifier
 from heed.models.weighted_sum import WeightedSum, weighted_sum
 from tests.conftest import HYPERPARAMETERS
-from tests.test_weighted_sum import batch_for, make
+from tests.makers.classifiers import batch_for, make
 
 ATTENTION = {"attention": "none", "pooling": "attention"}
 UNIFORM = [
@@ -99,7 +118,7 @@ def test_uniform_weights_can_be_permuted_without_any_effect(changes):
     whole = weighted_sum(model, batch_for(model))
     for i in range(3):
         permuted = permute_weights(whole[i], generator())
-        assert permuted == (0, 0)
+        assert set(permuted.values()) == {0}
 
 
 def test_permuted_weights_change_the_prediction_as_much_as_all_orders_do():
@@ -110,9 +129,10 @@ def test_permuted_weights_change_the_prediction_as_much_as_all_orders_do():
     changes = total_variation(predictions, prediction)
     flips = (predictions.argmax(-1) != prediction.argmax(-1)).double().mean()
     permuted = permute_weights(weighted, generator(), 6000)
-    assert permuted.change == pytest.approx(float(changes.sort().values[3]), abs=1e-6)
-    assert permuted.flips == pytest.approx(float(flips), abs=0.03)
-    assert permute_weights(sum_of([3.0], [1.0]), generator()) == (0.0, 0.0)
+    median = float(changes.sort().values[3])
+    assert permuted["permutation_change"] == pytest.approx(median, abs=1e-6)
+    assert permuted["permutation_flips"] == pytest.approx(float(flips), abs=0.03)
+    assert {*permute_weights(sum_of([3.0], [1.0]), generator()).values()} == {0}
 
 
 def test_adversarial_weights_differ_and_keep_the_prediction_in_any_batch():
@@ -139,7 +159,7 @@ def test_adversarial_weights_differ_and_keep_the_prediction_in_any_batch():
 
 
 def divergence_of_seeds(first: torch.Tensor, second: torch.Tensor) -> float:
-    """Return T6 of two seeds with these weights of one document, (units, heads) each."""
+    """Return the divergence of two seeds with these weights (units, heads) of one document."""
     tables = [
         pd.DataFrame({"seed": seed, "id": "a", "attention": weights.mean(1).numpy()})
         for seed, weights in enumerate((first, second))
@@ -193,10 +213,14 @@ def test_all_removals_at_once_are_those_one_by_one(changes):
 def test_the_other_weight_that_is_removed_is_any_but_the_highest():
     weighted = sum_of([-3.0, 5.0, -3.0], [0.2, 0.6, 0.2])
     singles = [remove_one(weighted, generator(seed)) for seed in range(20)]
-    assert all(single.top_flips and not single.other_flips for single in singles)
-    assert all(single.difference > 0 for single in singles)
+    assert all(single["top_flips"] and not single["other_flips"] for single in singles)
+    assert all(single["removal_difference"] > 0 for single in singles)
     lone = sum_of([5.0, -3.0], [0.6, 0.4])
-    assert all(not remove_one(lone, generator(seed)).other_flips for seed in range(5))
+    assert all(not remove_one(lone, generator(seed))["other_flips"] for seed in range(5))
+
+
+def conicity(weighted: WeightedSum) -> float:
+    return Conicity().measure_weights(weighted, generator())["conicity"]
 
 
 def test_conicity_is_one_for_equal_vectors_and_lower_for_others():
@@ -376,6 +400,17 @@ def test_leave_one_out_and_replacement_are_predictions_without_a_unit():
         assert values[0] == pytest.approx(float(change))
 
 
+def faithfulness(
+    model: Classifier, document: Document, **rankings: np.ndarray
+) -> dict[str, dict[str, float]]:
+    """Return comprehensiveness and sufficiency of each ranking."""
+    prediction = Prediction(
+        document.units, np.empty(0), rankings, {}, None, None, np.random.default_rng(0),
+        functools.partial(predict_kept, model, document),
+    )  # fmt: skip
+    return InputRemoval().measure_rankings(prediction, np.empty(0), 0)
+
+
 def test_comprehensiveness_and_sufficiency_are_the_falls_without_and_with_the_top_alone():
     model = frozen(**ATTENTION)
     document = read_documents(model, batch_for(model, LENGTHS))[0]  # of nine tokens
@@ -387,8 +422,8 @@ def test_comprehensiveness_and_sufficiency_are_the_falls_without_and_with_the_to
         kept[6 + i] = ~kept[1 + i]
     predictions = predict_kept(model, document, kept)
     falls = predictions[0].max() - predictions[1:, predictions[0].argmax()]
-    outcome = faithfulness(model, document, {"other": -ranking, "this": ranking})["this"]
-    assert outcome == pytest.approx((float(falls[:5].mean()), float(falls[5:].mean())))
+    outcome = faithfulness(model, document, attention=-ranking, gradient=ranking)["gradient"]
+    assert [*outcome.values()] == pytest.approx([float(falls[:5].mean()), float(falls[5:].mean())])
 
 
 def test_the_score_of_a_sentence_is_the_sum_of_its_tokens():
@@ -499,9 +534,10 @@ def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):
     model, batch, _ = solved
     for document in read_documents(model, batch)[:10]:
         ranking = leave_one_out(model, document, np.arange(8))
-        outcomes = faithfulness(model, document, {"best": ranking, "worst": -ranking})
-        assert outcomes["best"].comprehensiveness > outcomes["worst"].comprehensiveness
-        assert outcomes["best"].sufficiency < outcomes["worst"].sufficiency
+        outcomes = faithfulness(model, document, attention=ranking, random=-ranking)
+        best, worst = outcomes["attention"], outcomes["random"]
+        assert best["comprehensiveness"] > worst["comprehensiveness"]
+        assert best["sufficiency"] < worst["sufficiency"]
 
 
 def test_equal_weights_do_not_find_what_stands_first():

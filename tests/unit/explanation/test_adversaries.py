@@ -1,4 +1,4 @@
-"""The stage `adversaries`: models trained to have other weights (T8), and guided networks (T7)."""
+"""The stage `adversaries`: models trained to have other weights, and diagnostic MLPs."""
 
 import dataclasses
 import json
@@ -21,6 +21,20 @@ from heed.explanation.adversary_stage import Adversary, read_adversary, write_ad
 from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import pad_by_row
 from heed.explanation.tables import TESTS
+from heed.explanation import adversary_stage, registry
+from heed.explanation.adversarial_attention import NO_EVIDENCE, deceive_loss, differ_loss
+from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
+from heed.explanation.diagnostic_mlp import (
+    PART_WITHOUT,
+    PLACES,
+    DiagnosticTraining,
+    Guide,
+    fit_weights,
+    move_weights,
+    place_ids,
+)
+from heed.explanation.distances import jensen_shannon
+from heed.explanation.documents import Subject, pad_by_row
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.weighted_sum import WeightedSum
@@ -28,7 +42,11 @@ from heed.paths import SEARCHES
 from heed.recipe import read_model_recipe, write_recipe
 from heed.search.stage import write_untuned
 from heed.study import parse
-from heed.tasks.classification.adversaries import AdversaryLearner
+from heed.tasks.classification.adversaries import (
+    AdversaryLearner,
+    DiagnosticLearner,
+    _diagnostic_training,
+)
 from heed.tasks.classification.explanation import load_subject
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
@@ -177,7 +195,7 @@ def test_weights_fit_another_length_with_the_sum_1():
 
 
 @pytest.fixture(scope="module")
-def training() -> tuple[GuidedTraining, dict[int, int]]:
+def training() -> tuple[DiagnosticTraining, dict[int, int]]:
     """Documents of random words, whose class only their weights can tell; row → its class."""
     generator = np.random.default_rng(0)
     texts = [[f"w{w}" for w in generator.integers(0, 10, 8)] for _ in range(200)]
@@ -192,12 +210,12 @@ def training() -> tuple[GuidedTraining, dict[int, int]]:
     subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
     make_deterministic()
     encoded = EncodedCorpus(tokens, subject.encoded.vocabulary, recipe.hyperparameters)
-    return GuidedTraining(
-        run, encoded, classes, rows, 12, {row for row in range(200) if row % 4 != 2}
-    ), dict(enumerate(classes.tolist()))
+    known = {row for row in range(200) if row % 4 != 2}
+    training = _diagnostic_training(run, Subject(subject.model, encoded), classes, rows, known)
+    return training, dict(enumerate(classes.tolist()))
 
 
-def accuracy(training: GuidedTraining, guide: Guide, tmp_path: Path) -> float:
+def accuracy(training: DiagnosticTraining, guide: Guide, tmp_path: Path) -> float:
     rows = training.accuracies({"x": guide}, tmp_path, lambda *_: None)
     majority, of_known = rows[-2:]
     assert (majority["weights"], majority["mean"], majority["documents"]) == ("majority", 0.5, 40)
@@ -238,7 +256,8 @@ def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_p
 
 def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     summary = write("deceiving", (1, 2))
-    assert not set(summary["test"]) & set(TESTS), "no name is that of another test elsewhere"
+    names = {test.name for test in registry.EXPLAINED}
+    assert not names & set(summary["test"]), "of one name there is one test"
     documents, units = read("deceiving", "documents"), read("deceiving", "units")
     assert documents["units"].sum() == len(units)
     sums = units.groupby(["seed", "id"])[["base", "adversary"]].sum()
@@ -350,7 +369,7 @@ def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
 
 
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
-    monkeypatch.setattr(GuidedTraining, "accuracies", lambda *_: [])  # they take longest
+    monkeypatch.setattr(DiagnosticTraining, "accuracies", lambda *_: [])  # they take longest
     write("differing", (1, 2))
     expected = read("differing", "documents")
     judged, judge_run = [], adversary_stage._judge_run
@@ -374,7 +393,7 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     ("learner", "what"),
     [
         (AdversaryLearner, "the training diverged"),
-        (GuidedLearner, "guided network, weights uniform"),
+        (DiagnosticLearner, "guided network, weights uniform"),
     ],
 )
 def test_a_training_that_diverges_names_its_adversary_and_what_to_change(

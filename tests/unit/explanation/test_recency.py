@@ -1,4 +1,4 @@
-"""T10: where a model looks, and what noise does to it, where the truth is known."""
+"""Recency: where a model looks, and what noise does to it, where the truth is known."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -9,13 +9,21 @@ import pytest
 import torch
 import torch.nn.functional as F
 from heed.explanation.recency_table import (
+
+from heed.explanation.documents import Subject
+from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
+from heed.explanation.recency import (
     MIN_DOCUMENTS,
     MIN_SHARE,
+    Recency,
+    end_and_middle,
     evidence_by_tenth,
     mean_place,
+    measure_recency,
     noise_table,
     places_table,
     positions_table,
+    tenths,
 )
 
 from heed.explanation.judgement import Subject
@@ -30,7 +38,7 @@ from heed.models.classifier import Classifier
 from heed.report.figures.recency import _describe
 from heed.tokens.arrays import MarkedTokens, Tokens, load_tokens
 from tests.conftest import HYPERPARAMETERS, write_tokens
-from tests.test_weighted_sum import batch_for, make
+from tests.makers.classifiers import batch_for, make
 
 WORDS = [f"w{i}" for i in range(12)]
 CUES = {"good": "fine", "bad": "poor"}

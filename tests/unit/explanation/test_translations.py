@@ -9,19 +9,28 @@ import torch
 from heed.explanation.agreement import find_evidence, step_agreement
 from heed.explanation.sources import leave_out_sources, next_units, step_gradients
 
-from heed.explanation import adversarial_weights, sources
+from heed.explanation import adversarial_weights, translations
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.distances import total_variation
-from heed.explanation.judgement import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.permutation import permute_weights
 from heed.explanation.translations import DRAWN_TARGETS, judge_pairs
+from heed.explanation.plausibility import find_evidence
+from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
+from heed.explanation.seeds import step_agreement
+from heed.explanation.translations import (
+    DRAWN_TARGETS,
+    judge_pairs,
+    leave_out_sources,
+    next_units,
+    step_gradients,
+)
 from heed.files import HeedError
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.special import BOS, EOS, UNKNOWN
 from heed.models.target_steps import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
-from tests.test_translators import ARCHITECTURE, SOURCES, TARGETS, make_pairs
+from tests.makers.translators import ARCHITECTURE, SOURCES, TARGETS, make_pairs
 
 MODELS = {
     "output": {"decoder": "output", "score": "general", "decoder_layers": 2},
@@ -108,8 +117,8 @@ def test_uniform_weights_can_be_permuted_without_any_change(name):
     uniform = (own.weights > 0) / own.lengths[:, None, None]
     steps = dataclasses.replace(own, weights=uniform)
     for i in range(len(PAIRS)):
-        assert permute_weights(steps[i], torch.Generator()) == (0, 0)
-    changes = [permute_weights(own[i], torch.Generator()).change for i in (0, 4)]
+        assert {*permute_weights(steps[i], torch.Generator()).values()} == {0}
+    changes = [permute_weights(own[i], torch.Generator())["permutation_change"] for i in (0, 4)]
     assert min(changes) > 0.001, "the model's own weights do matter"
 
 
@@ -141,7 +150,7 @@ def test_leave_one_out_is_the_distance_to_the_sentence_without_the_word(name, mo
         rest = [word for i, word in enumerate(SOURCES[0]) if i != unit]
         without = next_units(model, make_pairs([rest], TARGETS[:1]), words)[0]
         assert np.allclose(changes[:, column], total_variation(without, whole)[:-1], atol=1e-12)
-    monkeypatch.setattr(sources, "MAX_PADDED_TOKENS", 1)
+    monkeypatch.setattr(translations, "MAX_PADDED_TOKENS", 1)
     assert np.allclose(leave_out_sources(model, pair, np.array([0, 3])), changes, atol=1e-12)
 
 
@@ -231,9 +240,9 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
     right, aucs = [], {"leave_one_out": [], "random": []}
     for pair in pairs:
         assert len(pair.steps) == DRAWN_TARGETS
-        for step in pair.steps:
-            right.append(step.probabilities.argmax() == pair.target[step.position])
-            evidence = (classes[pair.row] == step.position).numpy()
+        for position, step in pair.steps.items():
+            right.append(step.probabilities.argmax() == pair.target[position])
+            evidence = (classes[pair.row] == position).numpy()
             for ranking, found in aucs.items():
                 found.append(find_evidence(step.rankings[ranking], evidence, 0.25).auc)
     assert np.mean(right) >= 0.99
@@ -254,9 +263,9 @@ def test_the_matrices_of_a_pair_have_a_row_for_each_word_of_the_target(name, mon
         if weights is not None:
             expected = weights[pair.row, : shape[0], : shape[1]]
             assert np.allclose(pair.matrices["attention"], expected, atol=1e-6)
-            assert pair.steps[0].adversarial.sum() == pytest.approx(1, abs=1e-5)
-        for step in pair.steps:
-            left_out = pair.matrices["leave_one_out"][step.position]
+            assert next(iter(pair.steps.values())).adversarial.sum() == pytest.approx(1, abs=1e-5)
+        for position, step in pair.steps.items():
+            left_out = pair.matrices["leave_one_out"][position]
             assert np.array_equal(step.rankings["leave_one_out"], left_out)
 
 

@@ -11,9 +11,16 @@ from heed.explanation.recency_table import COLUMNS
 from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
 
 from heed.explanation import stage
+from heed.explanation.correlation import CORRELATIONS
+from heed.explanation.documents import draw_documents
+from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
 from heed.explanation.stage import draw_documents, read_scale, write_explanations
 from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
+from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS, RecencyTest
+from heed.explanation.registry import EXPLAINED
+from heed.explanation.stage import read_scale, write_explanations
+from heed.explanation.tables import NOT_MEASURED, summarize
 from heed.files import HeedError
 from heed.models.pooling import Last
 from heed.recipe import read_model_recipe, write_recipe
@@ -50,6 +57,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             for seed in (1, 2) if model == "tiny-attention" else (1,):
                 train(model, seed)
         yield folder
+
+
+TESTS = {test.name for test in EXPLAINED}
 
 
 def explain(
@@ -99,13 +109,13 @@ def test_the_means_are_those_of_the_documents():
 
 def test_as_many_units_are_chosen_as_documents_with_evidence_have(monkeypatch):
     shares = set()
-    measure = explanation.ranking_measures
+    measure = explanation.measure_rankings
 
     def note(judged, evidence, share):
         shares.add(share)
         return measure(judged, evidence, share)
 
-    monkeypatch.setattr(explanation, "ranking_measures", note)
+    monkeypatch.setattr(explanation, "measure_rankings", note)
     explain("tiny-last", scale=0.01)
     units = read("tiny-last", "units").groupby("id")["evidence"].mean()
     assert 0 < (units > 0).sum() < len(units) == 5, "some have none, of those that are explained"
@@ -157,7 +167,7 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
     table = pd.read_csv("results/explain/tiny-attention/recency.csv", dtype={"at": str})
     assert list(table) == ["seed", "measure", "at", "documents", "mean", "std"]
     rows = table.fillna({"at": ""}).set_index(["measure", "seed", "at"]).sort_index()
-    for measure in TESTS["recency"][0]:
+    for measure in RecencyTest.measures:
         assert summary.loc[(measure, 2), "mean"] == pytest.approx(
             rows.loc[(measure, 2, ""), "mean"]
         )

@@ -1,6 +1,7 @@
 """The criteria of the weights at their borders, and the gradient of the scaled softmax."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,24 +11,29 @@ from heed.explanation.columns import SUMMARY
 from heed.explanation.criteria import (
     EQUAL,
     FAIL,
+
+from heed.explanation.adversarial_attention import (
     NO_ADVERSARY,
-    NO_EVIDENCE,
-    NO_WEIGHTS,
     NONE_KEPT,
     NONE_MOVED,
-    NOT_PLANTED,
+    adversary_runs,
+)
+from heed.explanation.plausibility import NO_EVIDENCE, NOT_PLANTED
+from heed.explanation.registry import CRITERIA
+from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
+from heed.explanation.test import (
+    EQUAL,
+    FAIL,
+    NO_WEIGHTS,
     ONE_SEED,
     PASS,
     UNDEFINED,
+    Judged,
     Outcome,
-    adversary_runs,
-    judge_adversaries,
-    judge_evidence,
-    judge_permutation,
-    judge_seeds,
 )
 
 from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
+from heed.explanation.unexplained import SUMMARY
 from tests.fixtures.report.made_up_explanation import adversary_table
 
 
@@ -56,12 +62,18 @@ def row(
     return known | {"documents": documents} | others
 
 
+def judge(
+    test: str, table: pd.DataFrame, adversaries: Sequence[pd.DataFrame] = (), planted: bool = False
+) -> Outcome:
+    return CRITERIA[test].judge(Judged(table, adversaries, planted))
+
+
 @pytest.mark.parametrize(
     ("changes", "outcome"),
     [((0.1, 0.4), PASS), ((0.0999, 0.4), FAIL), ((0.0, 0.0), FAIL), ((), UNDEFINED)],
 )
 def test_shuffling_must_change_the_predictions_of_every_seed(changes, outcome):
-    judged = judge_permutation(summary(changes))
+    judged = judge("permutation", summary(changes))
     assert judged.outcome == outcome
     assert judged.value == (min(changes) if changes else None)
     assert judged.reason == ("" if changes else NO_WEIGHTS)
@@ -69,12 +81,12 @@ def test_shuffling_must_change_the_predictions_of_every_seed(changes, outcome):
 
 def test_seeds_agree_below_half_of_the_largest_divergence():
     limit = math.log(2) / 2
-    assert judge_seeds(summary(divergence=limit - 1e-6)).outcome == PASS
-    assert judge_seeds(summary(divergence=limit + 1e-6)).outcome == FAIL
-    assert judge_seeds(summary(divergence=0.3)).value == pytest.approx(0.3), "by documents"
-    assert judge_seeds(summary(divergence=None)).reason == ONE_SEED
-    assert judge_seeds(summary(changes=())).reason == NO_WEIGHTS
-    assert judge_seeds(summary(changes=(0.0,))).reason == EQUAL
+    assert judge("seeds", summary(divergence=limit - 1e-6)).outcome == PASS
+    assert judge("seeds", summary(divergence=limit + 1e-6)).outcome == FAIL
+    assert judge("seeds", summary(divergence=0.3)).value == pytest.approx(0.3), "by documents"
+    assert judge("seeds", summary(divergence=None)).reason == ONE_SEED
+    assert judge("seeds", summary(changes=())).reason == NO_WEIGHTS
+    assert judge("seeds", summary(changes=(0.0,))).reason == EQUAL
 
 
 @pytest.mark.parametrize(
@@ -91,45 +103,46 @@ def test_seeds_agree_below_half_of_the_largest_divergence():
 )
 def test_one_adversary_with_the_same_predictions_and_other_weights_is_enough(figures, outcome):
     weak = adversary_table([1], accuracy=0.5)
-    judged = judge_adversaries(summary(divergence=0.3), [weak, adversary_table([1, 2], **figures)])
+    tables = [weak, adversary_table([1, 2], **figures)]
+    judged = judge("adversaries", summary(divergence=0.3), tables)
     assert judged.outcome == outcome
     assert (judged.value is None) == (outcome == UNDEFINED)
 
 
 def test_an_adversary_that_failed_says_nothing():
     lost, still = adversary_table([1, 2], accuracy=0.5), adversary_table([1, 2], divergence=0.001)
-    assert judge_adversaries(summary(), [lost]) == Outcome(UNDEFINED, reason=NONE_KEPT)
-    assert judge_adversaries(summary(), [lost, still]) == Outcome(UNDEFINED, reason=NONE_MOVED)
-    assert judge_adversaries(summary(), [lost, still, adversary_table([1])]).outcome == FAIL
+    assert judge("adversaries", summary(), [lost]) == Outcome(UNDEFINED, reason=NONE_KEPT)
+    assert judge("adversaries", summary(), [lost, still]) == Outcome(UNDEFINED, reason=NONE_MOVED)
+    assert judge("adversaries", summary(), [lost, still, adversary_table([1])]).outcome == FAIL
 
 
 def test_one_seed_of_an_adversary_is_enough():
     table = adversary_table([1, 2], accuracy=0.5)
     table.loc[(table["seed"] == 2) & (table["measure"] == "accuracy"), "mean"] = 0.9
     assert adversary_runs(table)["kept"].to_dict() == {1: False, 2: True}
-    assert judge_adversaries(summary(), [table]).outcome == FAIL
+    assert judge("adversaries", summary(), [table]).outcome == FAIL
 
 
 def test_without_adversaries_or_a_second_seed_the_criterion_is_undefined():
     table = adversary_table([1])
-    assert judge_adversaries(summary(), []).reason == NO_ADVERSARY
+    assert judge("adversaries", summary(), []).reason == NO_ADVERSARY
     empty = table.assign(mean=np.nan)
-    assert judge_adversaries(summary(), [empty]).reason == NO_ADVERSARY
-    assert judge_adversaries(summary(divergence=None), [table]).reason == ONE_SEED
-    assert judge_adversaries(summary(changes=()), [table]).reason == NO_WEIGHTS
+    assert judge("adversaries", summary(), [empty]).reason == NO_ADVERSARY
+    assert judge("adversaries", summary(divergence=None), [table]).reason == ONE_SEED
+    assert judge("adversaries", summary(changes=()), [table]).reason == NO_WEIGHTS
 
 
 def test_planted_evidence_must_be_found_in_every_class():
-    found = judge_evidence(summary(areas={"good": 0.9, "bad": 0.95}), planted=True)
+    found = judge("evidence", summary(areas={"good": 0.9, "bad": 0.95}), planted=True)
     assert (found.outcome, found.value) == (PASS, 0.9)
-    one_sided = judge_evidence(summary(areas={"good": 0.8999, "bad": 1.0}), planted=True)
+    one_sided = judge("evidence", summary(areas={"good": 0.8999, "bad": 1.0}), planted=True)
     assert (one_sided.outcome, one_sided.value) == (FAIL, 0.8999)
-    assert judge_evidence(summary(areas={"good": 0.9}), planted=False).reason == NOT_PLANTED
-    assert judge_evidence(summary(), planted=True).reason == NO_EVIDENCE
+    assert judge("evidence", summary(areas={"good": 0.9}), planted=False).reason == NOT_PLANTED
+    assert judge("evidence", summary(), planted=True).reason == NO_EVIDENCE
     steps = summary(areas={"": 0.95}).replace({"class": {"": None}})
-    assert judge_evidence(steps, planted=True).outcome == PASS, "of a translation: no classes"
+    assert judge("evidence", steps, planted=True).outcome == PASS, "of a translation: no classes"
     equal = summary(changes=(0.0,), areas={"good": 0.5})
-    assert judge_evidence(equal, planted=True).reason == EQUAL
+    assert judge("evidence", equal, planted=True).reason == EQUAL
 
 
 def test_the_norm_of_the_softmaxs_gradient_is_that_of_autograd():

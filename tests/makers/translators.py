@@ -1,0 +1,35 @@
+"""The architecture of a small translator, and sentence pairs for it."""
+
+import numpy as np
+import torch
+
+from heed.hyperparameters.translator import TranslatorArchitecture
+from heed.inputs.pairs import PairBatch
+from heed.inputs.special import BOS, EOS, PADDING
+
+SOURCE, TARGET = 30, 9  # sizes of the vocabularies
+
+
+ARCHITECTURE = TranslatorArchitecture(
+    embedding_dim=5, hidden_size=6, max_source_tokens=8, dropout=0.3
+)
+
+
+SOURCES = [[5, 6, 7, 8, 9], [4, 5], [11, 12, 13]]
+
+
+TARGETS = [[4, 5], [6], [4, 4, 7, 7]]
+
+
+def make_pairs(sources: list[list[int]], targets: list[list[int]], padding: int = 0) -> PairBatch:
+    """Return pairs as a batch, both sides `padding` positions longer than the longest."""
+
+    def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        lengths = torch.tensor([len(row) for row in rows])
+        ids = torch.full((len(rows), int(lengths.max()) + padding), PADDING)
+        for row, padded in zip(rows, ids, strict=True):
+            padded[: len(row)] = torch.tensor(row)
+        return ids, lengths
+
+    framed = [[BOS, *target, EOS] for target in targets]
+    return PairBatch(*pad(sources), *pad(framed), np.arange(len(sources)))
