@@ -34,8 +34,7 @@ from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
-from heed.training.run import RunInfo, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, read_runs, split_documents
 from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 
 BASE = "tiny-attention"

@@ -53,6 +53,7 @@ ONLY_FOR_CHECKS = (
 # these stages differ, and a training only if its recipe does.
 PRESETS = "heed.study.presets"
 RESOLVING = ("search", "recipe")
+OF_REPORT = {"heed.pipeline"}  # what DVC recorded is printed, and changes no other result
 Functions = dict[str, ast.FunctionDef]
 
 
@@ -131,9 +132,9 @@ def closure(stage: str, tasks: set[str], roots: set[str], graph: grimp.ImportGra
     return loaded if stage in RESOLVING else loaded - {PRESETS}
 
 
-def describe(modules: set[str]) -> str:
+def describe(modules: set[str], ignored: set[str]) -> str:
     """Return a file as JSON: digests of modules and of their packages' other files, versions."""
-    code = {_path(module) for module in modules - IGNORED if module.startswith("heed.")}
+    code = {_path(module) for module in modules - ignored if module.startswith("heed.")}
     packages = {path.parent for path in code if path.name == "__init__.py"}
     paths = code | {path for package in packages for path in _other_files(package)}
     digests = {path.as_posix(): digest_file(path) for path in sorted(paths)}
@@ -170,7 +171,8 @@ def code_texts() -> dict[Path, str]:
     texts = {}
     for (stage, key), tasks in read_tasks(params).items():
         if (kind := (stage, frozenset(tasks))) not in described:
-            described[kind] = describe(closure(stage, tasks, roots[stage], graph))
+            ignored = IGNORED - OF_REPORT if stage == "report" else IGNORED
+            described[kind] = describe(closure(stage, tasks, roots[stage], graph), ignored)
         texts[code_file(stage, key)] = described[kind]
     return texts
 

@@ -19,8 +19,7 @@ from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.study.cost.speed import Speed, Workload
 from heed.tasks import task_module
 from heed.tasks.interface import Learner
-from heed.training.allocator import keep_memory
-from heed.training.determinism import make_deterministic, seed_everything
+from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import LAST, Progress, train
 
 BATCHES = 5  # of different lengths, as a window of a training has them

@@ -25,8 +25,7 @@ from heed.tasks.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.device import choose_device
-from heed.training.run import RunInfo, check_tokens, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:

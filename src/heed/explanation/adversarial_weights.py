@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
 from heed.explanation.weighted import Weighted
 from heed.models.recurrent import padding_mask
-from heed.training.optimizer import AdamW
+from heed.training.loop import AdamW
 
 STARTS, STEPS, RATE = 5, 100, 0.1
 EPSILON = 0.01  # total variation distance of the predictions

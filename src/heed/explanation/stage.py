@@ -22,8 +22,7 @@ from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run
 from heed.tasks import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.determinism import make_deterministic
-from heed.training.run import RunInfo, check_tokens, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
 TABLES = ("documents", "rankings", "units")

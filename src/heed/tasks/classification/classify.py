@@ -9,7 +9,7 @@ from heed.tasks.classification.token_weights import WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_in_memory
-from heed.training.runs import read_runs
+from heed.training.run import read_runs
 
 
 def classify(model: str, text: str) -> str:

@@ -35,8 +35,7 @@ from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training import checkpoint, runs
 from heed.training.determinism import make_deterministic
-from heed.training.loop import learning_rate
-from heed.training.optimizer import AdamW
+from heed.training.loop import AdamW, learning_rate
 from heed.training.run import read_run
 from tests.conftest import HYPERPARAMETERS, make_workplace, train, train_and_predict
 from tests.conftest import change_recipe as change

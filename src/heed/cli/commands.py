@@ -1,11 +1,12 @@
-"""The commands that choose, check and edit a study, and its models and corpora."""
+"""The commands that are no stages: studies and their publication, and texts of a user."""
 
 from pathlib import Path
 from typing import Any
 
-from heed.cli.cores import count_cores
-from heed.paths import PARAMS, SEARCHES
-from heed.terminal import print_line
+from heed.cli.stages import read_comparison
+from heed.cli.workspace import count_cores
+from heed.paths import PARAMS, PUBLISHED, REPORTS, RESULTS, SEARCHES
+from heed.terminal import print_data, print_line
 
 
 def adopt(name: str) -> None:
@@ -105,3 +106,75 @@ def model_remove(model: str) -> None:
     from heed.study.editing.model_lines import remove_model
 
     print_line(remove_model(PARAMS, model))
+
+
+def provenance() -> None:
+    """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
+    from heed.report.provenance import write_provenance
+    from heed.study import load
+
+    write_provenance(Path(), REPORTS / "provenance.html", load().models)
+    print_line(f"{REPORTS}/provenance.html")
+
+
+def publish() -> None:
+    """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
+    from heed.evaluation.results import mixed_machine_kinds
+    from heed.pipeline import check_up_to_date
+    from heed.report.editions import check_commit
+    from heed.report.publish import publish
+    from heed.study import load
+
+    params = load()
+    check_commit(Path(), params.study.name)
+    check_up_to_date(Path())
+    comparison = read_comparison()
+    folder = publish(params, comparison, PUBLISHED, RESULTS, Path())
+    print_line(str(folder))
+    for message in mixed_machine_kinds(comparison):
+        print_line(message)
+
+
+def classify(
+    model: str,
+    text: str,
+    table: Path | None,
+    text_column: list[str],
+    text_separator: str | None,
+    id_column: str,
+    encoding: str,
+    delimiter: str | None,
+    no_quotes: bool,
+    output: Path | None,
+) -> None:
+    """Classify a text, or each row of a table: mean probabilities of a model's runs.
+
+    Of a text the weights over its words are printed too.
+    """
+    if table is None:
+        from heed.files import HeedError
+        from heed.tasks.classification.classify import classify
+
+        of_table = (text_column, id_column, encoding, delimiter, no_quotes, output)
+        if any(of_table) or text_separator is not None:
+            raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
+        print_line(classify(model, text))
+        return
+    from heed.study.text_columns import model_text_columns
+    from heed.tasks.classification.classify_table import TextTable, classify_table
+
+    columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
+    separator = separator if text_separator is None else text_separator
+    quotes = False if no_quotes else None
+    rows = TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
+    print_line(classify_table(model, rows, output), error=output is None)
+
+
+def translate(
+    model: str, text: str, translation: str, n_best: int, form: str, seed: int | None
+) -> None:
+    """Translate a text line by line with a run of a model, or score given translations."""
+    from heed.tasks.translation.translate import translate
+
+    for line in translate(model, text, translation, n_best, form, seed):
+        print_data(line)
