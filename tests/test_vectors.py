@@ -28,8 +28,7 @@ from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import Vectors, read_meta
 from heed.tokens.tokenizer import tokenize
 from heed.training.run import read_run
-from tests.conftest import ROOT, change_recipe, train
-from tests.test_training import RUN, hashes
+from tests.conftest import ROOT, RUN, change_recipe, hashes, train
 
 TABLE = """text,label,part
 the Cat sat,x,train
