@@ -21,6 +21,7 @@ from heed.evaluation.results import (
     ExperimentResult,
     Gain,
     clip_interval,
+    format_rounded,
     paired_gain,
     spread,
 )
@@ -48,7 +49,6 @@ from heed.report.renderers.csv import table as csv_table
 from heed.report.renderers.escape import ALSO_PRINTED, cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
-from heed.rounding import format_rounded
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT

@@ -22,7 +22,7 @@ except ModuleNotFoundError:
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.cli import stages
-from heed.code.digests import (
+from heed.digests import (
     CODE,
     DISTRIBUTIONS,
     IGNORED,

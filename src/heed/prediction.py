@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import read_table, write_json, writing_folder
+from heed.files import reading, write_json, writing_folder
 from heed.paths import (
     HISTORY,
     MODEL_PREDICTION,
@@ -72,7 +72,9 @@ def write_predictions(name: str, seeds: list[int]) -> int:
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
     """Return the fields of a run that later stages need."""
-    history = read_table(run_folder(name, run.seed) / HISTORY, train_command(name, run.seed))
+    path = run_folder(name, run.seed) / HISTORY
+    with reading(path, train_command(name, run.seed)):
+        history = pd.read_csv(path)
     prefix = "validation_"
     return {
         "seed": run.seed,

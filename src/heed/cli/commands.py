@@ -42,7 +42,7 @@ def cost(name: str) -> None:
 
 def graph(name: str, dot: bool) -> None:
     """Draw the pipeline of a study, a node for each kind of stage: text in Mermaid's language."""
-    from heed.graph import PIPELINE, draw_dot, draw_mermaid, read_kinds
+    from heed.pipeline import PIPELINE, draw_dot, draw_mermaid, read_kinds
     from heed.study.studies import read_study
 
     kinds = read_kinds(PIPELINE, read_study(name))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.code.digests import loaded_modules
+from heed.digests import loaded_modules
 from heed.explanation.judgement import GROUPS, group_size
 from heed.files import HeedError, sha256, write_json, writing_folder
 from heed.params_file import read_section

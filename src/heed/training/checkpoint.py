@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from safetensors.torch import save as serialize
 from torch import nn
 
-from heed.code.digests import loaded_modules, versions
+from heed.digests import loaded_modules, versions
 from heed.files import HeedError, writing
 from heed.models.shapes import shapes_alone
 from heed.paths import WORK

@@ -20,7 +20,6 @@ from heed.files import HeedError, sha256, write_json
 
 CODE = Path("results/code")
 REMEMBERED = Path(".heed/digests.json")  # by the hash of a source: what `remember` wrote
-PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
 SECTIONS = {
@@ -32,7 +31,7 @@ SECTIONS = {
 # of dvc.lock (`pipeline`).
 IGNORED = {
     "heed", "heed.cli", "heed.cli.__main__", "heed.cli.commands", "heed.cli.parser",
-    "heed.cli.program", "heed.cli.stages", "heed.cli.workspace", "heed.code", "heed.code.digests",
+    "heed.cli.program", "heed.cli.stages", "heed.cli.workspace", "heed.digests",
     "heed.pipeline", "heed.progress", "heed.tasks",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from heed import digests
 from heed.cli import stages
-from heed.code import digests
 from heed.files import HeedError
 from tests.conftest import ROOT
 from tests.pipeline.makers import make_clone
@@ -80,7 +80,7 @@ files.HeedError, files.sha256, files.write_json = Exception, None, None
 package = types.ModuleType("heed")
 package.__path__ = [sys.argv[1]]
 sys.modules |= {"heed": package, "heed.files": files}
-from heed.code.digests import digest_file
+from heed.digests import digest_file
 paths = sorted(Path(sys.argv[1]).rglob("*.py"))
 print(json.dumps({str(path): digest_file(path) for path in paths}))
 """
@@ -128,7 +128,7 @@ def test_an_edit_of_a_file_is_seen_in_the_same_process(tmp_path: Path) -> None:
 
 def digest_in_a_new_process(folder: Path) -> str:
     code = (
-        "import pathlib; from heed.code import digests; "
+        "import pathlib; from heed import digests; "
         "print(digests.digest_file(pathlib.Path('a.py'))); digests.remember()"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
@@ -327,7 +327,7 @@ def test_heed_check_names_keys_that_dvc_needs_to_read_dvc_yaml(edited: Path) -> 
 
 
 LOADS = """
-from heed.code import digests
+from heed import digests
 from heed.training import checkpoint
 from heed.training.runs import train_runs
 named = {}
