@@ -71,9 +71,9 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    _add_preparation(subparsers)
-    _add_models(subparsers)
-    _add_results(subparsers)
+    _add_stages(subparsers)
+    for function in (commands.provenance, commands.publish):
+        _add(subparsers, function)
     _add_studies(subparsers)
     _add_classify(_add(subparsers, commands.classify))
     _add_translate(_add(subparsers, commands.translate))
@@ -95,71 +95,53 @@ def _add(
     return command
 
 
-def _add_preparation(subparsers: Commands) -> None:
-    """Add the stages before the first training."""
-    _add(subparsers, stages.download).add_argument(
-        "source", metavar="SOURCE", help="a key of `sources` in params.yaml"
-    )
-    _add(subparsers, stages.tokenize).add_argument(
-        "corpus", metavar="CORPUS", help="a key of `corpora`"
-    )
-    command = _add(subparsers, stages.search)
-    command.add_argument(
-        "name",
-        metavar="SEARCH",
-        help="a key of `searches`",
-    )
-    command.add_argument(
+# The argument of a stage's command, as messages name it, and the section that it is a key of.
+KEYED = {
+    stages.download: ("source", "SOURCE", "sources"),
+    stages.tokenize: ("corpus", "CORPUS", "corpora"),
+    stages.search: ("name", "SEARCH", "searches"),
+    stages.recipe: ("model", "MODEL", "models"),
+    stages.train: ("model", "MODEL", "models"),
+    stages.score: ("model", "MODEL", "models"),
+    stages.explain: ("model", "MODEL", "models"),
+    stages.adversaries: ("name", "ADVERSARY", "adversaries"),
+    stages.opponents: ("experiment", "EXPERIMENT", "experiments"),
+}
+WITH_SEEDS = (stages.train, stages.score, stages.explain, stages.adversaries)
+
+
+def _add_stages(subparsers: Commands) -> None:
+    """Add the stages in the order of the pipeline."""
+    parsers = {function: _add(subparsers, function) for function in stages.STAGES}
+    for function, (name, metavar, section) in KEYED.items():
+        parsers[function].add_argument(
+            name, metavar=metavar, help=f"a key of `{section}` in params.yaml"
+        )
+    for function in WITH_SEEDS:
+        parsers[function].add_argument(
+            "--seeds",
+            type=seeds,
+            default=[],
+            help="such as 1,2,3; default: the seeds in params.yaml",
+        )
+    parsers[stages.search].add_argument(
         "--address",
         default="",
         metavar="HOST:PORT",
         help="a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
     )
-    _add(subparsers, stages.recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
-
-
-def _add_models(subparsers: Commands) -> None:
-    """Add the stages that train models and apply them."""
-    command = _add(subparsers, stages.train)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
-    command = _add(subparsers, stages.score)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
-    command = _add(subparsers, stages.explain)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
-    command.add_argument(
+    parsers[stages.explain].add_argument(
         "--documents",
         type=factor,
         default=0.0,
         metavar="FACTOR",
         help="multiplies the numbers of documents; default: explain.documents in params.yaml",
     )
-    command = _add(subparsers, stages.adversaries)
-    command.add_argument("name", metavar="ADVERSARY", help="a key of `adversaries`")
-    _add_seeds(command)
-    _add(subparsers, stages.opponents).add_argument(
-        "experiment", metavar="EXPERIMENT", help="a key of `experiments`"
-    )
-
-
-def _add_seeds(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--seeds", type=seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
-    )
-
-
-def _add_results(subparsers: Commands) -> None:
-    """Add the stages that judge models, and the commands that show their results to others."""
-    _add(subparsers, stages.compare)
-    _add(subparsers, stages.report).add_argument(
+    parsers[stages.report].add_argument(
         "--check",
         action="store_true",
         help="write nothing; list the numbers in reports/ that differ from results/",
     )
-    _add(subparsers, commands.provenance)
-    _add(subparsers, commands.publish)
 
 
 def _add_studies(subparsers: Commands) -> None:
