@@ -11,10 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from heed.explanation.gradients import integrated_gradients
 
 from benchmarks.workload import CLASSES, SETTINGS, VOCABULARY, Row, imdb_like, print_rows
-from heed.explanation.judgement import GROUPS, Subject, group_size, judge
 from heed.explanation.documents import GROUPS, Subject, group_size
 from heed.explanation.judgement import judge
 from heed.explanation.noise import Noise, Piece, predict_with_noise

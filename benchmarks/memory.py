@@ -11,11 +11,11 @@ import pandas as pd
 from heed.models.parameters import count_classifier
 
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
+from heed.cli.workspace import environment_without_cache
 from heed.files import write_json, write_text
 from heed.paths import TOKENS, recipe_file
 from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
-from heed.training.allocator import environment_without_cache
 
 DOCUMENTS = 50_000
 # 50 steps, so that memory which grows by the step shows; the other documents are in no split

@@ -23,8 +23,7 @@ from heed.recipe import Recipe, read_model_recipe
 from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.tokens.arrays import Tokens, load_tokens
-from heed.training.allocator import keep_memory
-from heed.training.determinism import make_deterministic, seed_everything
+from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import train
 
 DOCUMENTS, VALIDATION, ROUNDS = 768, 64, 3

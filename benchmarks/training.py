@@ -30,8 +30,7 @@ from benchmarks.workload import (
     useful_flops,
 )
 from heed.inputs.batches import Batch
-from heed.training.allocator import keep_memory
-from heed.training.determinism import make_deterministic, seed_everything
+from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import train
 
 DOCUMENTS, VALIDATION = 1280, 64

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.files import digest_folder, write_json, write_text
+from heed.files import digest_folder, sha256, write_json, write_text
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.pipeline.makers import Toy, make_finished, make_real_study, shared_folder
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("HEED_SHARED", ROOT.parent / "shared"))
 
+RUN = Path("results/train/tiny-attention/1")  # of the corpus `tiny`
 # The last line of a program whose memory is measured: the most that it had, in kB. The ru_maxrss of
 # getrusage is at least that of the process which started it, so a large test process hid the rest.
 PRINT_PEAK = 'print(*(line.split()[1] for line in open("/proc/self/status") if "VmHWM" in line))'
@@ -246,6 +247,11 @@ def train(
     info = train_run(model, seed, code, report or (lambda progress: None))
     shutil.rmtree(work_folder(read_model_recipe(model), seed, code))
     return info
+
+
+def hashes(folder: Path = RUN) -> dict[str, str]:
+    """Return the hash of each file of a run."""
+    return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 
 def train_and_predict(model: str = "tiny-attention", seeds: tuple[int, ...] = (1,)) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from heed import cli
-from heed.cli import parser, studies
+from heed.cli import commands, parser
 from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.editing.formatting import format_text
@@ -164,7 +164,7 @@ def test_models_with_an_anchor_that_lack_keys_need_an_edit_by_hand(clone: Path) 
     anchored = "  sample-author-a: &a {pooling: mean}\n  sample-author-b: *a\n"
     PARAMS.write_text(SAMPLE + anchored)
     with pytest.raises(HeedError, match=r"^params.yaml: its anchors and aliases .* by hand$"):
-        studies.format_study(PARAMS)
+        commands.format_study(PARAMS)
     assert PARAMS.read_text() == SAMPLE + anchored
 
 
@@ -200,7 +200,7 @@ def test_a_mistake_is_one_line_with_its_place_and_nothing_is_written(
     text = f"{long}\nmodels:\n{MODELS}  {line}\n"
     PARAMS.write_text(text)
     with pytest.raises(HeedError) as caught:
-        studies.format_study(PARAMS)
+        commands.format_study(PARAMS)
     (error,) = str(caught.value).splitlines()
     assert error.startswith(f"params.yaml:{text.count(chr(10))}: models.")
     assert message in error
@@ -211,26 +211,26 @@ def test_a_mistake_is_one_line_with_its_place_and_nothing_is_written(
 def test_heed_check_names_the_command_for_a_short_line(clone: Path, line: str) -> None:
     PARAMS.write_text(f"{SAMPLE}  {line}\n")
     with pytest.raises(HeedError, match=r"^params.yaml:\d+: models.sample-author-x: .*") as caught:
-        studies.check()
+        commands.check()
     (error,) = str(caught.value).splitlines()
     assert error.endswith("To write what follows: heed format")
-    studies.format_study(PARAMS)
-    studies.check()
+    commands.format_study(PARAMS)
+    commands.check()
 
 
 def test_the_command_says_what_it_changed_and_writes_nothing_if_nothing_changes(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     PARAMS.write_text(f"{SAMPLE}  sample-author-x: {{epochs: 2}}\n")
-    studies.format_study(PARAMS)
+    commands.format_study(PARAMS)
     printed = capsys.readouterr().out
     assert printed.startswith("params.yaml: 1 change\n  models.sample-author-x: added experiment: ")
     before = PARAMS.stat()
-    studies.format_study(PARAMS)
+    commands.format_study(PARAMS)
     assert capsys.readouterr().out == "params.yaml: no change\n"
     assert PARAMS.stat().st_ino == before.st_ino
     with pytest.raises(HeedError, match=r"nosuch\.yaml: not there"):
-        studies.format_study(Path("nosuch.yaml"))
+        commands.format_study(Path("nosuch.yaml"))
 
 
 def test_nothing_follows_from_values_of_another_form() -> None:
@@ -245,7 +245,7 @@ def test_nothing_follows_from_values_of_another_form() -> None:
 def test_a_model_is_added_behind_those_of_its_experiment(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    studies.model_add("sample-sentiment", "pooling", ["pooling=attention", "dropout=1e-1"], "")
+    commands.model_add("sample-sentiment", "pooling", ["pooling=attention", "dropout=1e-1"], "")
     line = (
         "sample-sentiment-pooling: {experiment: sample-sentiment, corpus: sample-sentiment, "
         "variant: pooling, tuned_by: none, match: sample-sentiment-pooling, pooling: attention, "
@@ -256,13 +256,13 @@ def test_a_model_is_added_behind_those_of_its_experiment(
     assert capsys.readouterr().out == f"params.yaml:{number}: added {line}\n"
     assert text.splitlines()[number - 2].startswith("  sample-sentiment-attention: ")
     assert text.replace(f"  {line}\n", "") == SAMPLE
-    studies.model_remove("sample-sentiment-pooling")
+    commands.model_remove("sample-sentiment-pooling")
     assert PARAMS.read_text() == SAMPLE
 
 
 def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path) -> None:
-    studies.model_add("sample-author", "searched-8", ["heads=8"], "searched")
-    studies.model_add("sample-sentiment", "eight", ["tuned_by=none"], "sample-author-searched-8")
+    commands.model_add("sample-author", "searched-8", ["heads=8"], "searched")
+    commands.model_add("sample-sentiment", "eight", ["tuned_by=none"], "sample-author-searched-8")
     models = load().models
     assert models["sample-author-searched-8"].tuned_by == "sample-author-searched"
     for name in ("sample-author-searched-8", "sample-sentiment-eight"):
@@ -271,8 +271,8 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
 
 
 def test_wide_and_presets_are_added(clone: Path) -> None:
-    studies.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
-    studies.model_add("sample-author", "wide", ["match=sample-author-searched"], "")
+    commands.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
+    commands.model_add("sample-author", "wide", ["match=sample-author-searched"], "")
     params = load()
     epochs = PRESETS["small"].values["epochs"]
     assert params.hyperparameters("sample-author-small").epochs == epochs != 6
@@ -311,9 +311,9 @@ def test_a_model_that_would_be_wrong_is_one_line_and_nothing_is_written(
 def test_a_model_that_others_name_is_not_removed(clone: Path) -> None:
     number = SAMPLE[: SAMPLE.index("    model: sample-author-searched")].count("\n") + 1
     with pytest.raises(HeedError, match=rf"^params.yaml:{number}: searches.*there is no model"):
-        studies.model_remove("sample-author-searched")
+        commands.model_remove("sample-author-searched")
     with pytest.raises(HeedError, match="there is no model sample-author-max; did you mean"):
-        studies.model_remove("sample-author-max")
+        commands.model_remove("sample-author-max")
     assert PARAMS.read_text() == SAMPLE
 
 
@@ -327,10 +327,10 @@ def test_models_in_blocks_are_followed_by_a_line_and_removed_with_their_keys(clo
     )
     text = f"{HEAD}\nmodels:\n{block}"
     PARAMS.write_text(text.rstrip("\n"))  # the last line without an end
-    studies.model_add("sample-author", "x", [], "")
+    commands.model_add("sample-author", "x", [], "")
     added = PARAMS.read_text().removeprefix(text)
     assert added.startswith("  sample-author-x: {experiment: sample-author, ")
-    studies.model_remove("sample-author-mean")
+    commands.model_remove("sample-author-mean")
     assert "sample-author-mean" not in PARAMS.read_text()
     assert "\n\n  # of the next\n  sample-author-attention: " in PARAMS.read_text()
 
@@ -339,7 +339,7 @@ def test_models_within_one_line_are_left_to_the_editor(clone: Path) -> None:
     inner = "".join(f"{line.strip()}, " for line in MODELS.splitlines())
     PARAMS.write_text(f"{HEAD}\nmodels: {{{inner}}}\n")
     with pytest.raises(HeedError, match=r"begins within a line\. Give each model a line"):
-        studies.model_add("sample-author", "x", [], "")
+        commands.model_add("sample-author", "x", [], "")
 
 
 def test_the_documented_commands_work_on_the_study_that_they_name(

@@ -14,9 +14,6 @@ from torch import nn
 
 from heed import study
 from heed.hyperparameters import CorpusSizes
-from heed.hyperparameters.classifier import Architecture
-from heed.inputs.batches import Bags, Batch
-from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.inputs.batches import Bags
 from heed.inputs.ngrams import character_ngrams
 from heed.models.attention import MultiHeadAttention

@@ -20,8 +20,7 @@ from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import Vectors, read_meta
 from heed.training.run import read_run
-from tests.conftest import ROOT, change_recipe, train
-from tests.test_training import RUN, hashes
+from tests.conftest import ROOT, RUN, change_recipe, hashes, train
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ except ModuleNotFoundError:
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from heed.cli import stages
-from heed.code.digests import (
+from heed.digests import (
     CODE,
     DISTRIBUTIONS,
     IGNORED,
@@ -46,6 +46,7 @@ STAGES = tuple(stage.__name__ for stage in stages.STAGES)
 # is read repeats none. What heed.study asks of a task it imports by name, as stages do: the code of
 # a stage is that of its own task, with the parts in heed.task.STAGE_MODULES.
 ONLY_FOR_CHECKS = ("heed.corpora.kinds", "heed.corpora.publication")
+OF_REPORT = {"heed.pipeline"}  # what DVC recorded is printed, and changes no other result
 Functions = dict[str, ast.FunctionDef]
 
 
@@ -129,9 +130,9 @@ def closure(stage: str, parts: set[str], roots: set[str], graph: grimp.ImportGra
     return modules.union(*(graph.find_upstream_modules(module) for module in modules))
 
 
-def describe(modules: set[str]) -> str:
+def describe(modules: set[str], ignored: set[str]) -> str:
     """Return a file as JSON: digests of modules and of their packages' other files, versions."""
-    code = {_path(module) for module in modules - IGNORED if module.startswith("heed.")}
+    code = {_path(module) for module in modules - ignored if module.startswith("heed.")}
     packages = {path.parent for path in code if path.name == "__init__.py"}
     paths = code | {path for package in packages for path in _other_files(package)}
     digests = {path.as_posix(): digest_file(path) for path in sorted(paths)}
@@ -168,7 +169,8 @@ def code_texts() -> dict[Path, str]:
     texts = {}
     for (stage, key), parts in read_parts(params).items():
         if (kind := (stage, frozenset(parts))) not in described:
-            described[kind] = describe(closure(stage, parts, roots[stage], graph))
+            ignored = IGNORED - OF_REPORT if stage == "report" else IGNORED
+            described[kind] = describe(closure(stage, parts, roots[stage], graph), ignored)
         texts[code_file(stage, key)] = described[kind]
     return texts
 

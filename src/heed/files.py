@@ -13,14 +13,11 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from heed.terminal import print_line
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -120,19 +117,8 @@ def reading(path: str | Path, made_by: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise HeedError(f"{path}: cannot be read ({error}). Run again: {made_by}") from None
-
-
-def read_table(path: Path, made_by: str, **options: Any) -> "pd.DataFrame":
-    """Return the table in `path`, a .parquet or .csv file; `options` are those of pandas.
-
-    Raises HeedError: it is missing or broken; `made_by` is the command that writes it.
-    """
-    import pandas as pd
-
-    with reading(path, made_by):
-        return (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path, **options)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -1,25 +1,34 @@
-"""What DVC records of the pipeline, for `heed publish`, `heed report --check` and the report.
+"""The pipeline as dvc.yaml declares it and as dvc.lock records it.
 
-The only module of the package that knows DVC: how it hashes, how it names a stage, what dvc.lock
-holds, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline, and knows all that
-is beyond these few facts.
+The only module of the package that knows DVC: how it hashes, how it names a stage, what its two
+files hold, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline, and knows all
+that is beyond these few facts.
+
+`heed graph` draws a node for each kind of stage; Snakemake's and DVC's own graphs draw one node for
+each stage.
 """
 
 import contextlib
+import dataclasses
 import hashlib
+import itertools
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from heed.files import HeedError
+from heed.files import HeedError, reading
 
-LOCK = Path("dvc.lock")
+PIPELINE, LOCK = Path("dvc.yaml"), Path("dvc.lock")
+NAME_IN_PATH = re.compile(r"\$\{[^}]*\}")  # DVC's ${item.corpus}
 
 
 def check_up_to_date(root: Path) -> None:
@@ -127,3 +136,87 @@ def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in names])
     return hashlib.md5(listing.encode(), usedforsecurity=False).hexdigest() + ".dir"
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """The stages that dvc.yaml declares together, one for each key of a section of params.yaml.
+
+    In `deps` and `outs`, paths from the top folder of the clone, a `*` stands for a name.
+    """
+
+    stages: int
+    deps: list[str]
+    outs: list[str]
+
+
+def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
+    """Return the kinds of stages of `pipeline`, a dvc.yaml, in its order.
+
+    Args:
+        pipeline: the file.
+        params: the study, whose sections are its attributes.
+
+    Raises:
+        HeedError: the file cannot be read.
+
+    """
+    kinds: dict[str, Kind] = {}
+    with reading(pipeline, "git checkout dvc.yaml"):
+        stages = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"]
+    for name, declared in stages.items():
+        stage = declared.get("do", declared)
+        section = declared.get("foreach")  # ${models}: a stage for each key
+        stages = len(attrgetter(section[2:-1])(params)) if section else 1
+        deps, outs = (list(_patterns(stage.get(key, []))) for key in ("deps", "outs"))
+        kinds[name] = Kind(stages, deps, outs)
+    return kinds
+
+
+def _patterns(entries: list[Any]) -> Iterator[str]:
+    """Yield the paths of a stage's deps or outs; an out with options is a mapping of its path."""
+    for entry in entries:
+        yield NAME_IN_PATH.sub("*", entry if isinstance(entry, str) else next(iter(entry)))
+
+
+def link_kinds(kinds: dict[str, Kind]) -> list[tuple[str, str]]:
+    """Return (kind, kind that reads from it), less the pairs that follow from others."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(kinds)
+    graph.add_edges_from(
+        (written, read)
+        for written, read in itertools.permutations(kinds, 2)
+        if any(_overlap(out, dep) for out in kinds[written].outs for dep in kinds[read].deps)
+    )
+    order = list(kinds)
+    return sorted(nx.transitive_reduction(graph).edges, key=lambda link: [*map(order.index, link)])
+
+
+def _overlap(out: str, dep: str) -> bool:
+    """Whether one path is the other, or lies in it, for some names."""
+    return all(
+        fnmatchcase(first, second) or fnmatchcase(second, first)
+        for first, second in zip(out.split("/"), dep.split("/"), strict=False)
+    )
+
+
+def draw_mermaid(kinds: dict[str, Kind]) -> str:
+    """Return the graph as text that GitHub and other viewers of Markdown draw as a figure."""
+    lines = ["flowchart TD"]
+    lines += [f'    {name}["{name}<br>{_count(kind)}"]' for name, kind in kinds.items()]
+    lines += [f"    {written} --> {read}" for written, read in link_kinds(kinds)]
+    return "\n".join(lines)
+
+
+def draw_dot(kinds: dict[str, Kind]) -> str:
+    """Return the graph as Graphviz reads it."""
+    nodes = [f'    {name} [label="{name}\\n{_count(kind)}"]' for name, kind in kinds.items()]
+    links = [f"    {written} -> {read}" for written, read in link_kinds(kinds)]
+    return "\n".join(["digraph {", "    node [shape=box]", *nodes, *links, "}"])
+
+
+def _count(kind: Kind) -> str:
+    """Return the number of stages of the kind, in words."""
+    return f"{kind.stages or 'no'} stage{'s' * (kind.stages != 1)}"

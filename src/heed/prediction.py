@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from heed.files import read_table, write_json, writing_folder
+from heed.files import reading, write_json, writing_folder
 from heed.paths import (
     HISTORY,
     MODEL_PREDICTION,
@@ -25,8 +25,7 @@ from heed.task.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.device import choose_device
-from heed.training.run import RunInfo, check_tokens, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:
@@ -73,7 +72,9 @@ def write_predictions(name: str, seeds: list[int]) -> int:
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
     """Return the fields of a run that later stages need."""
-    history = read_table(run_folder(name, run.seed) / HISTORY, train_command(name, run.seed))
+    path = run_folder(name, run.seed) / HISTORY
+    with reading(path, train_command(name, run.seed)):
+        history = pd.read_csv(path)
     prefix = "validation_"
     return {
         "seed": run.seed,

@@ -172,9 +172,8 @@ def measure(workload: Workload, seconds: float) -> float:
 
     One is measured, or as many as fit in `seconds`, after a first one in which memory is allocated.
     """
-    from heed.training.allocator import keep_memory
-    from heed.training.determinism import make_deterministic, seed_everything
-    from heed.training.optimizer import AdamW
+    from heed.training.determinism import keep_memory, make_deterministic, seed_everything
+    from heed.training.loop import AdamW
 
     make_deterministic()
     keep_memory()

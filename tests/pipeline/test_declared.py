@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from heed.code import digests
+from heed import digests
 from heed.task import task_names
 from tests.conftest import ROOT
 from tests.pipeline.makers import TINY, UNTUNED

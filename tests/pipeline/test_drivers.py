@@ -51,7 +51,6 @@ def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
 
 FAST = {
     ("a hyperparameter of one model", "snakemake"),
-    ("a default that one model uses", "dvc"),
     ("one more seed", "dvc"),
 }
 
@@ -93,7 +92,7 @@ EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a module that nothing imports": (add_to("src/heed/models/unused.py", "ADDED = 1\n"), ["code"]),
     "a comment in params.yaml": (add_to("params.yaml", "# a comment\n"), ["code"]),
 }
-FAST_EDITS = {("a comment", "snakemake"), ("the evaluation alone", "dvc")}
+FAST_EDITS = {("a comment", "dvc"), ("the evaluation alone", "dvc")}
 
 
 @pytest.mark.parametrize(("what", "driver"), by_driver(EDITS, FAST_EDITS))

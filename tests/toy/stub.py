@@ -22,7 +22,7 @@ import yaml
 
 if Path("src/heed").is_dir():
     sys.path.insert(0, str(Path("src").resolve()))
-from heed.code.digests import code_file
+from heed.digests import code_file
 from heed.files import write_text
 from heed.pipeline import recorded_files
 from heed.progress import INTERRUPTED

@@ -1,16 +1,64 @@
 """The parser of the command line: each command is a function, with its docstring as help."""
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from heed.cli import publication, stages, studies, texts
-from heed.cli.argument_types import count, delimiter, factor, seed, seeds, share, size, with_tabs
+from heed.cli import commands, stages
 from heed.paths import PARAMS
 
 # argparse has no public name for what add_subparsers returns
 Commands = argparse._SubParsersAction
+
+
+def with_tabs(text: str) -> str:
+    r"""Return a text with a tab for each `\t`, which a shell passes as two characters."""
+    return text.replace("\\t", "\t")
+
+
+def delimiter(text: str) -> str:
+    """Return the character between the fields of a table."""
+    character = with_tabs(text)
+    if len(character) != 1 or character in '"\r\n':
+        raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
+    return character
+
+
+def _number(
+    kind: type[int] | type[float], low: float, high: float, expected: str
+) -> Callable[[str], Any]:
+    """Return the type of an argument that is a number above `low` and at most `high`."""
+
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = low
+        if not low < number <= high:
+            raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]}")
+        return number
+
+    return read
+
+
+count = _number(int, 0, 1000, "a whole number from 1 to 1000")
+size = _number(int, 0, 100_000_000, "a number of texts from 1")
+share = _number(float, 0, math.nextafter(1, 0), "a share above 0 and below 1")
+factor = _number(float, 0, 100, "a number above 0 and at most 100")
+
+
+def seed(text: str) -> int:
+    """Return the seed of a run."""
+    from heed.hyperparameters import MAX_SEED
+
+    return int(_number(int, 0, MAX_SEED, f"a seed is a whole number from 1 to {MAX_SEED}")(text))
+
+
+def seeds(text: str) -> list[int]:
+    """Return the seeds of several runs, from a list with commas."""
+    return [seed(part) for part in text.split(",")]
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -18,108 +66,90 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="heed", description="Does attention help? From raw corpora to a printed report."
     )
-    commands = parser.add_subparsers(
+    subparsers = parser.add_subparsers(
         title="stages, in the order of the pipeline, then further commands",
         metavar="COMMAND",
         required=True,
     )
-    _add_preparation(commands)
-    _add_models(commands)
-    _add_results(commands)
-    _add_studies(commands)
-    _add_classify(_add(commands, texts.classify))
-    _add_translate(_add(commands, texts.translate))
-    _add_checks(commands)
-    _add_corpus(commands)
-    _add_model(commands)
+    _add_stages(subparsers)
+    for function in (commands.provenance, commands.publish):
+        _add(subparsers, function)
+    _add_studies(subparsers)
+    _add_classify(_add(subparsers, commands.classify))
+    _add_translate(_add(subparsers, commands.translate))
+    _add_checks(subparsers)
+    _add_corpus(subparsers)
+    _add_model(subparsers)
     return parser
 
 
 def _add(
-    commands: Commands, function: Callable[..., None], name: str = ""
+    subparsers: Commands, function: Callable[..., None], name: str = ""
 ) -> argparse.ArgumentParser:
     """Add the command of a function, with the function's name or another; return its parser."""
     description = (function.__doc__ or "").strip().rstrip(".")
-    command: argparse.ArgumentParser = commands.add_parser(
+    command: argparse.ArgumentParser = subparsers.add_parser(
         name or function.__name__, help=description, description=description
     )
     command.set_defaults(function=function)
     return command
 
 
-def _add_preparation(commands: Commands) -> None:
-    """Add the stages before the first training."""
-    _add(commands, stages.download).add_argument(
-        "source", metavar="SOURCE", help="a key of `sources` in params.yaml"
-    )
-    _add(commands, stages.tokenize).add_argument(
-        "corpus", metavar="CORPUS", help="a key of `corpora`"
-    )
-    command = _add(commands, stages.search)
-    command.add_argument(
-        "name",
-        metavar="SEARCH",
-        help="a key of `searches`",
-    )
-    command.add_argument(
+# The argument of a stage's command, as messages name it, and the section that it is a key of.
+KEYED = {
+    stages.download: ("source", "SOURCE", "sources"),
+    stages.tokenize: ("corpus", "CORPUS", "corpora"),
+    stages.search: ("name", "SEARCH", "searches"),
+    stages.recipe: ("model", "MODEL", "models"),
+    stages.train: ("model", "MODEL", "models"),
+    stages.score: ("model", "MODEL", "models"),
+    stages.explain: ("model", "MODEL", "models"),
+    stages.adversaries: ("name", "ADVERSARY", "adversaries"),
+    stages.opponents: ("experiment", "EXPERIMENT", "experiments"),
+}
+WITH_SEEDS = (stages.train, stages.score, stages.explain, stages.adversaries)
+
+
+def _add_stages(subparsers: Commands) -> None:
+    """Add the stages in the order of the pipeline."""
+    parsers = {function: _add(subparsers, function) for function in stages.STAGES}
+    for function, (name, metavar, section) in KEYED.items():
+        parsers[function].add_argument(
+            name, metavar=metavar, help=f"a key of `{section}` in params.yaml"
+        )
+    for function in WITH_SEEDS:
+        parsers[function].add_argument(
+            "--seeds",
+            type=seeds,
+            default=[],
+            help="such as 1,2,3; default: the seeds in params.yaml",
+        )
+    parsers[stages.search].add_argument(
         "--address",
         default="",
         metavar="HOST:PORT",
         help="a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
     )
-    _add(commands, stages.recipe).add_argument("model", metavar="MODEL", help="a key of `models`")
-
-
-def _add_models(commands: Commands) -> None:
-    """Add the stages that train models and apply them."""
-    command = _add(commands, stages.train)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
-    command = _add(commands, stages.score)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
-    command = _add(commands, stages.explain)
-    command.add_argument("model", metavar="MODEL", help="a key of `models`")
-    _add_seeds(command)
-    command.add_argument(
+    parsers[stages.explain].add_argument(
         "--documents",
         type=factor,
         default=0.0,
         metavar="FACTOR",
         help="multiplies the numbers of documents; default: explain.documents in params.yaml",
     )
-    command = _add(commands, stages.adversaries)
-    command.add_argument("name", metavar="ADVERSARY", help="a key of `adversaries`")
-    _add_seeds(command)
-    _add(commands, stages.opponents).add_argument(
-        "experiment", metavar="EXPERIMENT", help="a key of `experiments`"
-    )
-
-
-def _add_seeds(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--seeds", type=seeds, default=[], help="such as 1,2,3; default: the seeds in params.yaml"
-    )
-
-
-def _add_results(commands: Commands) -> None:
-    """Add the stages that judge models, and the commands that show their results to others."""
-    _add(commands, stages.compare)
-    _add(commands, stages.report).add_argument(
+    parsers[stages.report].add_argument(
         "--check",
         action="store_true",
         help="write nothing; list the numbers in reports/ that differ from results/",
     )
-    _add(commands, publication.provenance)
-    _add(commands, publication.publish)
 
 
-def _add_studies(commands: Commands) -> None:
+def _add_studies(subparsers: Commands) -> None:
     """Add the commands that choose a study and its values."""
-    _add(commands, studies.adopt).add_argument(
+    _add(subparsers, commands.adopt).add_argument(
         "name", metavar="SEARCH", help="a key of `searches` that has run"
     )
-    command = _add(commands, studies.study)
+    command = _add(subparsers, commands.study)
     command.add_argument(
         "name",
         metavar="STUDY",
@@ -137,8 +167,8 @@ def _add_studies(commands: Commands) -> None:
     command.add_argument(
         "--force", action="store_true", help="overwrite a params.yaml that you have edited"
     )
-    for function in (studies.cost, studies.graph):
-        command = _add(commands, function)
+    for function in (commands.cost, commands.graph):
+        command = _add(subparsers, function)
         command.add_argument(
             "name",
             metavar="STUDY",
@@ -149,10 +179,10 @@ def _add_studies(commands: Commands) -> None:
     command.add_argument("--dot", action="store_true", help="in Graphviz's language")
 
 
-def _add_checks(commands: Commands) -> None:
+def _add_checks(subparsers: Commands) -> None:
     """Add the commands that check a study, and write what follows from it."""
-    _add(commands, studies.check)
-    _add(commands, studies.format_study, "format").add_argument(
+    _add(subparsers, commands.check)
+    _add(subparsers, commands.format_study, "format").add_argument(
         "file",
         metavar="FILE",
         nargs="?",
@@ -160,27 +190,27 @@ def _add_checks(commands: Commands) -> None:
         default=PARAMS,
         help="the file of a study; default: params.yaml",
     )
-    _add(commands, studies.schema)
+    _add(subparsers, commands.schema)
 
 
-def _add_corpus(commands: Commands) -> None:
+def _add_corpus(subparsers: Commands) -> None:
     """Add the commands that edit the corpora of a study."""
     description = "corpora of your own: heed corpus add --help"
-    corpus = commands.add_parser("corpus", help=description, description=description)
+    corpus = subparsers.add_parser("corpus", help=description, description=description)
     edits = corpus.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
-    _add_corpus_options(_add(edits, studies.corpus_add, "add"))
-    _add(edits, studies.corpus_remove, "remove").add_argument(
+    _add_corpus_options(_add(edits, commands.corpus_add, "add"))
+    _add(edits, commands.corpus_remove, "remove").add_argument(
         "name", metavar="CORPUS", help="a key of `corpora` in params.yaml"
     )
 
 
-def _add_model(commands: Commands) -> None:
+def _add_model(subparsers: Commands) -> None:
     """Add the commands that edit the models of a study."""
     description = "models: heed model add --help"
-    model = commands.add_parser("model", help=description, description=description)
+    model = subparsers.add_parser("model", help=description, description=description)
     edits = model.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
-    _add_model_add(_add(edits, studies.model_add, "add"))
-    _add(edits, studies.model_remove, "remove").add_argument(
+    _add_model_add(_add(edits, commands.model_add, "add"))
+    _add(edits, commands.model_remove, "remove").add_argument(
         "model", metavar="MODEL", help="a key of `models`"
     )
 

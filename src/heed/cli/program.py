@@ -4,20 +4,18 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
+from heed.cli.workspace import restart_without_cache, run_own_code
+from heed.files import HeedError, locked
 from heed.paths import LOCKS, PARAMS, RESULTS
-
-OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted process must run
+from heed.progress import INTERRUPTED
+from heed.terminal import visible
 
 
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
-    from heed.files import HeedError
-    from heed.terminal import visible
-
     try:
-        _run_own_code()
+        run_own_code()
         _run_command()
     except HeedError as error:
         sys.exit(visible(f"heed: {error}"))
@@ -42,8 +40,6 @@ def main() -> None:
             "batch or the corpus smaller"
         )
     except KeyboardInterrupt:
-        from heed.progress import INTERRUPTED
-
         sys.exit(f"heed: {INTERRUPTED}")
 
 
@@ -55,8 +51,6 @@ def _run_command() -> None:
     arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")
     if function in (train, search):
-        from heed.training.allocator import restart_without_cache
-
         restart_without_cache()
     if function not in STAGES:
         function(**arguments)
@@ -76,39 +70,6 @@ def _lock_command(command: str) -> Iterator[None]:
     if not PARAMS.exists() and not RESULTS.exists():  # not a clone: write nothing here
         yield
         return
-    from heed.files import locked
-
     busy = f"another `heed {command}` is running here: waiting for it"
     with locked(LOCKS / command.replace("/", "-"), busy):
         yield
-
-
-def _run_own_code() -> None:
-    """Run the code of the clone in the working folder, where another clone's code is installed.
-
-    `dvc exp run --temp` works in such a clone. The process is replaced by one with the same
-    arguments. Raises HeedError: that process still runs the installed code.
-    """
-    source, package = find_source(Path.cwd()), Path(__file__).resolve().parent.parent
-    if source is None or source == package.parent:
-        return
-    if os.environ.get(OWN_CODE) == str(source):
-        from heed.files import HeedError
-
-        raise HeedError(
-            f"{source}/heed: the code of this clone cannot be run in place of {package}. Install "
-            "it: make setup"
-        )
-    paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), OWN_CODE: str(source)}
-    os.execve(sys.executable, [sys.executable, "-m", "heed.cli", *sys.argv[1:]], environment)
-
-
-def find_source(folder: Path) -> Path | None:
-    """Return the folder src of the clone of heed that holds `folder`, or None."""
-    for root in (folder, *folder.parents):
-        if (root / "src/heed/__init__.py").exists():
-            return (root / "src").resolve()
-        if (root / ".git").exists() or (root / ".dvc").exists():
-            return None
-    return None

@@ -6,7 +6,7 @@ Each stage has the name of its command, and its code is found from the imports o
 
 from typing import TYPE_CHECKING
 
-from heed.cli.cores import count_cores
+from heed.cli.workspace import count_cores, read_seeds
 from heed.paths import (
     COMPARISON,
     METRICS,
@@ -74,16 +74,16 @@ def train(model: str, seeds: list[int]) -> None:
     last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
     or GPUs (HEED_GPUS).
     """
-    from heed.seeds import read_seeds  # also with --seeds: it is of the code of each run
     from heed.training.runs import delete_other_runs, train_runs
 
-    for info in train_runs(model, seeds or read_seeds(), count_cores()):
+    of_study = seeds or read_seeds()
+    for info in train_runs(model, of_study, count_cores()):
         print_line(
             f"{model} seed {info.seed}: epoch {info.best_epoch} kept, "
             f"{info.parameters:,} parameters"
         )
     if not seeds:
-        delete_other_runs(model, read_seeds())
+        delete_other_runs(model, of_study)
 
 
 def score(model: str, seeds: list[int]) -> None:
@@ -95,15 +95,9 @@ def score(model: str, seeds: list[int]) -> None:
     from heed.evaluation.tested import evaluate
     from heed.prediction import write_predictions
 
-    seeds = seeds or _study_seeds()
+    seeds = seeds or read_seeds()
     print_line(f"{model}: {write_predictions(model, seeds):,} predictions")
     print_line(evaluate(model, seeds).to_string(index=False))
-
-
-def _study_seeds() -> list[int]:
-    from heed.seeds import read_seeds
-
-    return read_seeds()
 
 
 def explain(model: str, seeds: list[int], documents: float) -> None:
@@ -117,7 +111,7 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
     with progress_bar(model) as bar:
         summary = write_explanations(
             model,
-            seeds or _study_seeds(),
+            seeds or read_seeds(),
             documents or read_scale(),
             lambda seed, done, total: bar.update(done, total, f"seed {seed}"),
             read_noise(model),
@@ -136,7 +130,7 @@ def adversaries(name: str, seeds: list[int]) -> None:
     with progress_bar(name) as bar:
         summary = write_adversary(
             name,
-            seeds or _study_seeds(),
+            seeds or read_seeds(),
             lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
         )
     print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")

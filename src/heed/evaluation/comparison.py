@@ -23,7 +23,9 @@ from heed.evaluation.results import (
     OpponentResult,
     Significance,
     clip_interval,
+    format_significant,
     paired_gain,
+    round_half_up,
     spread,
     write_comparison,
 )
@@ -32,7 +34,6 @@ from heed.evaluation.verdicts import BASELINE, FAMILIES, Roles, assign_roles, la
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
-from heed.rounding import format_significant, round_half_up
 from heed.task import task_module
 from heed.task.interface import Metric, Metrics, lower_is_better
 

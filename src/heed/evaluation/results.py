@@ -5,8 +5,10 @@ docs/statistics.md explains each number, and when it is None.
 """
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,7 +124,7 @@ class ModelResult:
     is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
     `last_rises_pp`: by how much the validation figure rose over the last two validations of each
     run (None where it had no more than two); `converged`: whether that is no more than the study
-    allows. `machine_kinds`: that of each training (heed.training.machine), empty where it was not
+    allows. `machine_kinds`: that of each training (heed.training.device), empty where it was not
     noted.
     """
 
@@ -336,3 +338,34 @@ def _list_runs(variants: dict[str, list[int]]) -> str:
         f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
         for variant, seeds in variants.items()
     )
+
+
+SIGNIFICANT = 12  # digits that are right after some additions of floats
+LARGE = 1e12  # from here on a value has no digits after the point
+
+
+def round_half_up(value: float, digits: int) -> float:
+    """Return the value rounded in decimal to so many digits after the point; never -0.0.
+
+    Python's round and format take the binary value, which for 0.285 is a little less, and the even
+    neighbour of a half: .125 becomes .12.
+    """
+    if not math.isfinite(value) or abs(value) >= LARGE:
+        return value
+    exact = Decimal(f"{value:.{SIGNIFICANT}g}")
+    return float(exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)) + 0.0
+
+
+def format_rounded(value: float, digits: int, sign: str = "-") -> str:
+    """Return the value with so many digits after the point; `sign` "+" also marks what is above 0.
+
+    A value that is rounded to zero has no sign.
+    """
+    rounded = round_half_up(value, digits)
+    return f"{rounded:{sign if rounded else '-'}.{digits}f}"
+
+
+def format_significant(value: float, digits: int) -> str:
+    """Return the value with so many significant digits, as the format .3g, rounded half up."""
+    exponent = Decimal(f"{value:.{SIGNIFICANT}g}").adjusted()
+    return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"

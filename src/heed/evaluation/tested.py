@@ -1,12 +1,13 @@
 """The test statistics of models and opponents, read from the files of `predict` and `opponents`."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heed.files import HeedError, read_json, read_table, reading, verify_checksums, writing_folder
+from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
 from heed.paths import (
     EVALUATIONS,
     HISTORY,
@@ -97,7 +98,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     recipe = read_recipe(folder / MODEL_RECIPE, command)
     with reading(folder / MODEL_RUNS, command):
         runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
-    table = read_table(folder / STATISTICS, command)
+    table = _read_table(folder / STATISTICS, command)
     if (run_seeds := [run.seed for run in runs]) != seeds:
         raise HeedError(f"{folder}: is of seeds {run_seeds}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
@@ -122,7 +123,7 @@ def read_opponents(experiment: str) -> dict[str, Tested]:
     """
     folder, command = OPPONENTS / experiment, f"heed opponents {experiment}"
     verify_checksums(folder, command)
-    table = read_table(folder / STATISTICS, command)
+    table = _read_table(folder / STATISTICS, command)
     tested = {}
     for name, rows in table.groupby("opponent", sort=False):
         folds = sorted(set(rows["fold"]))
@@ -142,7 +143,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
     """
     tested = read_model(name, seeds)
-    predictions = read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
+    predictions = _read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
@@ -155,6 +156,15 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 def _history(name: str, seed: int) -> pd.DataFrame:
     """Return the history of a run, with its seed."""
-    table = read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
+    table = _read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
     table.insert(0, "seed", seed)
     return table
+
+
+def _read_table(path: Path, made_by: str) -> pd.DataFrame:
+    """Return the table in `path`, a .parquet or .csv file.
+
+    Raises HeedError: it is missing or broken; `made_by` is the command that writes it.
+    """
+    with reading(path, made_by):
+        return (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path)

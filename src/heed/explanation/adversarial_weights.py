@@ -31,7 +31,7 @@ from heed.explanation.test import (
     WeightsTest,
 )
 from heed.models.recurrent import padding_mask
-from heed.training.optimizer import AdamW
+from heed.training.loop import AdamW
 
 STARTS, STEPS, RATE = 5, 100, 0.1
 EPSILON = 0.01  # total variation distance of the predictions

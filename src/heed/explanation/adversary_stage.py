@@ -23,8 +23,7 @@ from heed.task import task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
-from heed.training.run import RunInfo, check_tokens, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 TABLES = ("documents", "units", "summary")
 GUIDED = "guided.json"

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from heed.code.digests import loaded_modules
+from heed.digests import loaded_modules
 from heed.explanation.documents import draw_documents
 from heed.files import HeedError, sha256, write_json, writing_folder
 from heed.params_file import read_section
@@ -21,8 +21,7 @@ from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.determinism import make_deterministic
-from heed.training.run import RunInfo, check_tokens, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 TABLES = ("documents", "rankings", "units")
 # seed, documents that are done, and their number

@@ -1,14 +1,14 @@
 """The formats of numbers: for people with a minus sign and a dash for None, for CSV in ASCII.
 
-All of them round half up, and a number that is rounded to zero has no sign (heed.rounding).
+All of them round half up, and a number that is rounded to zero has no sign.
 """
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
+from heed.evaluation.results import format_rounded, format_significant
 from heed.report.language import current_language, say
-from heed.rounding import format_rounded, format_significant
 
 DASH = "–"
 

@@ -1,40 +1,11 @@
 """The time of a training, and its core-minutes: results/timing/train/MODEL/SEED.json."""
 
-import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
-from heed.files import read_json, reading
-from heed.paths import train_command
-from heed.records import read_record
 from heed.report.language import say
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingTime:
-    """How long a training took, where, and by which code (heed.training.checkpoint).
-
-    `cpu_seconds` are of all threads of its process.
-    """
-
-    seconds: Annotated[float, {"ge": 0}]
-    cpu_seconds: Annotated[float, {"ge": 0}]
-    code: str
-    device: str
-    host: str
-    torch: str
-    ended: str
-
-    @property
-    def on_gpu(self) -> bool:
-        """Whether the training ran on a GPU."""
-        return self.device != "cpu"
-
-    @property
-    def core_minutes(self) -> float:
-        """CPU time in minutes; of a training on a GPU, the time that passed."""
-        return (self.seconds if self.on_gpu else self.cpu_seconds) / 60
+from heed.training import times
+from heed.training.times import TrainingTime as TrainingTime
 
 
 def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
@@ -67,6 +38,4 @@ def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
 
     Raises HeedError: the file is missing or broken.
     """
-    path, command = time_file(results, model, seed), train_command(model, seed)
-    with reading(path, command):
-        return read_record(TrainingTime, read_json(path, command))
+    return times.read_training_time(time_file(results, model, seed))

@@ -167,7 +167,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     """
     import torch
 
-    from heed.code.digests import loaded_modules
+    from heed.digests import loaded_modules
     from heed.recipe import resolve
     from heed.search.trainable import Plan
     from heed.task import import_stage_modules, task_module

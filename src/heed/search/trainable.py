@@ -21,9 +21,8 @@ from heed.recipe import Recipe
 from heed.search.results import higher_is_better
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
-from heed.training.device import choose_device
+from heed.training.device import choose_device, machine_kind
 from heed.training.loop import DivergedError, Progress
-from heed.training.machine import machine_kind
 from heed.training.run import train_model
 
 STARTS, REPORTED, DIVERGED = "starts.jsonl", "reported.jsonl", "diverged.txt"

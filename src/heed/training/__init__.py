@@ -2,6 +2,7 @@
 
 This package knows no task: a `Learner` (heed.task.interface) has the model, batches and loss.
 
-`run` is the stage and `loop` the steps and epochs. `checkpoint` lets a killed training resume,
-`determinism`, `device` and `allocator` configure the machine, and `progress` reports progress.
+`runs` is the stage, `run` the training of one seed, and `loop` has its steps and epochs.
+`checkpoint` lets a killed training resume, and reads weights; `determinism` and `device` configure
+process and machine.
 """

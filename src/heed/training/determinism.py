@@ -1,10 +1,18 @@
-"""Same seed, same bytes: all randomness of a training is controlled here, and nowhere else."""
+"""The process of a training: same seed, same bytes; and memory that is kept.
 
+All randomness of a training is controlled here, and nowhere else.
+"""
+
+import ctypes
 import os
 import random
+import sys
 
 import numpy as np
 import torch
+
+TRIM_THRESHOLD, MMAP_MAX = -1, -4  # glibc's malloc.h
+NEVER = 2**31 - 1
 
 
 def make_deterministic() -> None:
@@ -35,3 +43,19 @@ def seed_everything(seed: int, epoch: int = 0) -> None:
     random.seed(mixed)
     np.random.seed(mixed)
     torch.manual_seed(mixed)  # CUDA's generators too
+
+
+def keep_memory() -> bool:
+    """Make glibc allocate large tensors on its heap and never shrink it; return whether it did.
+
+    Otherwise every tensor above some size is mapped, faulted in page by page and unmapped again, in
+    every step (benchmarks/training.py measures the difference). The environment variables
+    MALLOC_MMAP_MAX_ and MALLOC_TRIM_THRESHOLD_ do the same, but only before a process starts.
+    Without glibc nothing happens.
+    """
+    if sys.platform != "linux":
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return (
+        mallopt is not None and bool(mallopt(MMAP_MAX, 0)) and bool(mallopt(TRIM_THRESHOLD, NEVER))
+    )

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import inspect
 import math
 import time
 from collections.abc import Callable
@@ -18,8 +19,7 @@ from heed.progress import Progress
 from heed.task.interface import Learner, lower_is_better
 from heed.training import checkpoint
 from heed.training.determinism import seed_everything
-from heed.training.machine import continue_kind, machine_kind
-from heed.training.optimizer import AdamW
+from heed.training.device import continue_kind, machine_kind
 
 LAST = "last"  # in place of a metric: the last epoch is kept
 
@@ -287,3 +287,26 @@ def _is_best(history: list[dict[str, float]], select: str) -> bool:
     sign = -1 if lower_is_better(select) else 1
     scores = [sign * row[f"validation_{select}"] for row in history]
     return all(scores[-1] > earlier for earlier in scores[:-1])
+
+
+class AdamW(torch.optim.AdamW):
+    """torch's AdamW. Its methods run as they are: they are not prepared for compilation.
+
+    torch wraps them so that they are never compiled, or only in parts, and the wrappers import the
+    compiler at their first call. heed compiles nothing. The results are the same bytes.
+    """
+
+    _run_step: Callable[..., Any] = staticmethod(inspect.unwrap(torch.optim.AdamW.step))
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """Take the arguments of torch's AdamW."""
+        for wrapper in vars(torch.optim.Optimizer).values():
+            method = getattr(wrapper, "__wrapped__", None)
+            if method is not None:  # torch/_compile.py keeps what it calls in this attribute
+                vars(method).setdefault("__dynamo_disable", method)
+        super().__init__(*args, **settings)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Change the parameters by one step, as torch's does."""
+        return self._run_step(self, closure)

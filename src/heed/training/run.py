@@ -1,8 +1,6 @@
 """A run: one recipe trained with one seed, and the files that it writes."""
 
 import dataclasses
-import platform
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,11 +33,10 @@ from heed.task import task_module
 from heed.task.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint
-from heed.training.allocator import keep_memory
-from heed.training.determinism import make_deterministic, seed_everything
+from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.device import choose_device
 from heed.training.loop import DivergedError, Progress, train
-from heed.training.stopwatch import Stopwatch
+from heed.training.times import Stopwatch, write_training_time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +44,7 @@ class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
 
     `parameters` are those that were trained, without frozen ones. `machine_kind` is that of the
-    machine that trained it (heed.training.machine), empty where an older heed has not noted it.
+    machine that trained it (heed.training.device), empty where an older heed has not noted it.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -113,7 +110,8 @@ def train_run(
         trained.learner.write(out)
         pd.DataFrame(trained.history).to_csv(out / HISTORY, index=False, lineterminator="\n")
         write_json(out / RUN, dataclasses.asdict(info))
-    _write_timing(recipe, seed, code, trained.device, stopwatch.read())
+    path, times = timing_file(name, seed), stopwatch.read()
+    write_training_time(path, times, code, trained.device, torch.__version__)
     return info
 
 
@@ -130,6 +128,18 @@ def read_run(name: str, seed: int) -> RunInfo:
             f"{command}"
         )
     return info
+
+
+def read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
+    """Return the runs of all seeds. Raises HeedError unless all were made with one recipe."""
+    runs = [read_run(name, seed) for seed in seeds]
+    for run in runs:
+        if run.recipe != runs[0].recipe:
+            raise HeedError(
+                f"{run_folder(name, run.seed)}: made with another recipe than seed {seeds[0]}. "
+                f"Run again: {train_command(name, run.seed)}"
+            )
+    return runs
 
 
 def read_run_folder(folder: Path, command: str) -> RunInfo:
@@ -227,21 +237,3 @@ def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict
                 "params.yaml"
             )
     return rows
-
-
-def _write_timing(
-    recipe: Recipe[Any, Any], seed: int, code: str, device: str, times: dict[str, float]
-) -> None:
-    """Write how long a training took, where it ran and by which code.
-
-    Of all stages, `report` alone reads it: other code that makes the same run repeats no other.
-    """
-    timing = {
-        **times,
-        "code": code,
-        "device": device,
-        "host": platform.node(),
-        "torch": torch.__version__,
-        "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-    }
-    write_json(timing_file(recipe.model, seed), timing)

@@ -1,10 +1,10 @@
-"""The runs of a model, one for each seed: `train_runs` makes them, `read_runs` reads them."""
+"""The stage `train`: the runs of a model, one for each seed, at the same time."""
 
 import shutil
 from collections.abc import Iterator
 
-from heed.files import HeedError, read_json
-from heed.paths import RUNS, TIMING, run_folder, timing_file, train_command
+from heed.files import HeedError
+from heed.paths import RUNS, TIMING, run_folder, timing_file
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
 from heed.progress import training_progress
@@ -12,6 +12,7 @@ from heed.recipe import read_model_recipe
 from heed.training.checkpoint import code_digest, work_folder
 from heed.training.device import assigned_gpus, list_gpus, runs_per_gpu, uses_gpu
 from heed.training.run import RunInfo, read_run, train_run
+from heed.training.times import read_training_time
 
 
 def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
@@ -22,7 +23,7 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
     processes are forks of this one, which has imported torch.
 
     Raises:
-        HeedError: as `train_run`, of the first seed that fails; the others are trained first.
+        HeedError: as `train_run`, of all seeds that fail; the others are trained first.
 
     """
     recipe = read_model_recipe(name)
@@ -40,10 +41,18 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
         with process_pool(at_once, "fork") as pool:
             runs = [pool.submit(_train, name, seed, code, at_once == 1) for seed in missing]
             yield from (run.result() for run in runs if not run.exception())
-            for run in runs:
-                run.result()  # raises what has failed
+            _raise_failures([error for run in runs if (error := run.exception())])
     for seed in seeds:  # if the stage is killed before its end, DVC deletes the runs that are done
         shutil.rmtree(work_folder(recipe, seed, code), ignore_errors=True)
+
+
+def _raise_failures(errors: list[BaseException]) -> None:
+    """Raise the failures of several seeds as one; an error that is no HeedError goes first."""
+    for error in errors:
+        if not isinstance(error, HeedError):
+            raise error
+    if errors:
+        raise HeedError("\n".join(dict.fromkeys(map(str, errors))))
 
 
 def _restore_runs(name: str, seeds: list[int]) -> None:
@@ -59,8 +68,8 @@ def _restore_runs(name: str, seeds: list[int]) -> None:
 def _read_present(name: str, seed: int, code: str) -> RunInfo | None:
     """Return the run of a seed if it is there, whole, and made by the code with this digest."""
     try:
-        timing = read_json(timing_file(name, seed), train_command(name, seed))
-        return read_run(name, seed) if timing.get("code") == code else None
+        time = read_training_time(timing_file(name, seed))
+        return read_run(name, seed) if time.code == code else None
     except HeedError:  # missing or broken: it is trained again
         return None
 
@@ -83,15 +92,3 @@ def delete_other_runs(name: str, seeds: list[int]) -> None:
         for path in folder.iterdir():
             if path.stem not in map(str, seeds):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
-    """Return the runs of all seeds. Raises HeedError unless all were made with one recipe."""
-    runs = [read_run(name, seed) for seed in seeds]
-    for run in runs:
-        if run.recipe != runs[0].recipe:
-            raise HeedError(
-                f"{run_folder(name, run.seed)}: made with another recipe than seed {seeds[0]}. "
-                f"Run again: {train_command(name, run.seed)}"
-            )
-    return runs

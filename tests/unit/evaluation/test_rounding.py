@@ -2,6 +2,7 @@
 
 import pytest
 
+from heed.evaluation.results import format_significant, round_half_up
 from heed.report.blocks import Column, Table, make_rows
 from heed.report.formats import (
     POINTS,
@@ -14,7 +15,6 @@ from heed.report.formats import (
 )
 from heed.report.renderers import html, latex
 from heed.report.renderers.csv import table as csv_table
-from heed.rounding import format_significant, round_half_up
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from heed.explanation.adversarial_losses import deceive_loss, differ_loss
-from heed.explanation.adversary_tables import NO_EVIDENCE
-from heed.explanation.guided_network import PLACES, fit_weights, move_weights, place_ids
-from heed.tasks.classification.guided import PART_WITHOUT, Guide, GuidedLearner, GuidedTraining
 from scipy.stats import entropy
 
 from heed.cli import stages
-from heed.explanation import adversary_stage
-from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
-from heed.explanation.distances import jensen_shannon
-from heed.explanation.documents import pad_by_row
-from heed.explanation.tables import TESTS
 from heed.explanation import adversary_stage, registry
 from heed.explanation.adversarial_attention import NO_EVIDENCE, deceive_loss, differ_loss
 from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
@@ -52,8 +43,7 @@ from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
 from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
-from heed.training.run import RunInfo, split_documents
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, read_runs, split_documents
 from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 
 BASE = "tiny-attention"

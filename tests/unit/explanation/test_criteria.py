@@ -7,10 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from heed.explanation.columns import SUMMARY
-from heed.explanation.criteria import (
-    EQUAL,
-    FAIL,
 
 from heed.explanation.adversarial_attention import (
     NO_ADVERSARY,
@@ -31,8 +27,6 @@ from heed.explanation.test import (
     Judged,
     Outcome,
 )
-
-from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
 from heed.explanation.unexplained import SUMMARY
 from tests.fixtures.report.made_up_explanation import adversary_table
 

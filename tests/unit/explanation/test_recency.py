@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
-from heed.explanation.recency_table import (
 
 from heed.explanation.documents import Subject
 from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
@@ -25,10 +24,6 @@ from heed.explanation.recency import (
     positions_table,
     tenths,
 )
-
-from heed.explanation.judgement import Subject
-from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
-from heed.explanation.recency import Recency, end_and_middle, measure_recency, tenths
 from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus

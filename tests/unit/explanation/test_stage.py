@@ -7,16 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from heed.explanation.recency_table import COLUMNS
-from heed.tasks.classification.recency import NO_NOISE, NOISE_HAS_LABELS
 
 from heed.explanation import stage
 from heed.explanation.correlation import CORRELATIONS
 from heed.explanation.documents import draw_documents
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
-from heed.explanation.stage import draw_documents, read_scale, write_explanations
-from heed.explanation.tables import CORRELATIONS, NOT_ALL_UNITS, NOT_MEASURED, TESTS, summarize
 from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS, RecencyTest
 from heed.explanation.registry import EXPLAINED
 from heed.explanation.stage import read_scale, write_explanations

@@ -9,15 +9,6 @@ import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
-from heed.explanation.agreement import (
-    areas,
-    find_evidence,
-    match_spans,
-    rank_correlation,
-    seed_agreement,
-)
-from heed.explanation.conicity import conicity
-from heed.explanation.gradients import (
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -40,17 +31,6 @@ from heed.explanation.rankings import (
     weight_gradient,
     weight_rankings,
 )
-from heed.explanation.order import descending
-from heed.explanation.removal import faithfulness, leave_one_out, replace_one
-from scipy.stats import entropy
-from sklearn.metrics import average_precision_score, roc_auc_score
-
-from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
-from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
-from heed.explanation.documents import keep_units, predict_kept, read_documents
-from heed.explanation.erasure import remove_one, remove_until_flip
-from heed.explanation.permutation import permute_weights
-from heed.explanation.rankings import sum_by_unit, weight_rankings
 from heed.explanation.seeds import seed_agreement
 from heed.explanation.test import Prediction, descending
 from heed.inputs.batches import Bags, Batch

@@ -6,14 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from heed.explanation.agreement import find_evidence, step_agreement
-from heed.explanation.sources import leave_out_sources, next_units, step_gradients
 
 from heed.explanation import adversarial_weights, translations
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.distances import total_variation
 from heed.explanation.permutation import permute_weights
-from heed.explanation.translations import DRAWN_TARGETS, judge_pairs
 from heed.explanation.plausibility import find_evidence
 from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.seeds import step_agreement

@@ -8,7 +8,7 @@ from collections import Counter
 import networkx as nx
 import pytest
 
-from heed.graph import PIPELINE, draw_dot, draw_mermaid, link_kinds, read_kinds
+from heed.pipeline import PIPELINE, draw_dot, draw_mermaid, link_kinds, read_kinds
 from heed.study import load
 from tests.conftest import ROOT
 

@@ -8,11 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from heed.explanation.columns import ADVERSARY_SUMMARY, SUMMARY
-from heed.explanation.criteria import seed_divergence
-
-from heed.evaluation.results import Comparison
-from heed.explanation.unexplained import write_unexplained
 
 from heed.evaluation.results import Comparison
 from heed.explanation.adversarial_attention import Adversaries

@@ -18,6 +18,7 @@ from heed.evaluation.results import (
     Comparison,
     Gain,
     clip_interval,
+    format_rounded,
     paired_gain,
     spread,
 )
@@ -44,7 +45,6 @@ from heed.report.renderers.csv import table as csv_table
 from heed.report.renderers.escape import cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
-from heed.rounding import format_rounded
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT

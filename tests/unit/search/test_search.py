@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from heed import study as schema
-from heed.cli import stages, studies
+from heed.cli import commands, stages
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.progress import Bar, SearchProgress
 from heed.recipe import read_model_recipe
@@ -41,7 +41,7 @@ from heed.search.stage import epochs_and_select, make_plan, run_search
 from heed.search.trainable import read_reports
 from heed.study import Dimension, load, parse
 from heed.study.rules import is_valid_configuration
-from heed.training.machine import machine_kind
+from heed.training.device import machine_kind
 from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, trial
 
 # --- the results of a search ----------------------------------------------------------------------
@@ -368,7 +368,7 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
     for model in ("tiny-attention", "tiny-wide"):
         stages.recipe(model)
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
-    studies.adopt("hunt")
+    commands.adopt("hunt")
     assert (
         "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt"
         in capsys.readouterr().out
@@ -387,7 +387,7 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
         "no training is stale"
     )
     with pytest.raises(HeedError, match="trials is 0: there is no winner to adopt"):
-        studies.adopt("hunt")
+        commands.adopt("hunt")
 
 
 def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
@@ -403,7 +403,7 @@ def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
             stages.recipe(model)
         recipes.append([path.read_bytes() for path in sorted(Path("results/recipe").iterdir())])
         if len(recipes) == 1:
-            studies.adopt("hunt")
+            commands.adopt("hunt")
     assert recipes[0] == recipes[1]
     recipe = yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())
     assert recipe["hyperparameters"].items() >= {**best, "dropout": 0.4}.items()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from heed import recipe as recipes
+from heed.cli.workspace import read_seeds
 from heed.files import HeedError, write_yaml
-from heed.seeds import read_seeds
 from heed.study import parse
 from tests.conftest import ROOT
 

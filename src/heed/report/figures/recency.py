@@ -4,6 +4,7 @@ import matplotlib.figure
 import pandas as pd
 from matplotlib.axes import Axes
 
+from heed.evaluation.results import format_significant
 from heed.explanation.recency import RecencyTest
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation, range_of
@@ -13,7 +14,6 @@ from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, loo
 from heed.report.formats import format_count, format_number
 from heed.report.language import say
 from heed.report.results import Results
-from heed.rounding import format_significant
 
 NOISE_AXES = 1.2  # inches: the height of the axes of noise
 FEWEST = 20  # documents of a mean that is drawn, for each seed

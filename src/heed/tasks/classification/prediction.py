@@ -33,7 +33,7 @@ from heed.tasks.classification.metrics import (
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
 from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
 from heed.tokens.arrays import Tokens
-from heed.training.weights import load_weights, whole_run
+from heed.training.checkpoint import load_weights, whole_run
 
 
 @dataclasses.dataclass

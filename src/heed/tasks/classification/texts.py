@@ -21,8 +21,7 @@ from heed.tasks.texts import read_text, trained_seeds
 from heed.terminal import print_data
 from heed.tokens.arrays import Tokens
 from heed.tokens.tokenizer import tokenize_in_memory
-from heed.training.run import RunInfo
-from heed.training.runs import read_runs
+from heed.training.run import RunInfo, read_runs
 
 AT_ONCE = 1000  # texts that are tokenised and predicted together
 

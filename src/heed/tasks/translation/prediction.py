@@ -41,7 +41,7 @@ from heed.tasks.translation.references import further_references
 from heed.tasks.translation.states import states_of
 from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
-from heed.training.weights import load_weights, whole_run
+from heed.training.checkpoint import load_weights, whole_run
 
 
 @dataclasses.dataclass(frozen=True)

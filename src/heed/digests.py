@@ -20,20 +20,19 @@ from heed.files import HeedError, sha256, write_json
 
 CODE = Path("results/code")
 REMEMBERED = Path(".heed/digests.json")  # by the hash of a source: what `remember` wrote
-PACKAGE = Path(__file__).parent.parent  # src/heed of the clone whose code runs
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "score": "models",
     "explain": "models", "adversaries": "adversaries", "opponents": "experiments",
 }  # fmt: skip
-# These modules choose the command or the modules of a task, or show progress. They cannot change
-# any result.
+# These modules choose the command or the modules of a task, show progress, or bring back runs,
+# which are verified. They cannot change any result, but for the report, which prints the contents
+# of dvc.lock (`pipeline`).
 IGNORED = {
-    "heed", "heed.cli", "heed.cli.__main__", "heed.cli.argument_types", "heed.cli.cores",
-    "heed.cli.parser", "heed.cli.program", "heed.cli.publication", "heed.cli.stages",
-    "heed.cli.studies", "heed.cli.texts", "heed.code", "heed.code.digests",
-    "heed.progress", "heed.task", "heed.tasks",
+    "heed", "heed.cli", "heed.cli.__main__", "heed.cli.commands", "heed.cli.parser",
+    "heed.cli.program", "heed.cli.stages", "heed.cli.workspace", "heed.digests",
+    "heed.pipeline", "heed.progress", "heed.task", "heed.tasks",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {

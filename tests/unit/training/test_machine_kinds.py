@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from heed.cli import publication, stages
+from heed.cli import commands, stages
 from heed.evaluation.results import Comparison, mixed_machine_kinds, runs_by_machine_kind
 from heed.files import CHECKSUMS, HeedError, write_json, write_text
 from heed.prediction import write_predictions
@@ -23,9 +23,9 @@ from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.results import Results
 from heed.report.sources import Sources
-from heed.training import machine
+from heed.training import device
+from heed.training.device import continue_kind, machine_kind
 from heed.training.loop import Progress
-from heed.training.machine import continue_kind, machine_kind
 from heed.training.run import read_run
 from tests.conftest import ROOT, train
 from tests.fixtures.report import made_up
@@ -36,7 +36,7 @@ OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD 
 
 TWO_PROCESSES = """
 import os
-from heed.training.machine import machine_kind
+from heed.training.device import machine_kind
 if os.fork():
     os.wait()
 else:
@@ -76,7 +76,7 @@ def test_a_kind_names_instructions_processor_and_torch_and_no_host():
 def test_the_processor_is_what_libraries_choose_their_kernels_by(
     facts, processor, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(machine, "CPU_FACTS", tmp_path / "cpuinfo")
+    monkeypatch.setattr(device, "CPU_FACTS", tmp_path / "cpuinfo")
     monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"cpu_name": "what cpuinfo says"})
     if facts is not None:
         write_text(tmp_path / "cpuinfo", facts)
@@ -176,8 +176,8 @@ def test_compare_and_publish_print_that_line(monkeypatch, capsys):
     monkeypatch.setattr("heed.report.publish.check_commit", lambda *inputs: None)
     monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
     monkeypatch.setattr("heed.report.publish.publish", lambda *inputs: Path("docs/studies/it"))
-    monkeypatch.setattr(publication, "read_comparison", lambda: MIXED)
-    publication.publish()
+    monkeypatch.setattr(commands, "read_comparison", lambda: MIXED)
+    commands.publish()
     assert capsys.readouterr().out == f"docs/studies/it\n{line}\n"
 
 

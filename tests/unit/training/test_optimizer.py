@@ -7,11 +7,11 @@ import sys
 import pytest
 import torch
 
-from heed.training.optimizer import AdamW
+from heed.training.loop import AdamW
 
 STEPS = """
 import sys, torch
-from heed.training.optimizer import AdamW
+from heed.training.loop import AdamW
 weights = torch.ones(3, requires_grad=True)
 optimizer = AdamW([weights], lr=0.1, fused=True)
 for _ in range(2):

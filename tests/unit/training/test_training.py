@@ -23,8 +23,9 @@ from safetensors.torch import save as serialize
 
 import heed
 from heed import recipe as recipes
+from heed.cli import main, stages
 from heed.evaluation.tested import evaluate
-from heed.files import CHECKSUMS, HeedError, sha256, write_json
+from heed.files import CHECKSUMS, HeedError, write_json
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.special import SPECIAL
@@ -35,22 +36,17 @@ from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training import checkpoint, runs
 from heed.training.determinism import make_deterministic
-from heed.training.loop import learning_rate
-from heed.training.optimizer import AdamW
-from heed.training.run import read_run
-from tests.conftest import HYPERPARAMETERS, make_workplace, train, train_and_predict
+from heed.training.loop import AdamW, learning_rate
+from heed.training.run import RunInfo, read_run, train_run
+from tests.conftest import HYPERPARAMETERS, RUN, hashes, make_workplace, train, train_and_predict
 from tests.conftest import change_recipe as change
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
-RUN, PREDICTED = Path("results/train/tiny-attention/1"), Path("results/predict/tiny-attention")
+PREDICTED = Path("results/predict/tiny-attention")
 
 
 def silent(progress) -> None:
     """Report nothing."""
-
-
-def hashes(folder: Path = RUN) -> dict[str, str]:
-    return {path.name: sha256(path) for path in sorted(folder.iterdir())}
 
 
 def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
@@ -948,32 +944,47 @@ def test_a_seed_that_fails_does_not_stop_the_others(workplace, cores):
     assert sorted(path.name for path in RUN.parent.iterdir()) == ["2", "4"]
 
 
-def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace):
+def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace, capfd):
     Path("params.yaml").write_text("seeds: [1, 3]\n")
-    command = [sys.executable, "-m", "heed.cli", "train", "tiny-attention"]
-    subprocess.run([*command, "--seeds", "1,2"], capture_output=True, check=True)
+    stages.train("tiny-attention", [1, 2])
     of_seed_1 = RUN.stat().st_mtime_ns
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    capfd.readouterr()
+    stages.train("tiny-attention", [])
+    printed = capfd.readouterr().out
     assert sorted(path.name for path in RUN.parent.iterdir()) == ["1", "3"]
     assert sorted(path.stem for path in timing_file("tiny-attention", 1).parent.iterdir()) == [
         "1", "3"
     ]  # fmt: skip
     assert RUN.stat().st_mtime_ns == of_seed_1, "a run that was trained by --seeds is kept"
-    assert "seed 1: epoch" in done.stdout and "seed 1: epoch 1/3" not in done.stdout
+    assert "seed 1: epoch" in printed and "seed 1: epoch 1/3" not in printed
 
 
-def test_an_error_is_one_line_on_stderr_and_exit_status_1(workplace):
-    done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "train", "none-such", "--seeds", "1"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert (
-        done.stderr.count("\n") == 1
-        and "heed recipe none-such" in done.stderr
-        and "Traceback" not in done.stderr
-    )
+def test_an_error_is_one_line_and_a_failed_exit(workplace, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["heed", "train", "none-such", "--seeds", "1"])
+    with pytest.raises(SystemExit, match=r"^heed: .*heed recipe none-such$"):
+        main()
+
+
+def test_all_seeds_that_fail_are_named_and_the_others_are_trained(workplace, monkeypatch):
+    def fail(name: str, seed: int, *others: object) -> RunInfo:
+        if seed == 2:
+            return train_run(name, seed, *others)
+        raise HeedError(f"seed {seed} fails")
+
+    monkeypatch.setattr(runs, "train_run", fail)
+    with pytest.raises(HeedError, match=r"^seed 1 fails\nseed 3 fails$"):
+        list(runs.train_runs("tiny-attention", [1, 2, 3], 2))
+    assert RUN.with_name("2").is_dir()
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"seconds": 1, "cpu_seconds": 1}', "{", "null"])
+def test_a_run_whose_time_is_not_whole_or_of_an_older_heed_is_trained_again(workplace, text):
+    trained_runs([1])
+    path = timing_file("tiny-attention", 1)
+    code = json.loads(path.read_text())["code"]
+    path.write_text(text)
+    trained_runs([1])
+    assert json.loads(path.read_text())["code"] == code
 
 
 def test_the_recipe_file_is_plain_yaml(workplace):
