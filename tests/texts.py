@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from jinja2 import nodes
 
 from heed.explanation import criteria
+from heed.hyperparameters import networks
 from heed.report import class_tables, documents, settings
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
@@ -44,7 +45,7 @@ def code_texts(source: str) -> Iterator[Text]:
                     and node.value not in KEYS
                 ):
                     yield node.lineno, node.value
-        elif function == "say_count":
+        elif function == "say_count" and isinstance(call.args[0], ast.Constant):
             singular, plural = (ast.literal_eval(argument) for argument in call.args[:2])
             yield call.lineno, (singular, plural)
 
@@ -67,6 +68,7 @@ def table_texts() -> Iterator[Text]:
         class_tables.TITLES.values(),
         documents.POOLINGS.values(),
         documents.EVIDENCE.values(),
+        *(part_texts(parts.values()) for parts in networks.PARTS),
         RULES,
         STOPS,
         OFTEN,
@@ -74,6 +76,15 @@ def table_texts() -> Iterator[Text]:
         (criteria.PASS, criteria.FAIL, criteria.UNDEFINED, *criteria.REASONS),
     )
     yield from ((1, text) for texts in others for text in texts)
+
+
+def part_texts(parts: Iterable[networks.Part]) -> Iterator[str | tuple[str, str]]:
+    """Yield the sentences on parts of networks, and their labels in drawings."""
+    for part in parts:
+        if part.sentence:
+            yield (part.sentence, part.plural) if part.plural else part.sentence
+        if part.label:
+            yield part.label
 
 
 def _hyperparameters() -> Iterator[type]:

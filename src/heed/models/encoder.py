@@ -41,14 +41,13 @@ class Encoder(nn.Module):
         """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
         h = hyperparameters
-        is_recurrent = h.encoder == "bilstm"
-        self.lstm = BiLSTM(input_size, h.hidden_size) if is_recurrent else None
+        self.lstm = BiLSTM(input_size, h.hidden_size) if h.encoder == "bilstm" else None
         self.transformer: TransformerEncoder | None = None
         if h.encoder == "transformer":
             self.transformer = TransformerEncoder(
                 input_size, h.encoder_layers, h.heads, h.feed_forward_size, h.state_dropout
             )
-        self.skip, self.scale = h.skip and is_recurrent, scale
+        self.skip, self.scale = h.skip and h.is_recurrent, scale
         self.size = encoder_size(h, input_size)
         self.dropout = nn.Dropout(h.state_dropout)
         self.attention: MultiHeadAttention | SingleHeadAttention | None = None
