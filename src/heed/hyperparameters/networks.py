@@ -38,6 +38,12 @@ ENCODERS = {
     "bilstm": Part(
         "a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM", recurrent=True
     ),
+    "gru": Part(
+        "a bidirectional GRU makes a state of each word",
+        "gru: a bidirectional GRU",
+        label="BiGRU",
+        recurrent=True,
+    ),
     "transformer": Part(
         "a transformer of {count} layer makes a state of each word",
         "a transformer: self-attention without recurrence",
