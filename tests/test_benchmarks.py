@@ -248,7 +248,7 @@ def test_the_tutorials_loop_and_heeds_have_a_loss_of_the_same_batch():
 @pytest.mark.parametrize("size", stages.SIZES)
 def test_a_generated_study_has_about_as_many_stages_as_its_size(size):
     from heed.study import parse
-    from heed.study.cost.estimate import estimate_cost
+    from heed.study.cost import estimate_cost
 
     params = parse(yaml.safe_dump(stages.generated_study(size)), "generated.yaml")
     assert estimate_cost(params).stages == pytest.approx(size, abs=stages.STAGES_OF_A_MODEL)

@@ -17,7 +17,7 @@ from heed.explanation.sources import leave_out_sources, next_units, step_gradien
 from heed.explanation.translations import DRAWN_TARGETS, judge_pairs
 from heed.files import HeedError
 from heed.inputs.pairs import EncodedPairs, PairBatch
-from heed.inputs.special import BOS, EOS, UNKNOWN
+from heed.inputs.vocabulary import BOS, EOS, UNKNOWN
 from heed.models.target_steps import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 from heed.models.translators import make_translator

@@ -13,9 +13,7 @@ from safetensors.torch import load_file
 import heed
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.inputs.special import SPECIAL
-from heed.inputs.vectors import vocabulary_vectors
-from heed.inputs.vocabulary import Vocabulary
+from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.recipe import read_model_recipe
 from heed.report.experiments import describe_vectors
 from heed.study import Corpus, Source, Split, load

@@ -17,7 +17,7 @@ from heed.explanation.judgement import Subject
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.tokens.arrays import Tokens
 from heed.tokens.marked import MarkedTokens
 

@@ -13,7 +13,7 @@ from heed.explanation.distances import total_variation
 from heed.explanation.documents import Document, network_of, predict_kept
 from heed.explanation.order import descending
 from heed.inputs.batches import Batch
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models.classifier import Classifier
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of a document's units

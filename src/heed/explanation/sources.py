@@ -11,7 +11,7 @@ import torch
 from heed.explanation.distances import total_variation
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models.target_steps import read_target
 from heed.models.translator import Translator
 

@@ -13,7 +13,7 @@ from heed.explanation.adversary_tables import mean_row, reason_row
 from heed.explanation.documents import pad_by_row
 from heed.explanation.guided_network import PLACES, GuidedNetwork, move_weights, place_ids
 from heed.inputs.batches import Batch, EncodedCorpus
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.tasks.classification.learning import ClassificationLearner, probabilities
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.training.determinism import seed_everything
