@@ -19,8 +19,7 @@ from heed.explanation.noise import Noise, Piece, predict_with_noise
 from heed.explanation.rankings import integrated_gradients
 from heed.explanation.recency import NOISED, WINDOWED, measure_recency
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.special import SPECIAL
-from heed.inputs.vocabulary import Vocabulary
+from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
 from heed.tasks.classification.explanation import SELF_ATTENTION_SCALE
 from heed.tokens.arrays import Tokens

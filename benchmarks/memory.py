@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from heed.models.parameters import count_classifier
 
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
 from heed.cli.workspace import environment_without_cache
 from heed.files import write_json, write_text
+from heed.models.classifier import Classifier
+from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
 from heed.recipe import CorpusFacts, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
@@ -68,7 +69,7 @@ def prepare(folder: Path, attention: str) -> None:
     recipe = Recipe(
         model="big", experiment="big", task="classification", variant=attention, corpus="big",
         tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, facts=facts,
-        data=Data("kind", ["a", "b"]), parameters=count_classifier(30_000, 2, h), hyperparameters=h,
+        data=Data("kind", ["a", "b"]), parameters=count_parameters(lambda: Classifier(30_000, 2, h)), hyperparameters=h,
     )  # fmt: skip
     write_recipe(folder / recipe_file("big"), recipe)
 

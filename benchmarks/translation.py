@@ -22,10 +22,10 @@ from benchmarks.workload import Row, print_rows
 from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS
+from heed.inputs.vocabulary import BOS, EOS, PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
-from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.translator import Translator
+from heed.models.translators import RecurrentTranslator
 from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.training.determinism import keep_memory

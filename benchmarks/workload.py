@@ -13,8 +13,7 @@ import numpy as np
 import torch
 
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.special import SPECIAL
-from heed.inputs.vocabulary import Vocabulary
+from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
 from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters

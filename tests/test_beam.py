@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
+from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 from heed.models import beam as beam_module
 from heed.models.beam import Hypothesis, score, search, translate
 from heed.models.translator import Decoded, Memory, Translator

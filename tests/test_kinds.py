@@ -294,7 +294,7 @@ import json
 from pathlib import Path
 from heed import study
 from heed.cli import stages
-from heed.study.cost.table import format_cost
+from heed.study.cost_table import format_cost
 stages.download("mine"); stages.tokenize("mine")
 print(format_cost(study.load()))
 print(Path("data/tokens/mine/meta.json").read_text())

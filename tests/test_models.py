@@ -3,6 +3,7 @@ is a test here.
 """
 
 import csv
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -13,13 +14,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed import study
-from heed.hyperparameters import CorpusSizes
+from heed.hyperparameters import CorpusSizes, networks
 from heed.inputs.batches import Bags
 from heed.inputs.ngrams import character_ngrams
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier
 from heed.models.pooling import make_pooling
-from heed.models.recurrent import BiLSTM, padding_mask, reverse_within_length
+from heed.models.recurrent import BiGRU, BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
 from heed.models.size import count_parameters
 from heed.tasks.classification import network
@@ -31,12 +32,15 @@ from tests.makers.classifiers import make_batch, random_texts
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 
 
-def packed(lstm: BiLSTM, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Return the states of torch's bidirectional nn.LSTM, same weights, on a packed sequence."""
-    both = nn.LSTM(inputs.shape[-1], lstm.hidden_size, batch_first=True, bidirectional=True)
+def packed(layer: BiLSTM | BiGRU, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Return the states of torch's bidirectional layer, same weights, on a packed sequence."""
+    forwards, backwards = layer.children()
+    both = type(forwards)(
+        inputs.shape[-1], forwards.hidden_size, batch_first=True, bidirectional=True
+    )
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
-        getattr(both, name).data = getattr(lstm.forward_lstm, name).data
-        getattr(both, f"{name}_reverse").data = getattr(lstm.backward_lstm, name).data
+        getattr(both, name).data = getattr(forwards, name).data
+        getattr(both, f"{name}_reverse").data = getattr(backwards, name).data
     sequence = nn.utils.rnn.pack_padded_sequence(
         inputs, lengths, batch_first=True, enforce_sorted=False
     )
@@ -45,21 +49,22 @@ def packed(lstm: BiLSTM, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.T
     )[0]
 
 
+@pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
 @settings(max_examples=20, deadline=None)
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=6), seed=st.integers(0, 1000))
-def test_the_bilstm_equals_the_packed_one(lengths, seed):
+def test_a_bidirectional_layer_equals_the_packed_one(kind, lengths, seed):
     torch.manual_seed(seed)
-    lstm = BiLSTM(4, 3).double()
+    layer = kind(4, 3).double()
     inputs = torch.randn(len(lengths), max(lengths) + 2, 4, dtype=torch.float64)
     size = torch.tensor(lengths)
     token_mask = ~padding_mask(size, inputs.shape[1])
     assert torch.allclose(
-        lstm(inputs, size)[token_mask], packed(lstm, inputs, size)[token_mask], atol=1e-12
+        layer(inputs, size)[token_mask], packed(layer, inputs, size)[token_mask], atol=1e-12
     )
     if len(lengths) < 3 and max(lengths) < 4:
         inputs = inputs[:, : max(lengths)].requires_grad_()
         assert torch.autograd.gradcheck(
-            lambda x: lstm(x, size)[~padding_mask(size, x.shape[1])], inputs
+            lambda x: layer(x, size)[~padding_mask(size, x.shape[1])], inputs
         )
 
 
@@ -110,6 +115,8 @@ VARIANTS = (
             for attention in ("multi-head", "single-head")
             for pooling in ("mean", "max")
         ),
+        {"encoder": "gru", "attention": "none", "pooling": "last"},
+        {"encoder": "gru", "attention": "multi-head", "pooling": "mean", "skip": True, "heads": 2},
         {"encoder": "transformer", "attention": "none", "pooling": "mean", "heads": 2},
         {"encoder": "transformer", "attention": "none", "pooling": "attention", "heads": 4},
         {"encoder": "transformer", "attention": "multi-head", "pooling": "max", "heads": 2},
@@ -388,3 +395,28 @@ def test_uniform_differs_from_attention_in_its_weights_alone():
         assert torch.allclose(learned(batch), uniform(batch), atol=1e-6), (
             "equal scores are equal weights"
         )
+
+
+@pytest.mark.parametrize(
+    "changes", [{"pooling": "last"}, {"skip": True}, {"hierarchical": True, "pooling": "attention"}]
+)
+def test_a_gru_learns_in_one_step_with_both_of_its_directions(changes):
+    model = make(encoder="gru", attention="none", dropout=0.0, **changes)
+    batch = make_batch([[5, 6, 7, 8], [9, 10]], [[3, 1], [2]])
+    goal = torch.tensor([0, 3])
+    before = nn.functional.cross_entropy(model(batch), goal)
+    before.backward()
+    names = [name for name, weights in model.named_parameters() if weights.grad.any()]
+    assert {"forward_gru", "backward_gru"} <= {name.split(".")[-2] for name in names}
+    torch.optim.SGD(model.parameters(), 0.1).step()
+    assert nn.functional.cross_entropy(model(batch), goal) < before
+
+
+def test_every_part_that_is_described_can_be_built():
+    assert {*SCORES} == {*networks.SCORES, networks.UNIFORM}
+    for encoder, attention, pooling in itertools.product(
+        networks.ENCODERS, networks.ATTENTIONS, networks.POOLINGS
+    ):
+        h = replace(HYPERPARAMETERS, encoder=encoder, attention=attention, pooling=pooling, heads=2)
+        if not [*contradictions(h)]:
+            assert make(**vars(h)) is not None

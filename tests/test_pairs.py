@@ -10,7 +10,7 @@ from heed.hyperparameters.translator import Segmentation
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import encode_pairs, make_segmenter
-from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
+from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 from heed.tokens.arrays import ParallelTokens
 from heed.tokens.tokenizer import tokenize_sentences
 

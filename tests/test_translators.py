@@ -15,27 +15,28 @@ from torch.utils._pytree import tree_flatten
 from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import BOS, PADDING
+from heed.inputs.vocabulary import BOS, PADDING
 from heed.models.beam import search
 from heed.models.decoder import SourceAttention
-from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
-from heed.models.recurrent_translator import RecurrentTranslator
-from heed.models.scores import SCORES, Additive, ConcatTanh
-from heed.models.size import count_parameters
-from heed.models.source_gradients import source_gradients
-from heed.models.stack import (
+from heed.models.recurrent import (
     LAYERS,
+    BiGRU,
+    BiLSTM,
     RecurrentEncoder,
     RecurrentStack,
     device_of,
     layer_devices,
+    padding_mask,
     place_layers,
     run_layer,
     step_layer,
 )
+from heed.models.scores import SCORES, Additive, ConcatTanh
+from heed.models.size import count_parameters
+from heed.models.source_gradients import source_gradients
 from heed.models.target_steps import require_attention
 from heed.models.translator import Memory
-from heed.models.translators import make_translator
+from heed.models.translators import RecurrentTranslator, make_translator
 from tests.makers.translators import ARCHITECTURE, SOURCE, SOURCES, TARGET, TARGETS, make_pairs
 
 ATTENTION = ["output", "input", "input-literal"]

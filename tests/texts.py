@@ -15,6 +15,7 @@ from heed.explanation import scaling
 from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
+from heed.hyperparameters import networks
 from heed.report import documents, settings
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
@@ -51,7 +52,7 @@ def code_texts(source: str) -> Iterator[Text]:
                     and node.value not in KEYS
                 ):
                     yield node.lineno, node.value
-        elif function == "say_count":
+        elif function == "say_count" and isinstance(call.args[0], ast.Constant):
             singular, plural = (ast.literal_eval(argument) for argument in call.args[:2])
             yield call.lineno, (singular, plural)
 
@@ -75,6 +76,7 @@ def table_texts() -> Iterator[Text]:
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         documents.POOLINGS.values(),
         documents.EVIDENCE.values(),
+        *(part_texts(parts.values()) for parts in networks.PARTS),
         RULES,
         STOPS,
         OFTEN,
@@ -85,6 +87,15 @@ def table_texts() -> Iterator[Text]:
         (scaling.TITLE, scaling.CLAIM, scaling.CAPTION),
     )
     yield from ((1, text) for texts in others for text in texts)
+
+
+def part_texts(parts: Iterable[networks.Part]) -> Iterator[str | tuple[str, str]]:
+    """Yield the sentences on parts of networks, and their labels in drawings."""
+    for part in parts:
+        if part.sentence:
+            yield (part.sentence, part.plural) if part.plural else part.sentence
+        if part.label:
+            yield part.label
 
 
 def _hyperparameters() -> Iterator[type]:

@@ -5,7 +5,7 @@ import torch
 
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import BOS, EOS, PADDING
+from heed.inputs.vocabulary import BOS, EOS, PADDING
 
 SOURCE, TARGET = 30, 9  # sizes of the vocabularies
 

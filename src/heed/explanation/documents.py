@@ -14,7 +14,7 @@ import torch
 from heed.files import HeedError
 from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
 from heed.inputs.ngrams import bigrams
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models.classifier import Classifier, Network
 from heed.models.encoder import HierarchicalEncoder
 from heed.models.weighted_sum import weighted_sum

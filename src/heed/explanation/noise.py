@@ -16,7 +16,7 @@ from heed.explanation.documents import Subject, branch_logits, network_of
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.tokens.arrays import MarkedTokens, Tokens
 
 # name → (how many times the text's length, share of it that stands on the left)

@@ -44,7 +44,7 @@ NOTHING_FITS = (
     f"no document is so short that {MOST} times as many words of noise fit beside it: this model "
     "knows positions, and those after max_tokens ({}) were never trained"
 )
-NO_RECURRENCE = "encoder `{}` has no recurrent states: no gradient passes from one to the next"
+NO_LSTM = "encoder `{}` is no BiLSTM, between whose states alone the gradient is measured"
 NO_GRADIENT = "no document has three recurrent states, or no gradient reaches those of the middle"
 ALL_SHORT = (
     f"all documents have fewer than {TENTHS} tokens, or no tenth of them changes their predictions"
@@ -296,9 +296,7 @@ def missing_measures(positions: pd.DataFrame, encoder: str) -> dict[str, str]:
     """Return the reasons for measures of positions that the table does not have."""
     reasons = {}
     if "vanishing_ratio" not in set(positions["measure"]):
-        reasons["vanishing_ratio"] = (
-            NO_GRADIENT if encoder == "bilstm" else NO_RECURRENCE.format(encoder)
-        )
+        reasons["vanishing_ratio"] = NO_GRADIENT if encoder == "bilstm" else NO_LSTM.format(encoder)
     if "importance" not in set(positions["measure"]):
         reasons["last_minus_middle"] = ALL_SHORT
     return reasons

@@ -27,7 +27,7 @@ from heed.explanation.registry import TRANSLATED, measure_weights
 from heed.explanation.test import Prediction
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models.target_steps import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 

@@ -4,6 +4,16 @@ import dataclasses
 from typing import Literal, Self
 
 from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
+from heed.hyperparameters.networks import (
+    ATTENTIONS,
+    ENCODERS,
+    POOLINGS,
+    AttentionName,
+    EncoderName,
+    PoolingName,
+    ScoreName,
+    describe,
+)
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
 
@@ -59,14 +69,7 @@ class Architecture(Preprocessing):
         ge=0,
         le=MAX_ROWS,
     )
-    encoder: Literal["bilstm", "transformer", "embeddings", "none"] = hyperparameter(
-        "bilstm",
-        (
-            "what makes states: a BiLSTM; a transformer: self-attention without recurrence; the "
-            "embeddings themselves (features only: a control); none: the linear branch alone (a "
-            "control)"
-        ),
-    )
+    encoder: EncoderName = hyperparameter("bilstm", describe("what makes states: ", ENCODERS))
     encoder_layers: int = hyperparameter(
         1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS
     )
@@ -85,13 +88,8 @@ class Architecture(Preprocessing):
     linear_size: int = hyperparameter(
         64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE
     )
-    attention: Literal["none", "multi-head", "single-head", "uniform"] = hyperparameter(
-        "none",
-        (
-            "self-attention over the states: multi-head scaled dot-product; single-head with any "
-            "`score`, without projections; uniform: multi-head with equal weights in place of "
-            "learned ones (a control)"
-        ),
+    attention: AttentionName = hyperparameter(
+        "none", describe("self-attention over the states: ", ATTENTIONS)
     )
     heads: int = hyperparameter(
         1,
@@ -109,16 +107,10 @@ class Architecture(Preprocessing):
             "before self-attention reads them"
         ),
     )
-    pooling: Literal["last", "mean", "max", "attention", "max-attention"] = hyperparameter(
-        "last",
-        (
-            "how the states become one vector; attention: by a learned query and `score`; "
-            "max-attention: the query is the maximum of the states"
-        ),
+    pooling: PoolingName = hyperparameter(
+        "last", describe("how the states become one vector; ", POOLINGS)
     )
-    score: Literal[
-        "additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot"
-    ] = hyperparameter(
+    score: ScoreName = hyperparameter(
         "additive",
         "the score of single-head attention and of the pooling attention (docs/attention.md)",
     )
@@ -161,6 +153,11 @@ class Architecture(Preprocessing):
     def state_size(self) -> int:
         """Size of the states: 2H, with `skip` 2H + E; without a BiLSTM E."""
         return encoder_size(self, self.embedding_dim)
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether the states are computed one after the other."""
+        return ENCODERS[self.encoder].recurrent
 
     @property
     def has_heads(self) -> bool:
@@ -228,4 +225,4 @@ class Architecture(Preprocessing):
 
 def encoder_size(h: Architecture, input_size: int) -> int:
     """Return the size of the states for inputs (words, or sentences) of `input_size`."""
-    return 2 * h.hidden_size + h.skip * input_size if h.encoder == "bilstm" else input_size
+    return 2 * h.hidden_size + h.skip * input_size if h.is_recurrent else input_size

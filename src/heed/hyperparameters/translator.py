@@ -4,6 +4,15 @@ import dataclasses
 from typing import Literal
 
 from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
+from heed.hyperparameters.networks import (
+    DECODERS,
+    SOURCE_ENCODERS,
+    UNIFORM,
+    DecoderName,
+    SourceEncoderName,
+    SourceScoreName,
+    describe,
+)
 
 MAX_TOKENS = 10_000  # of a sentence
 MAX_BEAM = 1000
@@ -68,30 +77,14 @@ class Segmentation:
 class TranslatorArchitecture(Segmentation):
     """The architecture of a translator: recurrent encoder and decoder, or a transformer."""
 
-    encoder: Literal["bidirectional", "unidirectional", "transformer"] = hyperparameter(
-        "bidirectional",
-        (
-            "what reads the source: a recurrent network in both directions, each with half the "
-            "states' size, or in one; or self-attention without recurrence"
-        ),
+    encoder: SourceEncoderName = hyperparameter(
+        "bidirectional", describe("what reads the source: ", SOURCE_ENCODERS)
     )
-    decoder: Literal[
-        "last-state", "concatenate", "output", "input", "input-literal", "transformer"
-    ] = hyperparameter(
-        "output",
-        (
-            "what writes the target: last-state: from the encoder's last state alone; concatenate: "
-            "from all states in one vector; output: attention before the output layer; input: "
-            "attention in the input of the recurrence; input-literal: as lecture 004 writes it, "
-            "without the previous word; transformer"
-        ),
-    )
+    decoder: DecoderName = hyperparameter("output", describe("what writes the target: ", DECODERS))
     recurrence: Literal["lstm", "gru"] = hyperparameter(
         "lstm", "the recurrent cell of encoder and decoder"
     )
-    score: Literal[
-        "additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot", "uniform"
-    ] = hyperparameter(
+    score: SourceScoreName = hyperparameter(
         "general",
         (
             "the score of a recurrent decoder's attention (docs/attention.md); uniform: equal "
@@ -140,7 +133,7 @@ class TranslatorArchitecture(Segmentation):
     @property
     def learns_weights(self) -> bool:
         """Whether it reads them by learned weights, and not by equal ones."""
-        return self.attends and (self.decoder == "transformer" or self.score != "uniform")
+        return self.attends and (self.decoder == "transformer" or self.score != UNIFORM)
 
     @property
     def score_functions(self) -> dict[str, str]:

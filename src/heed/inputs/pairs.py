@@ -8,7 +8,7 @@ import torch
 
 from heed.hyperparameters.translator import Segmentation
 from heed.inputs.batches import MAX_PADDED_TOKENS, shuffled_batches
-from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
+from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 
 
 @dataclasses.dataclass(frozen=True)

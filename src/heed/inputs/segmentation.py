@@ -18,8 +18,15 @@ from heed.files import HeedError, write_text, writing
 from heed.hyperparameters.translator import Segmentation
 from heed.inputs.pairs import EncodedPairs
 from heed.inputs.spacing import Spacing, learn_spacing
-from heed.inputs.special import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
-from heed.inputs.vocabulary import most_frequent, rank_types
+from heed.inputs.vocabulary import (
+    BOS,
+    EOS,
+    PADDING,
+    SPECIAL_OF_PAIRS,
+    UNKNOWN,
+    most_frequent,
+    rank_types,
+)
 from heed.tokens.arrays import ParallelTokens, Side
 
 WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece

@@ -4,8 +4,12 @@ import dataclasses
 
 import numpy as np
 
-from heed.inputs.special import SPECIAL, UNKNOWN
 from heed.tokens.arrays import Side, Tokens
+
+PADDING, UNKNOWN, BOS, EOS = range(4)
+SPECIAL = ("<padding>", "<unknown>")  # of a classifier
+SPECIAL_OF_PAIRS = (*SPECIAL, "<bos>", "<eos>")  # of a translator, on both sides
+
 
 COUNTED_AT_ONCE = 20_000  # documents
 
@@ -85,3 +89,24 @@ def _count_types(tokens: Tokens | Side, rows: np.ndarray) -> np.ndarray:
         token_mask = np.repeat(is_selected[start : start + COUNTED_AT_ONCE], np.diff(ends))
         counts += np.bincount(tokens.ids[ends[0] : ends[-1]][token_mask], minlength=len(counts))
     return counts
+
+
+def vocabulary_vectors(tokens: Tokens, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+    """Return the entries of a vocabulary that have a vector, and their vectors.
+
+    An entry that stands for several types has the vector of the type that is the entry itself, or
+    else of the first type in the lexicon that has any.
+
+    Returns:
+        entries: indices, sorted, (entries,)
+        vectors: float32 (entries, size)
+
+    """
+    vectors = tokens.vectors()
+    index = vocabulary.encode(tokens.lexicon)
+    types = np.flatnonzero(vectors.any(1) & (index != UNKNOWN))
+    words = [vocabulary.words[i] for i in index[types]]
+    differs = [tokens.lexicon[i] != word for i, word in zip(types, words, strict=True)]
+    types = types[np.argsort(differs, kind="stable")]
+    entries, first = np.unique(index[types], return_index=True)
+    return entries, vectors[types[first]]

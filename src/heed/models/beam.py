@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import BOS, EOS, PADDING, UNKNOWN
+from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 from heed.models.translator import Memory, State, Translator
 
 MAX_HYPOTHESES = 640  # that `translate` extends at once: with 320 it is slower, with 1280 no faster

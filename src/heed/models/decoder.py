@@ -13,8 +13,8 @@ from torch import nn
 
 from heed.files import HeedError
 from heed.models.attention import masked_softmax
+from heed.models.recurrent import RecurrentStack, step_layer
 from heed.models.scores import SCORES, Location, Uniform
-from heed.models.stack import RecurrentStack, step_layer
 from heed.models.translator import Decoded, Memory, State
 
 

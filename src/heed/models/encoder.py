@@ -12,7 +12,7 @@ from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture, encoder_size
 from heed.models.attention import MultiHeadAttention, SingleHeadAttention
 from heed.models.pooling import Pooling, make_pooling
-from heed.models.recurrent import BiLSTM, padding_mask
+from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
 from heed.models.transformer_layers import TransformerEncoder, positions
 
 
@@ -29,7 +29,7 @@ class States:
 
 
 class Encoder(nn.Module):
-    """BiLSTM, transformer or none, self-attention or none, pooling.
+    """BiLSTM, bidirectional GRU, transformer or none, self-attention or none, pooling.
 
     With `skip` the inputs are concatenated to the states, so that attention and pooling see both.
     With `attention_positions` the states have the encodings of their positions, and with
@@ -41,14 +41,14 @@ class Encoder(nn.Module):
         """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
         h = hyperparameters
-        is_recurrent = h.encoder == "bilstm"
-        self.lstm = BiLSTM(input_size, h.hidden_size) if is_recurrent else None
+        self.lstm = BiLSTM(input_size, h.hidden_size) if h.encoder == "bilstm" else None
+        self.gru = BiGRU(input_size, h.hidden_size) if h.encoder == "gru" else None
         self.transformer: TransformerEncoder | None = None
         if h.encoder == "transformer":
             self.transformer = TransformerEncoder(
                 input_size, h.encoder_layers, h.heads, h.feed_forward_size, h.state_dropout
             )
-        self.skip, self.scale = h.skip and is_recurrent, scale
+        self.skip, self.scale = h.skip and h.is_recurrent, scale
         self.size = encoder_size(h, input_size)
         self.dropout = nn.Dropout(h.state_dropout)
         self.attention: MultiHeadAttention | SingleHeadAttention | None = None
@@ -77,10 +77,10 @@ class Encoder(nn.Module):
         vectors, padding = inputs, padding_mask(lengths, inputs.shape[1])
         if self.transformer is not None:
             vectors = self.transformer(self.scale * inputs, padding)
-        if self.lstm is not None:
-            vectors = self.lstm(inputs, lengths)
-            if self.skip:
-                vectors = torch.cat([vectors, inputs], -1)
+        for recurrent in filter(None, (self.lstm, self.gru)):
+            vectors = recurrent(inputs, lengths)
+        if self.skip:
+            vectors = torch.cat([vectors, inputs], -1)
         if self.positions:
             vectors = vectors + positions(vectors)
         return States(self.dropout(vectors), lengths, padding)

@@ -1,9 +1,20 @@
-"""Bidirectional recurrent layers whose states do not depend on padding."""
+"""Recurrent layers whose states do not depend on padding, and stacks of them.
 
+Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3). Residual connections
+add a layer's input to its output, from the second layer on. Each layer can stand on a device of its
+own: its inputs are brought there. The lecture's slide of GNMT has bidirectional GRUs throughout;
+the paper has LSTMs, of which the encoder's first alone is bidirectional, so that the others can run
+at the same time. So it is here, with either cell.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import nn
+
+# What a layer or a decoder carries from one step to the next: the first dimension is the batch.
+State = tuple[torch.Tensor, ...]
 
 
 class _Permuted(torch.autograd.Function):
@@ -92,3 +103,219 @@ class BiGRU(nn.Module):
 def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
     """Return the mask (batch, time), True at padding, as torch's `key_padding_mask` is."""
     return torch.arange(time, device=lengths.device)[None] >= lengths[:, None]
+
+
+LAYERS: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+BIDIRECTIONAL_LAYERS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": BiLSTM, "gru": BiGRU}
+
+
+def run_layer(
+    layer: nn.RNNBase, inputs: torch.Tensor, state: State | None = None
+) -> tuple[torch.Tensor, State]:
+    """Return the states (batch, time, hidden_size) of a layer, and its last one.
+
+    Args:
+        layer: one-directional, with `batch_first`
+        inputs: (batch, time, input_size)
+        state: each tensor (batch, hidden_size): h, of an LSTM h and c; None: zeros
+
+    """
+    first = None
+    if state is not None:
+        tensors = tuple(tensor[None] for tensor in state)  # 1 x batch x hidden_size
+        first = tensors if isinstance(layer, nn.LSTM) else tensors[0]
+    states, last = layer(inputs, first)
+    last = last if isinstance(layer, nn.LSTM) else (last,)
+    return states, tuple(tensor[0] for tensor in last)
+
+
+def step_layer(layer: nn.RNNBase, inputs: torch.Tensor, state: State) -> State:
+    """Return the state of a layer after one more token; arguments as in `run_layer`, without time.
+
+    Equal to `run_layer` up to rounding, and faster where it would be called a token at a time.
+    """
+    weights = layer.all_weights[0]  # input, state, and the biases of both
+    if isinstance(layer, nn.LSTM):
+        return torch.lstm_cell(inputs, state, *weights)
+    return (torch.gru_cell(inputs, state[0], *weights),)
+
+
+def device_of(layer: nn.Module) -> torch.device:
+    """Return the device of a layer's parameters."""
+    return next(layer.parameters()).device
+
+
+def layer_devices(device: str, count: int) -> list[torch.device]:
+    """Return devices for the layers of a stack: `device`, and if it is a GPU those after it.
+
+    There are `count`, or as many as this machine has.
+    """
+    first = torch.device(device)
+    if first.type != "cuda":
+        return [first]
+    gpus, index = torch.cuda.device_count(), first.index or 0
+    return [torch.device("cuda", (index + i) % gpus) for i in range(min(count, gpus))]
+
+
+def place_layers(layers: nn.ModuleList, devices: Sequence[torch.device]) -> None:
+    """Move layers to devices: each device has neighbouring ones, as many as any other or one more.
+
+    Devices that are left over, where there are fewer layers, have none.
+    """
+    used = devices[: len(layers)]
+    for i, layer in enumerate(layers):
+        layer.to(used[i * len(used) // len(layers)])
+
+
+class RecurrentEncoder(nn.Module):
+    """Layers that read the source: the first in both directions or in one, the others in one.
+
+    Each direction of the first layer has half of the states' size.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layers: int,
+        recurrence: str,
+        bidirectional: bool,
+        residual: bool,
+        dropout: float,
+    ) -> None:
+        """Build the layers; `dropout` is on the input of each from the second on.
+
+        Raises ValueError if two directions cannot have half of `hidden_size` each.
+        """
+        super().__init__()
+        if bidirectional and hidden_size % 2:
+            raise ValueError(
+                f"a bidirectional encoder needs an even hidden_size, found {hidden_size}"
+            )
+        self.residual = residual
+        make_layer = LAYERS[recurrence]
+        self.layers = nn.ModuleList(
+            [
+                BIDIRECTIONAL_LAYERS[recurrence](input_size, hidden_size // 2)
+                if bidirectional
+                else make_layer(input_size, hidden_size, batch_first=True)
+            ]
+        )
+        for _ in range(1, layers):
+            self.layers.append(make_layer(hidden_size, hidden_size, batch_first=True))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, inputs: torch.Tensor, lengths: torch.Tensor
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Return the states of the last layer, and each layer's state h(L) at the sentence's end.
+
+        h(L) is the state after a sentence's own last token; of the backward direction, which ends
+        at the first token, the state after that. It is without the residual connection.
+
+        Args:
+            inputs: (batch, time, input_size)
+            lengths: (batch,), at least 1
+
+        Returns:
+            states: (batch, time, hidden_size); at padding finite and without meaning
+            last: (batch, hidden_size) for each layer
+
+        """
+        device, last = inputs.device, []
+        for i, layer in enumerate(self.layers):
+            inputs = inputs.to(device_of(layer))
+            lengths = lengths.to(inputs.device)
+            states, end = _read(layer, self.dropout(inputs) if i else inputs, lengths)
+            last.append(end)
+            inputs = states + inputs if i and self.residual else states
+        return inputs.to(device), last
+
+
+def _read(
+    layer: nn.Module, inputs: torch.Tensor, lengths: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the states of an encoder's layer, and h(L) (batch, hidden_size)."""
+    rows = torch.arange(len(inputs), device=inputs.device)
+    if isinstance(layer, nn.RNNBase):
+        states, _ = run_layer(layer, inputs)
+        return states, states[rows, lengths - 1]
+    states = layer(inputs, lengths)
+    half = states.shape[-1] // 2
+    return states, torch.cat([states[rows, lengths - 1, :half], states[:, 0, half:]], -1)
+
+
+class RecurrentStack(nn.Module):
+    """One-directional layers, each with a state that can be handed on to the next call."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layers: int,
+        recurrence: str,
+        residual: bool,
+        dropout: float,
+    ) -> None:
+        """Build the layers; `dropout` is on the input of each from the second on."""
+        super().__init__()
+        self.residual = residual
+        self.layers = nn.ModuleList(
+            LAYERS[recurrence](hidden_size if i else input_size, hidden_size, batch_first=True)
+            for i in range(layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.tensors = 2 if recurrence == "lstm" else 1  # of a layer's state: h, of an LSTM h and c
+
+    def first_state(self, last: Sequence[torch.Tensor]) -> State:
+        """Return the state before the first token, from the encoder's states h(L).
+
+        Each layer starts from the encoder's layer that is as far from the last one (Sutskever et
+        al. 2014, arxiv.org/abs/1409.3215, hand on each layer's state); where the decoder has more
+        layers, the others start from the encoder's first. An LSTM's cell starts as its state: torch
+        returns a layer's cell after the last position alone, which is padding for all but the
+        longest sentences, and the cell behind padding is not that of the sentence.
+
+        Args:
+            last: (batch, hidden_size) for each layer of the encoder
+
+        """
+        count = len(self.layers)
+        starts = [last[max(0, len(last) - count + i)] for i in range(count)]
+        return tuple(
+            start.to(device_of(layer))
+            for start, layer in zip(starts, self.layers, strict=True)
+            for _ in range(self.tensors)
+        )
+
+    def state_of(self, state: State, layer: int) -> State:
+        """Return the part of `state` that belongs to a layer."""
+        return state[layer * self.tensors : (layer + 1) * self.tensors]
+
+    def forward(
+        self, inputs: torch.Tensor, state: State, first_layer: int = 0
+    ) -> tuple[torch.Tensor, State]:
+        """Return the states of the last layer and the state after the last token.
+
+        Args:
+            inputs: of `first_layer`, (batch, time, size)
+            state: of all layers: (batch, hidden_size) each; that of layers before `first_layer` is
+                left out of the result
+            first_layer: where to begin; the layers before have been run
+
+        Returns:
+            states: (batch, time, hidden_size), on the device of `inputs`
+            state: of the layers from `first_layer` on
+
+        """
+        device = inputs.device
+        after: State = ()
+        for i in range(first_layer, len(self.layers)):
+            layer = self.layers[i]
+            assert isinstance(layer, nn.RNNBase)
+            inputs = inputs.to(device_of(layer))
+            layer_inputs = self.dropout(inputs) if i else inputs
+            states, layer_state = run_layer(layer, layer_inputs, self.state_of(state, i))
+            after += layer_state
+            inputs = states + inputs if i and self.residual else states
+        return inputs.to(device), after

@@ -29,9 +29,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.inputs.pairs import PairBatch
-from heed.models.recurrent_translator import RecurrentTranslator
-from heed.models.stack import run_layer
+from heed.models.recurrent import run_layer
 from heed.models.translator import Memory, State, Translator
+from heed.models.translators import RecurrentTranslator
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,10 +24,9 @@ import torch
 from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
 from heed.models.decoder import PlainDecoder, SourceAttention
-from heed.models.recurrent_translator import RecurrentTranslator
-from heed.models.transformer import TransformerTranslator
 from heed.models.transformer_layers import DecoderLayer
 from heed.models.translator import Memory, State, Translator
+from heed.models.translators import RecurrentTranslator, TransformerTranslator
 
 
 @dataclasses.dataclass(frozen=True)

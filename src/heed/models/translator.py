@@ -13,10 +13,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import PADDING
-
-# What a decoder carries from one step to the next: tensors whose first dimension is the batch.
-State = tuple[torch.Tensor, ...]
+from heed.inputs.vocabulary import PADDING
+from heed.models.recurrent import State
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,9 +1,252 @@
-"""The translator of some hyperparameters."""
+"""Translators: two recurrent networks, with attention or without (lectures 001 and 004), and the
+transformer (Vaswani et al. 2017, arxiv.org/abs/1706.03762).
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import nn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.models.recurrent_translator import RecurrentTranslator
-from heed.models.transformer import TransformerTranslator
-from heed.models.translator import Translator
+from heed.inputs.pairs import PairBatch
+from heed.inputs.vocabulary import PADDING
+from heed.models.decoder import (
+    InputAttentionDecoder,
+    OutputAttentionDecoder,
+    PlainDecoder,
+    RecurrentDecoder,
+)
+from heed.models.recurrent import RecurrentEncoder, RecurrentStack, padding_mask, place_layers
+from heed.models.transformer_layers import TransformerDecoder, TransformerEncoder
+from heed.models.translator import Decoded, Memory, State, Translator
+
+
+class ConcatenatedStates(nn.Module):
+    """tanh(W [h(1); ...; h(n)] + b): all states of the source as one (lecture 004's naive cure).
+
+    The vector has a fixed length, for `max_states` states, and 0 where a source has none. The
+    lecture names the two problems: W has max_states * size * size parameters, and what a source has
+    beyond that number of states is cut.
+    """
+
+    def __init__(self, max_states: int, size: int) -> None:
+        super().__init__()
+        self.max_states = max_states
+        self.linear = nn.Linear(max_states * size, size)
+
+    def forward(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+        """Return one state for each source, (batch, size).
+
+        Args:
+            states: (batch, source time, size)
+            padding: (batch, source time), True at padding
+
+        """
+        kept = states.masked_fill(padding[..., None], 0.0)[:, : self.max_states]
+        fixed = F.pad(kept, (0, 0, 0, self.max_states - kept.shape[1]))
+        return torch.tanh(self.linear(fixed.flatten(1)))
+
+
+class RecurrentTranslator(Translator):
+    """Embeddings, a recurrent encoder, a recurrent decoder, and an output layer.
+
+    The output layer reads the decoder's features, or, with `tied_readout`, tanh(W features + b) of
+    the embedding's size, and is then the target embedding itself.
+
+    Initialisation: torch's own: embeddings normal with standard deviation 1, recurrent layers
+    uniform within +-hidden_size^-0.5, linear layers within +-(input size)^-0.5. A tied embedding
+    has standard deviation embedding_dim^-0.5, so that the first logits are of order 1.
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        hyperparameters: TranslatorArchitecture,
+    ) -> None:
+        """Build the layers; both vocabularies include the special entries.
+
+        Raises ValueError for an encoder or decoder that is not recurrent, or for two directions of
+        an odd hidden_size.
+        """
+        super().__init__()
+        h = hyperparameters
+        if "transformer" in (h.encoder, h.decoder):
+            raise ValueError(
+                f"encoder {h.encoder} with decoder {h.decoder}: a recurrent translator has neither "
+                "the one nor the other as transformer"
+            )
+        size, e = h.hidden_size, h.embedding_dim
+        self.reads_words = h.decoder != "input-literal"
+        self.source_embedding = nn.Embedding(source_vocabulary, e, padding_idx=PADDING)
+        self.target_embedding = None
+        if self.reads_words or h.tied_readout:
+            self.target_embedding = nn.Embedding(target_vocabulary, e, padding_idx=PADDING)
+        self.embedding_dropout = nn.Dropout(h.dropout)
+        self.encoder = RecurrentEncoder(
+            e, size, h.encoder_layers, h.recurrence, h.encoder == "bidirectional", h.residual,
+            h.dropout,
+        )  # fmt: skip
+        self.concatenated = None
+        if h.decoder == "concatenate":
+            self.concatenated = ConcatenatedStates(h.max_source_tokens, size)
+        self.decoder = make_decoder(h)
+        self.readout: nn.Module = nn.Identity()
+        if h.tied_readout:
+            self.readout = nn.Sequential(nn.Linear(self.decoder.feature_size, e), nn.Tanh())
+        read = e if h.tied_readout else self.decoder.feature_size
+        self.output = nn.Linear(read, target_vocabulary)
+        self.output_dropout = nn.Dropout(h.dropout)
+        if h.tied_readout:
+            assert self.target_embedding is not None
+            nn.init.normal_(self.target_embedding.weight, std=e**-0.5)
+            self.output.weight = self.target_embedding.weight
+
+    def embed(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings of the source (batch, source time, embedding_dim)."""
+        return self.embedding_dropout(self.source_embedding(source))
+
+    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+        """Return what the decoder reads of the source, and its first state."""
+        states, last = self.encoder(embedded, lengths)
+        return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
+
+    def hand_on(
+        self, states: torch.Tensor, last: list[torch.Tensor], padding: torch.Tensor
+    ) -> tuple[Memory, State]:
+        """Return what `read` returns, from the encoder's states and h(L) of each of its layers.
+
+        Args:
+            states, last: of the encoder
+            padding: (batch, source time), True at padding
+
+        """
+        if self.concatenated is not None:
+            last = [self.concatenated(states, padding)]
+        memory = Memory(states, padding, self.decoder.keys(states))
+        return memory, self.decoder.stack.first_state(last)
+
+    def decode(
+        self,
+        tokens: torch.Tensor,
+        memory: Memory,
+        state: State,
+        weights: torch.Tensor | None = None,
+    ) -> Decoded:
+        """Return features, weights and the state after `tokens`.
+
+        Raises HeedError if weights are given to a decoder without attention.
+        """
+        if self.reads_words:
+            assert self.target_embedding is not None
+            inputs = self.embedding_dropout(self.target_embedding(tokens))
+        else:
+            inputs = memory.states.new_empty(*tokens.shape, 0)
+        decoded = self.decoder(inputs, memory, state, weights)
+        return Decoded(self.readout(decoded.features), decoded.weights, decoded.state)
+
+    def place_layers(self, devices: Sequence[torch.device]) -> None:
+        """Spread the layers of encoder and decoder over devices; all else is put on the first."""
+        self.to(devices[0])
+        place_layers(self.encoder.layers, devices)
+        place_layers(self.decoder.stack.layers, devices)
+
+
+def make_decoder(h: TranslatorArchitecture) -> RecurrentDecoder:
+    """Return the decoder of these hyperparameters."""
+    size = h.hidden_size
+    input_size = {"input": h.embedding_dim + size, "input-literal": 2 * size}
+    stack = RecurrentStack(
+        input_size.get(h.decoder, h.embedding_dim),
+        size,
+        h.decoder_layers,
+        h.recurrence,
+        h.residual,
+        h.dropout,
+    )
+    if h.decoder == "output":
+        return OutputAttentionDecoder(stack, size, h.score, h.max_source_tokens)
+    if h.decoder in ("input", "input-literal"):
+        literal = h.decoder == "input-literal"
+        return InputAttentionDecoder(stack, size, h.score, h.max_source_tokens, literal)
+    return PlainDecoder(stack, size)
+
+
+class TransformerTranslator(Translator):
+    """Encoder and decoder without recurrence; every state has the embeddings' size.
+
+    Embeddings are multiplied by the square root of their size (section 3.4). Dropout is also before
+    the output layer, as in every translator here; the paper has none there. `Memory.keys` and the
+    decoder's `State` are the projected keys and values of each layer: of the source, and of the
+    target tokens so far.
+
+    Weights are those of the last layer's attention over the source, the mean over its heads. The
+    fused attention of training and search has none, so `decode` returns them only where they are
+    asked for, as `weights` does.
+    """
+
+    def __init__(
+        self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
+    ) -> None:
+        """Build the layers for vocabularies with their special entries.
+
+        Raises ValueError where `heads` do not divide `embedding_dim`.
+        """
+        super().__init__()
+        size, layer = h.embedding_dim, (h.heads, h.feed_forward_size, h.dropout)
+        self.source_embedding = nn.Embedding(source_vocabulary, size)
+        self.target_embedding = nn.Embedding(target_vocabulary, size)
+        self.encoder = TransformerEncoder(size, h.encoder_layers, *layer)
+        self.decoder = TransformerDecoder(size, h.decoder_layers, *layer)
+        self.output = nn.Linear(size, target_vocabulary)
+        self.output_dropout = nn.Dropout(h.dropout)
+        self.scale = math.sqrt(size)
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight, std=1 / self.scale)
+        if h.tied_readout:
+            self.output.weight = self.target_embedding.weight
+
+    def embed(self, source: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings times the square root of their size, without positions."""
+        return self.source_embedding(source) * self.scale
+
+    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+        """Return what the decoder reads of the source, and the state before any target token.
+
+        That state has tensors of time 0. Arguments as in `Translator.read`.
+        """
+        padding = padding_mask(lengths, embedded.shape[1])
+        states = self.encoder(embedded, padding)
+        keys = self.decoder.project(states)
+        return Memory(states, padding, keys), tuple(each[:, :0] for each in keys)
+
+    def decode(
+        self,
+        tokens: torch.Tensor,
+        memory: Memory,
+        state: State,
+        weights: torch.Tensor | None = None,
+        with_weights: bool = False,
+    ) -> Decoded:
+        """Return features, the state after `tokens`, and weights where given or asked for.
+
+        Arguments as in `Translator.decode`; given weights are used by all heads of the last layer.
+        """
+        inputs = self.target_embedding(tokens) * self.scale
+        given = None if weights is None else weights[:, None]
+        features, state, used = self.decoder(
+            inputs, state, memory.keys, memory.padding, given, with_weights
+        )
+        return Decoded(features, None if used is None else used.mean(1), state)
+
+    def weights(self, batch: PairBatch) -> torch.Tensor:
+        """Return the attention of each predicted token, (batch, target time - 1, source time)."""
+        memory, state = self.encode(batch.source, batch.source_lengths)
+        weights = self.decode(batch.target[:, :-1], memory, state, with_weights=True).weights
+        assert weights is not None
+        return weights
 
 
 def make_translator(

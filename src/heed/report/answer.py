@@ -194,7 +194,7 @@ def read_standing(result: ExperimentResult, differences: list[TestedDifference])
         ],
         pairs=[each for each in differences if each.result.family == "pairs"],
         is_last_state=getattr(baseline, "pooling", "") == "last"
-        and baseline.encoder == "bilstm"
+        and baseline.is_recurrent
         and not baseline.score_functions,
         is_control=equal_weights_control(result, variant) == BASELINE,
     )

@@ -10,6 +10,16 @@ from typing import Any
 from heed.evaluation.results import ExperimentResult
 from heed.evaluation.verdicts import BASELINE
 from heed.hyperparameters.classifier import Architecture
+from heed.hyperparameters.networks import (
+    ATTENTIONS,
+    DECODERS,
+    ENCODERS,
+    POOLINGS,
+    SOURCE_ENCODERS,
+    UNIFORM_DECODERS,
+    Part,
+)
+from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.report.settings import format_setting
@@ -103,96 +113,46 @@ def describe_network(hyperparameters: Any) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _say_part(part: Part, h: Any) -> str:
+    """Return what a part of a network does, in the report's language."""
+    if part.count:
+        return say_count(part.sentence, part.plural, getattr(h, part.count))
+    return say(part.sentence, score=h.score)
+
+
 def _classifier(h: Architecture) -> list[str]:
-    if h.encoder == "none":
-        return [
-            say("no network: a linear model on the TF-IDF of {features}", features=_features(h))
-        ]
-    branch = h.linear_branch != "none"
-    return [
-        _encoder(h),
-        say("it reads the words of each sentence, then the sentences") if h.hierarchical else "",
-        _attention(h),
-        *_attention_layer(h),
-        _pooling(h),
-        say("a linear model on the TF-IDF of {features} is added", features=_features(h))
-        if branch
-        else "",
-    ]
-
-
-def _features(h: Architecture) -> str:
-    return {
+    features = {
         "words": say("words"),
         "characters": say("characters"),
         "both": say("words and characters"),
         "none": "–",
     }[h.linear_branch]
-
-
-def _encoder(h: Architecture) -> str:
-    if h.encoder == "transformer":
-        return say_count(
-            "a transformer of {count} layer makes a state of each word",
-            "a transformer of {count} layers makes a state of each word",
-            h.encoder_layers,
-        )
-    if h.encoder == "embeddings":
-        return say("each word is its embedding, without a network that reads its neighbours")
-    if h.skip:
-        return say("a BiLSTM makes a state of each word, with the word’s embedding beside it")
-    return say("a BiLSTM makes a state of each word")
-
-
-def _attention(h: Architecture) -> str:
-    if h.attention == "multi-head":
-        return say_count(
-            "self-attention of {count} head lets each state read all others",
-            "self-attention of {count} heads lets each state read all others",
-            h.heads,
-        )
-    if h.attention == "single-head":
-        return say(
-            "self-attention with the score {score} lets each state read all others", score=h.score
-        )
-    if h.attention == "uniform":
-        return say("the layer of self-attention, but with equal weights in place of learned ones")
-    return ""
-
-
-def _attention_layer(h: Architecture) -> list[str]:
-    """Return what is added before and after self-attention."""
-    if h.attention == "none":
-        return []
+    if h.encoder == "none":
+        return [say("no network: a linear model on the TF-IDF of {features}", features=features)]
+    encoder = _say_part(ENCODERS[h.encoder], h)
+    if h.skip and h.is_recurrent:
+        encoder = say("{encoder}, with the word’s embedding beside it", encoder=encoder)
+    attends = h.attention != "none"
     return [
-        say("the positions of the words are added before it") if h.attention_positions else "",
-        say("its input is added to its output") if h.attention_residual else "",
+        encoder,
+        say("it reads the words of each sentence, then the sentences") if h.hierarchical else "",
+        _say_part(ATTENTIONS[h.attention], h),
+        say("the positions of the words are added before it")
+        if attends and h.attention_positions
+        else "",
+        say("its input is added to its output") if attends and h.attention_residual else "",
+        _say_part(POOLINGS[h.pooling], h),
+        say("a linear model on the TF-IDF of {features} is added", features=features)
+        if h.linear_branch != "none"
+        else "",
     ]
 
 
-def _pooling(h: Architecture) -> str:
-    if h.pooling == "attention":
-        return say(
-            "the text is the average of the states, weighted by a learned query (score {score})",
-            score=h.score,
-        )
-    if h.pooling == "max-attention":
-        return say("the text is the average of the states, weighted by their own maximum as query")
-    return {
-        "last": say("the text is the last state"),
-        "mean": say("the text is the mean of the states"),
-        "max": say("the text is the maximum of the states in each of their numbers"),
-    }[h.pooling]
-
-
-def _translator(h: Any) -> list[str]:
+def _translator(h: TranslatorArchitecture) -> list[str]:
+    decoders = UNIFORM_DECODERS if h.attends and not h.learns_weights else DECODERS
     return [
-        {
-            "bidirectional": say("a recurrent network reads the source in both directions"),
-            "unidirectional": say("a recurrent network reads the source in one direction"),
-            "transformer": say("a transformer reads the source"),
-        }[h.encoder],
-        _decoder(h),
+        _say_part(SOURCE_ENCODERS[h.encoder], h),
+        _say_part(decoders[h.decoder], h),
         ""
         if h.segmentation == "words"
         else say("its units are pieces of words ({kind})", kind=h.segmentation),
@@ -200,42 +160,3 @@ def _translator(h: Any) -> list[str]:
         if h.training_share == 1
         else say("trained on {share} of the training pairs", share=f"{h.training_share:.0%}"),
     ]
-
-
-def _decoder(h: Any) -> str:
-    if h.attends and not h.learns_weights:
-        return _reads_the_mean(h)
-    return {
-        "last-state": say("the translation is written from its last state alone"),
-        "concatenate": say("the translation is written from all states in one vector"),
-        "output": say(
-            "in each step attention (score {score}) reads all states, before the output layer",
-            score=h.score,
-        ),
-        "input": say(
-            "in each step attention (score {score}) reads all states, and is the decoder’s input",
-            score=h.score,
-        ),
-        "input-literal": say(
-            "in each step attention (score {score}) reads all states, and is the decoder’s only "
-            "input: not the previous word",
-            score=h.score,
-        ),
-        "transformer": say_count(
-            "each layer of the decoder reads all states, by attention of {count} head",
-            "each layer of the decoder reads all states, by attention of {count} heads",
-            h.heads,
-        ),
-    }[h.decoder]
-
-
-def _reads_the_mean(h: Any) -> str:
-    """Return what a decoder does that reads the source by equal weights."""
-    return {
-        "output": say("in each step the mean of all states is read, before the output layer"),
-        "input": say("in each step the mean of all states is read, in the decoder’s input"),
-        "input-literal": say(
-            "in each step the mean of all states is read, and is the decoder’s only input: not the "
-            "previous word"
-        ),
-    }[h.decoder]

@@ -27,8 +27,7 @@ from heed.explanation.recency import (
 from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
-from heed.inputs.special import UNKNOWN
-from heed.inputs.vocabulary import build_vocabulary
+from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
 from heed.models.classifier import Classifier
 from heed.report.figures.recency import _describe
 from heed.tokens.arrays import MarkedTokens, Tokens, load_tokens

@@ -23,7 +23,7 @@ from heed.explanation.translations import (
 )
 from heed.files import HeedError
 from heed.inputs.pairs import EncodedPairs, PairBatch
-from heed.inputs.special import BOS, EOS, UNKNOWN
+from heed.inputs.vocabulary import BOS, EOS, UNKNOWN
 from heed.models.target_steps import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 from heed.models.translators import make_translator

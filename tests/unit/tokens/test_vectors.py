@@ -9,9 +9,7 @@ import pytest
 
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.inputs.special import SPECIAL
-from heed.inputs.vectors import vocabulary_vectors
-from heed.inputs.vocabulary import Vocabulary
+from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
 from heed.study.own.files import changed_file_warnings
 from heed.tokens.arrays import load_tokens

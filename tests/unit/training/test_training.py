@@ -28,8 +28,7 @@ from heed.evaluation.tested import evaluate
 from heed.files import CHECKSUMS, HeedError, write_json
 from heed.hyperparameters.training import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus
-from heed.inputs.special import SPECIAL
-from heed.inputs.vocabulary import Vocabulary, build_vocabulary, most_frequent
+from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, most_frequent
 from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from heed.hyperparameters.classifier import Architecture
+from heed.hyperparameters.networks import ATTENTIONS, ENCODERS, POOLINGS
 from heed.report.blocks import Figure
 from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, Style
 from heed.report.language import say
@@ -55,23 +56,18 @@ def _draw_classifier(axes: Axes, h: Architecture) -> None:
 
 def _draw_states(axes: Axes, h: Architecture, columns: np.ndarray) -> int:
     """Draw the states, with self-attention in a row of its own; return the uppermost row."""
-    names = {
-        "bilstm": "BiLSTM",
-        "transformer": say("transformer"),
-        "embeddings": say("embeddings"),
-    }
-    _label(axes, 1, names[h.encoder])
+    _label(axes, 1, say(ENCODERS[h.encoder].label))
     if h.encoder == "transformer":
         _connect_all(axes, columns, 0, LEARNED, WEIGHTED)
     for column in columns:
         _line(axes, (column, 0), (column, 1), FIXED, 0.9)
-    if h.encoder == "bilstm":
+    if h.is_recurrent:
         axes.plot(columns, np.ones(WORDS), color=INK, lw=1, marker="none")
     _draw_nodes(axes, columns, 1, "s", INK)
     if h.attention == "none":
         return 1
     learned = h.attention != "uniform"
-    _label(axes, 2, say("self-attention") if learned else say("equal weights"))
+    _label(axes, 2, say(ATTENTIONS[h.attention].label))
     _connect_all(axes, columns, 1, LEARNED if learned else EQUAL, WEIGHTED if learned else FIXED)
     _draw_nodes(axes, columns, 2, "s", INK)
     return 2
@@ -82,19 +78,10 @@ def _draw_pooling(
 ) -> None:
     """Draw the lines from the states to the text's vector; sentences first where it has them."""
     learned = h.pooling in ("attention", "max-attention")
-    names = {
-        "last": say("last state"),
-        "mean": say("mean"),
-        "max": say("maximum"),
-        "attention": say("learned query"),
-        "max-attention": say("maximum as query"),
-    }
-    _label(axes, (row + top[1]) / 2, names[h.pooling])
+    _label(axes, (row + top[1]) / 2, say(POOLINGS[h.pooling].label))
     widths = LEARNED if learned else EQUAL
     if h.pooling == "last":  # of each direction: the right end of one, the left end of the other
-        widths = (
-            np.array([0.9, 0, 0, 0, 0.9]) if h.encoder == "bilstm" else np.array([0, 0, 0, 0, 0.9])
-        )
+        widths = np.array([0.9, 0, 0, 0, 0.9]) if h.is_recurrent else np.array([0, 0, 0, 0, 0.9])
     colour = WEIGHTED if learned else FIXED
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
         if not width:

@@ -13,8 +13,7 @@ from torch import nn
 from heed.files import HeedError, write_text
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
-from heed.inputs.vectors import vocabulary_vectors
-from heed.inputs.vocabulary import Vocabulary, build_vocabulary
+from heed.inputs.vocabulary import Vocabulary, build_vocabulary, vocabulary_vectors
 from heed.models.classifier import Classifier, LinearBranch
 from heed.recipe import Recipe
 from heed.task.interface import Learner

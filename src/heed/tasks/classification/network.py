@@ -12,7 +12,7 @@ import torch
 
 from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import Bags, Batch
-from heed.inputs.special import SPECIAL
+from heed.inputs.vocabulary import SPECIAL
 from heed.models.classifier import Classifier
 from heed.models.size import match_parameters
 from heed.tasks.classification.recipe import Data, Hyperparameters

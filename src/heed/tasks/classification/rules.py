@@ -56,8 +56,8 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
             ("heads", "hidden_size", "embedding_dim", "skip", "encoder", "attention"),
             (
                 f"heads must divide the size of the states: {h.heads} heads do not divide "
-                f"{undivided} (with a BiLSTM twice the hidden size, with skip the embeddings "
-                "too; else embedding_dim)"
+                f"{undivided} (of a recurrent encoder twice the hidden size, with skip the "
+                "embeddings too; else embedding_dim)"
             ),
         )
     if h.encoder == "none" and h.linear_branch == "none":
@@ -80,15 +80,15 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
                 "not hierarchical"
             ),
         )
-    if h.pooling == "last" and h.encoder in ("embeddings", "transformer"):
+    if h.pooling == "last" and not h.is_recurrent and h.encoder != "none":
         yield (
             ("pooling", "encoder"),
-            f"pooling last takes the BiLSTM's last states, and encoder {h.encoder} has none",
+            f"pooling last takes the last states of a recurrence; encoder {h.encoder} has none",
         )
     if h.pooling == "last" and h.skip:
         yield (
             ("skip", "pooling"),
-            "pooling last takes the BiLSTM's last states: it does not go with skip",
+            "pooling last takes the last states of a recurrence: it does not go with skip",
         )
 
 
@@ -113,8 +113,8 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
 
 def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
     """Return why no variant wide can be made of a model, or None."""
-    if matched.encoder != "bilstm":
-        return f"variant wide widens a BiLSTM, and {model} has none"
+    if not matched.is_recurrent:
+        return f"variant wide widens a recurrent network, and {model} has none"
     return None
 
 
@@ -148,7 +148,7 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
     if h.encoder != "transformer":
         of_transformer = ("encoder_layers", "feed_forward_size")
         ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
-    if h.encoder != "bilstm":
+    if not h.is_recurrent:
         ineffective |= dict.fromkeys(("hidden_size", "skip"), f"encoder: {h.encoder}")
     if h.encoder == "none":
         of_network = (

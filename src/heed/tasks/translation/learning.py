@@ -11,10 +11,9 @@ from heed.files import HeedError, write_json
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
 from heed.models.beam import translate
-from heed.models.recurrent_translator import RecurrentTranslator
-from heed.models.stack import layer_devices
+from heed.models.recurrent import layer_devices
 from heed.models.translator import Translator
-from heed.models.translators import make_translator
+from heed.models.translators import RecurrentTranslator, make_translator
 from heed.recipe import Recipe
 from heed.task.interface import Learner
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction

@@ -11,7 +11,7 @@ import torch
 
 from heed.hyperparameters import CorpusSizes
 from heed.inputs.pairs import PairBatch
-from heed.inputs.special import PADDING, SPECIAL_OF_PAIRS
+from heed.inputs.vocabulary import PADDING, SPECIAL_OF_PAIRS
 from heed.models.size import match_parameters
 from heed.models.translator import Translator
 from heed.models.translators import make_translator

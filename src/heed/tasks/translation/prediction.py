@@ -12,12 +12,12 @@ import torch
 
 from heed.inputs.pairs import EncodedPairs
 from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
-from heed.inputs.special import UNKNOWN
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
-from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.source_gradients import source_gradients
 from heed.models.translator import Translator
+from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
 from heed.task.interface import Predictor

@@ -40,7 +40,7 @@ class Target:
 
     source: str = required("the language of the corpus that is translated")
     target: str = required("the language that it is translated into")
-    references: list[str] = hyperparameter(  # noqa: RUF009
+    references: list[str] = hyperparameter(
         [],
         "further languages of the corpus whose texts are right translations too: the scores of "
         "predictions count the best match, no training reads them",

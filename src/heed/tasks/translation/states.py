@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from heed.inputs.pairs import EncodedPairs
-from heed.models.recurrent_translator import RecurrentTranslator
 from heed.models.translator import Translator
+from heed.models.translators import RecurrentTranslator
 
 
 def sentence_states(model: Translator, source: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
