@@ -223,7 +223,7 @@ CORPUS_FLAGS = {  # of `heed corpus add`, that take nothing
     "no-quotes": "a quote is any other character",
     "no-header": "the first row has a text, and no names of columns",
     "drop-unlabelled": "leave out the rows without a label",
-    "as-classes": "a label with many different numbers, or values, is one",
+    "as-labels": "a label with many different numbers, or values, is one",
 }
 TEXT_HELP = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
 SEPARATORS = ("text-separator", "label-separator", "delimiter")

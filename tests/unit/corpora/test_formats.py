@@ -358,7 +358,7 @@ def test_many_numbers_as_labels_stop_with_a_question(clone, monkeypatch, capsys)
     write_lines("prices.csv", ["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))])
     message = refused(monkeypatch, "prices.csv")
     assert "column 'label' has 1,500 different numbers in 1,500 rows: is it a number" in message
-    assert "  heed corpus add prices.csv --as-classes" in message
+    assert "  heed corpus add prices.csv --as-labels" in message
 
 
 def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatch, capsys):

@@ -271,14 +271,14 @@ def _check_documents(read: _ReadCorpus, corpus: "Corpus") -> tuple[OwnCorpusFact
         notes.append(
             f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
         )
-    if not options.as_classes:
+    if not options.as_labels:
         for label, classes in facts.classes.items():
             if question := _doubt(label, classes, facts.documents):
                 raise UnclearError(
                     f"{read.files}: {question}",
                     [
                         dataclasses.replace(options, label_column=["COLUMN"], id_column=""),
-                        dataclasses.replace(options, as_classes=True),
+                        dataclasses.replace(options, as_labels=True),
                     ],
                 )
     return facts, notes

@@ -48,7 +48,7 @@ class CorpusOptions:
     header: str = ""
     no_header: bool = False
     drop_unlabelled: bool = False
-    as_classes: bool = False
+    as_labels: bool = False
     language: str = ""
     metric: str = ""
     vectors: str = ""
