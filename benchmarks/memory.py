@@ -69,7 +69,8 @@ def prepare(folder: Path, attention: str) -> None:
     recipe = Recipe(
         model="big", experiment="big", task="classification", variant=attention, corpus="big",
         tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, facts=facts,
-        data=Data("kind", ["a", "b"]), parameters=count_parameters(lambda: Classifier(30_000, 2, h)), hyperparameters=h,
+        data=Data("kind", ["a", "b"]), hyperparameters=h,
+        parameters=count_parameters(lambda: Classifier(30_000, 2, h)),
     )  # fmt: skip
     write_recipe(folder / recipe_file("big"), recipe)
 

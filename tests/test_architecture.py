@@ -52,7 +52,8 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     }
     distributions = packages_distributions()
     for name in sorted(names - heed_modules - sys.stdlib_module_names):
-        packages = {package.lower().replace("_", "-") for package in distributions.get(name, [])}
+        found = distributions.get(name, [name])
+        packages = {package.lower().replace("_", "-") for package in found}
         assert packages & declared, (
             f"{name} is imported, but pyproject.toml declares none of {packages or 'its packages'}"
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from heed.corpora import sample, source
+from heed.corpora import sample, source, user_files
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File
@@ -390,7 +390,9 @@ def test_a_host_that_requires_a_login_is_explained(tmp_path, monkeypatch):
 def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("table.csv").write_text("text,label\n")
-    monkeypatch.setattr(source.shutil, "copyfile", lambda a, b: Path("/dev/full").write_bytes(b"x"))
+    monkeypatch.setattr(
+        user_files, "write_table", lambda table, path: Path("/dev/full").write_bytes(b"x")
+    )
     given = Source(
         kind="table", path="table.csv", sha256=hashlib.sha256(b"text,label\n").hexdigest()
     )

@@ -82,7 +82,7 @@ def schema() -> None:
 def corpus_add(**options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
     from heed.study.own.corpus import add_corpus
-    from heed.study.own.entries import CorpusOptions
+    from heed.study.own.files import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(**options), count_cores()))
 

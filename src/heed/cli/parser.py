@@ -241,12 +241,20 @@ CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
     "text-separator": "between the texts of several --text-column; default: a space",
     "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
     "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
+    "quote": "the character around fields, such as ': found by itself where one fits",
+    "header": "the names of the columns of a file without them: label,text",
     "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
     "metric": "the figure that decides (docs/tasks.md)",
     "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
 }
 
 
+CORPUS_FLAGS = {  # of `heed corpus add`, that take nothing
+    "no-quotes": "a quote is any other character",
+    "no-header": "the first row has a text, and no names of columns",
+    "drop-unlabelled": "leave out the rows without a label",
+    "as-labels": "a label with many different numbers, or values, is one",
+}
 TEXT_HELP = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
 SEPARATORS = ("text-separator", "label-separator", "delimiter")
 
@@ -257,8 +265,9 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         nargs="+",
         help=(
-            ".csv, .tsv, .json, .jsonl or .parquet; several are one corpus, and those named by "
-            "train, dev or test, or given as test=FILE, are these parts of it"
+            "a table, a folder with a folder of .txt files for each class, or a data set that "
+            "save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "
+            "those named by train, dev or test, or given as test=FILE, are these parts of it"
         ),
     )
     for key in ("text", "label"):
@@ -270,12 +279,14 @@ def _add_corpus_options(command: argparse.ArgumentParser) -> None:
             help=f"the column with the {key}; several times for several. Known names are found",
         )
     for option, meaning in CORPUS_OPTIONS.items():
-        default = None if option == "text-separator" else ""  # an empty separator is one too
+        # an empty separator or quote is one too
+        default = None if option in ("text-separator", "quote") else ""
         convert = with_tabs if option in SEPARATORS else str
         command.add_argument(
             f"--{option}", type=convert, default=default, metavar="TEXT", help=meaning
         )
-    command.add_argument("--no-quotes", action="store_true", help="a quote is any other character")
+    for option, meaning in CORPUS_FLAGS.items():
+        command.add_argument(f"--{option}", action="store_true", help=meaning)
     command.add_argument("--test", type=share, metavar="SHARE", help="of a random split; .2")
     command.add_argument("--train", type=size, metavar="N", help="train on at most so many texts")
     command.add_argument(

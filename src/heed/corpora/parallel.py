@@ -17,16 +17,14 @@ from heed.corpora.publication import (
     Links,
     SourceKind,
 )
-from heed.corpora.rows import SUFFIXES, read_rows
-from heed.corpora.table import as_text
-from heed.corpora.user_files import copy_files
+from heed.corpora.rows import AT, PATH, is_table, read_batches
+from heed.corpora.table import FORMAT_KEYS, text_column
+from heed.corpora.user_files import LINES, make_parallel
 from heed.files import HeedError
 from heed.links import parse_links
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
-
-LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt
+    from heed.study import Corpus
 
 
 def read_table(path: Path, corpus: "Corpus") -> Documents:
@@ -46,14 +44,16 @@ def read_table(path: Path, corpus: "Corpus") -> Documents:
     columns = list(corpus.columns.values())
     columns += [corpus.split_column] if corpus.split_column else []
     parts = PartNames(f"column {corpus.split_column!r}")
-    rows = read_rows(path, columns, corpus.encoding, corpus.delimiter, corpus.quotes)
-    for number, (location, cells) in enumerate(rows, 1):
-        values = {
-            key: as_text(f"{location}: column {column!r}", cell)
-            for key, column, cell in zip(keys, columns, cells, strict=False)
-        }
-        split = parts.read(cells[-1], location) if corpus.split_column else ""
-        yield _document(f"row/{number}", values, corpus, dict.fromkeys(keys, location), split)
+    number = 0
+    for batch in read_batches(path):
+        file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
+        places = batch.column(AT).to_pylist()
+        cells = [text_column(file, batch, column) for column in columns]
+        for at, *row in zip(places, *cells, strict=True):
+            number, location = number + 1, f"{file}{at}"
+            values = {key: cell or "" for key, cell in zip(keys, row, strict=False)}
+            split = parts.read(row[-1] or "", location) if corpus.split_column else ""
+            yield _document(f"row/{number}", values, corpus, dict.fromkeys(keys, location), split)
     parts.print_changes()
 
 
@@ -69,7 +69,7 @@ def read_lines(raw: Path, corpus: "Corpus") -> Documents:
         key = "columns" if corpus.columns else "split_column"
         raise HeedError(f"{raw}: files of lines: a corpus of these takes no `{key}` in params.yaml")
     files = {path.stem: path for path in sorted(raw.glob(f"*{LINES}"))}
-    lines = {key: list(_read_lines(path, corpus.encoding)) for key, path in files.items()}
+    lines = {key: list(_read_lines(path)) for key, path in files.items()}
     counts = {key: len(texts) for key, texts in lines.items()}
     if len({*counts.values()}) > 1:
         found = ", ".join(f"{files[key].name} {count:,}" for key, count in counts.items())
@@ -105,16 +105,16 @@ def read_links(text: str, base: int, location: str) -> Links:
     return Links(tuple(sure), tuple(possible))
 
 
-def _read_lines(path: Path, encoding: str | None) -> Iterator[str]:
+def _read_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, which end with a line feed and nowhere else."""
     try:
-        with path.open(encoding=encoding or "utf-8-sig", newline="\n") as file:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
             for line in file:
                 yield line.rstrip("\r\n")
     except UnicodeError as error:
         raise HeedError(
-            f"{path}: not {encoding or 'utf-8'} ({error}). Declare the encoding that the file has: "
-            "the corpus's `encoding` in params.yaml, such as windows-1252"
+            f"{path}: not utf-8 ({error}). Declare the encoding that the file has: the source's "
+            "`encoding` in params.yaml, such as windows-1252"
         ) from None
     except OSError as error:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
@@ -122,7 +122,7 @@ def _read_lines(path: Path, encoding: str | None) -> Iterator[str]:
 
 def _read(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of the table in `raw`, or of its files of lines."""
-    tables = [path for path in sorted(raw.glob("*")) if path.suffix.lower() in SUFFIXES]
+    tables = [path for path in sorted(raw.glob("*")) if is_table(path)]
     if tables:
         return read_table(tables[0], corpus)
     if not [*raw.glob(f"*{LINES}")]:
@@ -130,16 +130,11 @@ def _read(raw: Path, corpus: "Corpus") -> Documents:
     return read_lines(raw, corpus)
 
 
-def _copy(name: str, source: "Source", folder: Path) -> list[str]:
-    """Copy the user's files: a table, or files of lines."""
-    return copy_files(name, source, folder, LINES)
-
-
 SOURCE = SourceKind(
     name="parallel",
-    make=_copy,
+    make=make_parallel,
     alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-    optional_keys=(),
+    optional_keys=FORMAT_KEYS,
     parallel=True,
 )
 KINDS = (
@@ -149,8 +144,6 @@ KINDS = (
         read=_read,
         parallel=True,
         splits=("given", "random", "folds"),
-        optional_keys=(
-            "columns", "split_column", "encoding", "delimiter", "quotes", "alignment_base",
-        ),
+        optional_keys=("columns", "split_column", "alignment_base"),
     ),
 )  # fmt: skip

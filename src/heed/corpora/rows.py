@@ -1,117 +1,153 @@
-"""Read the rows of a CSV, TSV, JSON, JSON-lines or parquet file; one that does not fit is an error.
+"""Read any file of the user's own, once, as an Arrow table of text columns.
 
-A table is read row by row; only a `.json` file is read whole (json_rows.py).
+A format is what has to be known of a file to read it: it stands in the source's section of
+params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes the table as
+parquet; all stages after it read that.
 """
 
-import contextlib
 import csv
+import dataclasses
+import functools
+import io
 import itertools
+import json
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
-from heed.corpora.json_rows import printable, read_json, read_json_lines
+from heed.corpora.archive import open_compressed
+from heed.corpora.parts import part_of
 from heed.files import HeedError
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-JSON_READERS = {".json": read_json, ".jsonl": read_json_lines}
-SUFFIXES = (*DELIMITERS, *JSON_READERS, ".parquet")
-DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}  # those that are tried
-TRIED_ROWS = 20  # rows below the header that a delimiter is tried on
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from heed.study import Source
+
+AT = "heed:at"  # the column with the place of each row in its file, such as `:17`
+PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first cell of no text
+BATCH = 10_000  # rows that are Python objects at a time
+MAX_JSON = 200_000_000  # bytes of a list of objects, which is read whole
+SURROGATES = re.compile("[\ud800-\udfff]")
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+FORMATS = {
+    ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet",
+    ".xlsx": "xlsx", ".arrow": "arrow",
+}  # fmt: skip
+TEXT_FORMATS = ("csv", "json", "jsonl", "fasttext", "prodigy", "label-studio")
+LABELS = "labels"  # the column that flags become
+MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
+FASTTEXT_LABEL = "__label__"
+UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without a label
 
-Rows = Iterator[tuple[str, list[Any]]]  # the location for messages, and the cells of each row
+Cells = Iterator[tuple[str, dict[str, Any]]]  # the place of a row, and its cells by column
 
 
-def read_rows(
-    path: Path,
-    columns: list[str],
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    quotes: bool | None = None,
-) -> Rows:
-    """Yield each row as its file with line or row number, and its cells of `columns`.
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """How a file is written. Empty and None: as its ending says, in UTF-8, with double quotes.
 
-    A cell of a CSV file is its text: "NA" is a word, not a gap. Other cells are the values of
-    JSON and parquet; a missing one is None.
+    name: one of READERS.
+    quote: the character around fields of a CSV file; "" where none is.
+    header: the names of the columns of a CSV or Excel file whose first row has none.
+    flags: columns of 0 and 1, one a label, which become one column `labels`.
+    """
 
-    Args:
-        path: a file that ends in one of SUFFIXES.
-        columns: names of columns, or keys of the JSON objects.
-        encoding: of the text of any but a parquet file; default: UTF-8.
-        delimiter: between the fields of a CSV or TSV file; default: that of its ending.
-        quotes: false: a double quote in a CSV or TSV file is a character as any other.
+    name: str = ""
+    encoding: str | None = None
+    delimiter: str | None = None
+    quote: str | None = None
+    header: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def format_of(source: "Source") -> Format:
+    """Return the format that the section of a source declares."""
+    return Format(
+        source.format or "",
+        source.encoding,
+        source.delimiter,
+        source.quote,
+        tuple(source.header or ()),
+        tuple(source.flags or ()),
+    )
+
+
+def read_table(path: Path, form: Format, most: int | None = None) -> "pa.Table":
+    """Return the first rows of a file as `_read_table` does, which reads it once in a process."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        raise HeedError(f"{path}: not there") from None
+    return _read_table(path, form, most, (stat.st_mtime_ns, stat.st_size))
+
+
+@functools.lru_cache(maxsize=8)
+def _read_table(path: Path, form: Format, most: int | None, stat: tuple[int, int]) -> "pa.Table":
+    """Return the rows of a file: a column AT, then columns of text or of lists of text.
+
+    A cell is null where it is missing, empty text where it is empty. Numbers are their text. The
+    metadata of a column name the first cell that is no text.
 
     Raises:
-        HeedError: the file cannot be read, lacks a column, or has a row that does not fit or that
-            is not text in this encoding.
+        HeedError: the file cannot be read, or has a row that does not fit.
 
     """
-    suffix = _check_suffix(path, encoding, delimiter, quotes)
-    with _reading(path, encoding):
-        if suffix == ".parquet":
-            yield from _read_parquet(path, columns)
-            return
-        with _open(path, encoding) as file:
-            if suffix in DELIMITERS:
-                delimiter = delimiter or DELIMITERS[suffix]
-                yield from _read_csv(path, _csv_lines(path, file, delimiter, quotes), columns)
-                return
-            for location, row in JSON_READERS[suffix](path, file):
-                yield location, [row[key] for key in _require_keys(location, row, columns)]
+    import pyarrow as pa  # not at the top: the declarations are read without it
+
+    name = check_format(path, form)
+    try:
+        rows = itertools.islice(READERS[name](path, form), most)
+        tables = [_as_arrow(batch) for batch in iter(lambda: [*itertools.islice(rows, BATCH)], [])]
+    except UnicodeError as error:
+        raise _undecodable(path, form.encoding, error) from None
+    except OSError as error:
+        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
+    table = _concatenate(tables) if tables else pa.table({AT: pa.array([], pa.string())})
+    if form.flags:
+        table = _join_flags(path, table, form.flags)
+    return table.replace_schema_metadata({PATH: str(path).encode()})
 
 
-def read_columns(
-    path: Path,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    quotes: bool | None = None,
-) -> list[str]:
-    """Return the names of a table's columns; of JSON the keys of its first object.
+def write_table(table: "pa.Table", path: Path) -> None:
+    """Write a table of `read_table` as parquet."""
+    import pyarrow.parquet
 
-    Arguments and errors are those of `read_rows`; of an empty file there are none.
-    """
-    suffix = _check_suffix(path, encoding, delimiter, quotes)
-    with _reading(path, encoding):
-        if suffix == ".parquet":
-            import pyarrow.parquet  # as below
-
-            with _reading_parquet(path):
-                return list(pyarrow.parquet.read_schema(path).names)
-        with _open(path, encoding) as file:
-            if suffix in DELIMITERS:
-                lines = _csv_lines(path, file, delimiter or DELIMITERS[suffix], quotes)
-                return next((fields for _, fields in lines), [])
-            return next((list(row) for _, row in JSON_READERS[suffix](path, file)), [])
+    pyarrow.parquet.write_table(table, path, compression="zstd")
 
 
-def sniff_delimiter(
-    path: Path, encoding: str | None = None, quotes: bool | None = None
-) -> str | None:
-    """Return the delimiter to declare for a CSV or TSV file; None where that of its ending is it.
+def read_batches(path: Path) -> "Iterator[pa.RecordBatch]":
+    """Yield the rows of a table that `write_table` wrote, or of any other table."""
+    import pyarrow.parquet
 
-    It is the one that divides the header and each of the first rows into the same number of
-    fields, two or more; of several the one with most fields. None too where no delimiter does, and
-    for any other file.
+    if path.suffix == ".parquet" and AT in _parquet_schema(path).names:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(BATCH)
+        return
+    yield from read_table(path, Format()).to_batches()
 
-    Raises HeedError when the file cannot be read.
-    """
-    default = DELIMITERS.get(path.suffix.lower())
-    if default is None:
-        return None
-    widths = {}
-    for delimiter in dict.fromkeys([default, *DELIMITER_NAMES]):
-        with _reading(path, encoding), _open(path, encoding) as file:
-            lines = _csv_lines(path, file, delimiter, quotes)
-            try:
-                counts = {len(fields) for _, fields in itertools.islice(lines, 1 + TRIED_ROWS)}
-            except _QuotesError:
-                continue
-        if len(counts) == 1 and (width := min(counts)) > 1:
-            widths[delimiter] = width
-    best = max(widths, key=widths.__getitem__, default=default)
-    return None if best == default else best
+
+def check_format(path: Path, form: Format) -> str:
+    """Return the name of the format of a file. Raises HeedError where options do not fit it."""
+    name = form.name or FORMATS.get(suffix_of(path), "")
+    if not name:
+        raise HeedError(
+            f"{path}: expected a file that ends in {', '.join(FORMATS)}, or in these and .gz"
+        )
+    if form.encoding and not is_text_encoding(form.encoding):
+        raise HeedError(
+            f"{path}: expected an encoding that Python knows, such as windows-1252, found "
+            f"{form.encoding!r}"
+        )
+    if form.encoding and name not in TEXT_FORMATS:
+        raise HeedError(f"{path}: a file of {name} takes no encoding; found {form.encoding!r}")
+    if name != "csv" and (form.delimiter or form.quote is not None):
+        key, value = ("delimiter", form.delimiter) if form.delimiter else ("quote", form.quote)
+        raise HeedError(f"{path}: a file of {name} takes no {key}; found {value!r}")
+    return name
 
 
 def is_text_encoding(name: str) -> bool:
@@ -122,55 +158,47 @@ def is_text_encoding(name: str) -> bool:
         return False
 
 
-def _check_suffix(
-    path: Path, encoding: str | None, delimiter: str | None, quotes: bool | None
-) -> str:
-    """Return the ending of a table's name. Raises HeedError for one that is not read so."""
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise HeedError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
-    if encoding and not is_text_encoding(encoding):
-        raise HeedError(
-            f"{path}: expected an encoding that Python knows, such as windows-1252, found "
-            f"{encoding!r}"
-        )
-    if encoding and suffix == ".parquet":
-        raise HeedError(f"{path}: a parquet file takes no encoding; found {encoding!r}")
-    if suffix not in DELIMITERS and (delimiter or quotes is not None):
-        key, value = ("delimiter", delimiter) if delimiter else ("quotes", quotes)
-        raise HeedError(f"{path}: a {suffix[1:]} file takes no {key}; found {value!r}")
-    return suffix
+def suffix_of(path: Path) -> str:
+    """Return the ending of a file's name, without that of its compression."""
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
-def _open(path: Path, encoding: str | None) -> IO[str]:
-    # utf-8-sig: without the byte order mark that some programs write
-    newline = "" if path.suffix.lower() in DELIMITERS else "\n"
-    return path.open(encoding=encoding or "utf-8-sig", newline=newline)
+def is_table(path: Path) -> bool:
+    """Return whether the ending of a file's name is one of a table."""
+    return suffix_of(path) in FORMATS
 
 
-@contextlib.contextmanager
-def _reading(path: Path, encoding: str | None) -> Iterator[None]:
-    """Turn what can go wrong when a file is read into a HeedError."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there") from None
-    except UnicodeError as error:
-        raise _undecodable(path, encoding, error) from None
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
+def open_text(path: Path, encoding: str | None) -> IO[str]:
+    """Open a file, compressed or not, as text with its line ends as they are."""
+    if path.suffix.lower() != ".gz":
+        # utf-8-sig: without the byte order mark that some programs write
+        return path.open(encoding=encoding or "utf-8-sig", newline="")
+    with open_compressed(path) as file:
+        return io.TextIOWrapper(io.BytesIO(file.read()), encoding or "utf-8-sig", newline="")
 
 
-def _csv_lines(
-    path: Path, file: IO[str], delimiter: str, quotes: bool | None
+class EncodingError(HeedError):
+    """A file that is not text in its encoding."""
+
+
+class QuotesError(HeedError):
+    """A row whose quotes do not fit."""
+
+
+class WidthError(HeedError):
+    """A row with another number of fields than the first."""
+
+
+def csv_lines(
+    path: Path, file: Iterable[str], delimiter: str, quote: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the first line of each row, and its fields; empty lines are skipped.
 
-    Raises HeedError when quotes are not closed, or stand before other text.
+    Raises QuotesError when quotes are not closed, or stand before other text.
     """
     csv.field_size_limit(sys.maxsize)  # a text may be longer than the limit of 131,072 characters
-    quoting: Literal[0, 3] = csv.QUOTE_NONE if quotes is False else csv.QUOTE_MINIMAL
-    reader = csv.reader(file, delimiter=delimiter, quoting=quoting, strict=True)
+    quotes: dict[str, Any] = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+    reader = csv.reader(file, delimiter=delimiter, strict=True, **quotes)
     while True:
         line = reader.line_num + 1
         try:
@@ -178,96 +206,461 @@ def _csv_lines(
         except StopIteration:
             return
         except csv.Error as error:
-            raise _QuotesError(
-                f"{path}:{line}: not a row of a {path.suffix[1:].upper()} file ({error}). Check "
-                "the quotes in this row. If quotes are characters as any other: --no-quotes of a "
-                "command, or `quotes: false` of the corpus in params.yaml"
+            raise QuotesError(
+                f"{path}:{line}: not a row of a CSV file ({error}). Check the quotes in this row. "
+                "If quotes are characters as any other: --no-quotes of a command, or `quote: ''` "
+                "of the source in params.yaml"
             ) from None
         if fields:
             yield line, fields
 
 
-class _QuotesError(HeedError):
-    """A row whose quotes do not fit."""
+def _read_csv(path: Path, form: Format) -> Cells:
+    """Yield the rows of a CSV file, below its header if it has one."""
+    delimiter = form.delimiter or DELIMITERS.get(suffix_of(path), ",")
+    with open_text(path, form.encoding) as file:
+        lines = csv_lines(path, file, delimiter, '"' if form.quote is None else form.quote)
+        header: Sequence[str] = form.header or next(lines, (0, []))[1]
+        if not header:
+            raise HeedError(f"{path}: empty: expected rows, and the names of their columns")
+        _check_header(path, header)
+        for line, fields in lines:
+            if len(fields) != len(header):
+                raise WidthError(
+                    f"{path}:{line}: expected {len(header)} fields, as in the "
+                    f"{'first row' if form.header else 'header'}, found {len(fields)}. A field "
+                    "that holds the delimiter needs quotes"
+                )
+            yield f":{line}", dict(zip(header, fields, strict=True))
 
 
-def _read_csv(path: Path, lines: Iterator[tuple[int, list[str]]], columns: list[str]) -> Rows:
-    """Yield the rows of a CSV or TSV file below its header."""
-    _, header = next(lines, (0, []))
-    if not header:
-        raise HeedError(f"{path}: empty: expected a line with the names of the columns")
-    positions = _positions(path, header, columns)
-    for line, fields in lines:
-        if len(fields) != len(header):
-            raise HeedError(
-                f"{path}:{line}: expected {len(header)} fields, as in the header, found "
-                f"{len(fields)}. A field that holds the delimiter needs quotes"
-            )
-        yield f"{path}:{line}", [fields[position] for position in positions]
-
-
-def _positions(path: Path, header: list[str], columns: Iterable[str]) -> list[int]:
-    """Return the index of each column. Raises HeedError unless it is there once."""
-    for column in columns:
-        if column not in header:
-            names = ", ".join(map(printable, header))
-            separated = (
-                " The delimiter of the fields may be another: --delimiter of the command, or the "
-                "corpus's `delimiter` in params.yaml"
-                if len(header) == 1 and path.suffix.lower() in DELIMITERS
-                else ""
-            )
-            raise HeedError(f"{path}: there is no column {column!r}. Columns: {names}.{separated}")
-        if header.count(column) > 1:
+def _check_header(path: Path, header: Sequence[str]) -> None:
+    """Raise HeedError where two columns have the same name; nameless ones may be several."""
+    for column in header:
+        if column and header.count(column) > 1:
             raise HeedError(f"{path}: {header.count(column)} columns are named {column!r}")
-    return [header.index(column) for column in columns]
 
 
-def _require_keys(location: str, row: dict[str, Any], columns: list[str]) -> list[str]:
-    """Return the columns. Raises HeedError unless a JSON object has each as a key."""
-    for column in columns:
-        if column not in row:
-            keys = ", ".join(map(printable, row))
-            raise HeedError(f"{location}: there is no column {column!r}. Columns: {keys}")
-    return columns
+def _read_xlsx(path: Path, form: Format) -> Cells:
+    """Yield the rows of the first sheet of an Excel file."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise HeedError(
+            f"{path}: to read Excel files: pip install openpyxl. Or save the sheet as .csv"
+        ) from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # openpyxl raises whatever its XML and zip readers do
+        raise HeedError(f"{path}: cannot be read as .xlsx: {error}") from None
+    rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1)
+    filled = ((number, row) for number, row in rows if any(cell is not None for cell in row))
+    header: Sequence[str] = form.header
+    if not header:
+        header = ["" if cell is None else str(cell) for cell in next(filled, (0, ()))[1]]
+    _check_header(path, header)
+    for number, row in filled:
+        yield f": row {number}", dict(zip(header, row, strict=False))
+    book.close()
 
 
-def _read_parquet(path: Path, columns: list[str]) -> Rows:
-    """Yield the rows of a parquet file."""
-    import pyarrow.parquet  # not at the top: the declarations are read without it
-
-    with _reading_parquet(path), pyarrow.parquet.ParquetFile(path) as file:
-        _positions(path, file.schema_arrow.names, columns)
-        number = 0
-        for batch in file.iter_batches(columns=columns):
-            cells = [batch.column(column) for column in columns]
-            for i in range(batch.num_rows):
-                number += 1
-                try:
-                    yield f"{path}: row {number}", [column[i].as_py() for column in cells]
-                except UnicodeDecodeError as error:
-                    raise HeedError(f"{path}: row {number}: not UTF-8 ({error.reason})") from None
+def _read_json_lines(path: Path, form: Format) -> Cells:
+    """Yield the objects of a file with one JSON object a line; empty lines are skipped."""
+    with open_text(path, form.encoding) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                row = _decode_json(f"{path}:{number}", line)
+                if not isinstance(row, dict):
+                    raise HeedError(
+                        f"{path}:{number}: expected a JSON object, found {type(row).__name__}"
+                    )
+                yield f":{number}", row
 
 
-@contextlib.contextmanager
-def _reading_parquet(path: Path) -> Iterator[None]:
-    """Turn what can go wrong when a parquet file is read into a HeedError."""
-    import pyarrow
+def _read_json(path: Path, form: Format) -> Cells:
+    """Yield the objects of a list, of the only list of objects in an object, or one a line."""
+    if _has_object_a_line(path, form):
+        yield from _read_json_lines(path, form)
+        return
+    if (size := path.stat().st_size) > MAX_JSON:
+        raise HeedError(
+            f"{path}: {size:,} bytes: a .json file with a list is read whole, and may have "
+            f"{MAX_JSON:,}. Write it as .jsonl, one object a line, which may have any size"
+        )
+    with open_text(path, form.encoding) as file:
+        document = _decode_json(str(path), file.read())
+    if isinstance(document, dict):
+        document = document[_list_key(path, document)]
+    if not isinstance(document, list):
+        raise HeedError(f"{path}: expected a list of objects, found {type(document).__name__}")
+    for number, row in enumerate(document, 1):
+        if not isinstance(row, dict):
+            raise HeedError(
+                f"{path}: item {number}: expected a JSON object, found {type(row).__name__}"
+            )
+        yield f": item {number}", row
+
+
+def _has_object_a_line(path: Path, form: Format) -> bool:
+    """Return whether the first line with text is an object, and another line follows it."""
+    with open_text(path, form.encoding) as file:
+        lines = (line for line in iter(lambda: file.readline(MAX_JSON), "") if line.strip())
+        try:
+            first = json.loads(next(lines, "")) if suffix_of(path) else None
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(first, dict) and next(lines, None) is not None
+
+
+def _list_key(path: Path, document: dict[str, Any]) -> str:
+    """Return the key of the only list of objects. Raises HeedError when there is none, or more."""
+    keys = [
+        key
+        for key, value in document.items()
+        if isinstance(value, list) and value and isinstance(value[0], dict)
+    ]
+    if len(keys) == 1:
+        return keys[0]
+    if not keys:
+        raise HeedError(
+            f"{path}: expected a list of objects, or an object with one, found an object with "
+            f"{join_names(document) or 'no keys'} (of a table of pandas, "
+            'to_json(orient="records") writes a list)'
+        )
+    raise HeedError(
+        f"{path}: expected one list of objects, found {len(keys)}: {join_names(keys)}. Write each "
+        "to a file of its own"
+    )
+
+
+def _decode_json(location: str, text: str) -> Any:
+    try:
+        return DECODER.decode(text.strip())
+    except json.JSONDecodeError as error:
+        line = "" if error.lineno == 1 else f":{error.lineno}"
+        raise HeedError(f"{location}{line}: not a JSON object ({error.msg})") from None
+    except (ValueError, RecursionError) as error:  # numbers too long, lists too deep
+        raise HeedError(f"{location}: not a JSON object ({error})") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dict. Raises ValueError when a key occurs twice."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {max(names, key=names.count)!r} occurs twice")
+    return row
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+
+
+def _read_prodigy(path: Path, form: Format) -> Cells:
+    """Yield the accepted answers of Prodigy's JSON lines, with their options in `label`."""
+    for at, row in _read_json_lines(path, form):
+        if row.get("answer", "accept") == "accept":
+            label = row.get("accept", row.get("label"))
+            yield at, {"text": row.get("text"), "label": label}
+
+
+def _read_label_studio(path: Path, form: Format) -> Cells:
+    """Yield the tasks of Label Studio's JSON: their data, and the choices of each control."""
+    for at, task in _read_json(path, form):
+        row = dict(task["data"])
+        given = [each for each in task.get("annotations", ()) if not each.get("was_cancelled")]
+        for result in given[0]["result"] if given else ():
+            if choices := result.get("value", {}).get("choices"):
+                row[result.get("from_name", "label")] = choices
+        yield at, row
+
+
+def _read_fasttext(path: Path, form: Format) -> Cells:
+    """Yield the lines of fastText's format: labels that begin with __label__, then the text."""
+    with open_text(path, form.encoding) as file:
+        for number, line in enumerate(file, 1):
+            words = line.split()
+            first = next((i for i, word in enumerate(words) if not is_fasttext(word)), len(words))
+            if words:
+                labels = [word.removeprefix(FASTTEXT_LABEL) for word in words[:first]]
+                text = line.strip().split(None, first)[first:]
+                yield f":{number}", {"label": labels or None, "text": (text or [""])[0]}
+
+
+def is_fasttext(word: str) -> bool:
+    """Return whether a word is a label of fastText's format."""
+    return word.startswith(FASTTEXT_LABEL)
+
+
+def _parquet_schema(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet
 
     try:
-        yield
-    except FileNotFoundError:
-        raise
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        return pyarrow.parquet.read_schema(path)
+    except (pa.ArrowException, ValueError) as error:
         reason = " ".join(str(error).split())
         raise HeedError(f"{path}: cannot be read as parquet: {reason}") from None
 
 
-def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> HeedError:
+def _read_parquet(path: Path, form: Format) -> Cells:
+    """Yield the rows of a parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    schema = _parquet_schema(path)
+    _check_header(path, schema.names)
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield from _arrow_rows(path, file.iter_batches(BATCH), _class_names(schema))
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise HeedError(f"{path}: cannot be read as parquet: {reason}") from None
+
+
+def _read_arrow(path: Path, form: Format) -> Cells:
+    """Yield the rows of a stream of Arrow, as `save_to_disk` of Hugging Face's datasets writes."""
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as stream:
+            yield from _arrow_rows(path, iter(stream), _class_names(stream.schema))
+    except pa.ArrowException as error:
+        raise HeedError(f"{path}: cannot be read as a stream of Arrow: {error}") from None
+
+
+def _arrow_rows(path: Path, batches: "Iterator[pa.RecordBatch]", classes: dict[str, Any]) -> Cells:
+    """Yield the rows of batches; numbers of classes become their names, -1 becomes None."""
+    number = 0
+    for batch in batches:
+        try:
+            rows = batch.to_pylist()
+        except UnicodeDecodeError:
+            rows = [_decoded_row(path, batch, i, number) for i in range(batch.num_rows)]
+        for row in rows:
+            number += 1
+            for column, names in classes.items():
+                row[column] = _name_classes(row[column], names)
+            yield f": row {number}", row
+
+
+def _decoded_row(path: Path, batch: "pa.RecordBatch", i: int, before: int) -> dict[str, Any]:
+    try:
+        return dict(batch.slice(i, 1).to_pylist()[0])
+    except UnicodeDecodeError as error:
+        raise HeedError(f"{path}: row {before + i + 1}: not UTF-8 ({error.reason})") from None
+
+
+def _class_names(schema: Any) -> dict[str, list[str]]:
+    """Return the names of the classes of each column that Hugging Face's datasets numbers."""
+    features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+    names = {}
+    for column, feature in features.get("info", {}).get("features", {}).items():
+        feature = feature if isinstance(feature, dict) else {}
+        inner = feature.get("feature", feature)
+        if column in schema.names and isinstance(inner, dict) and inner.get("names"):
+            names[column] = list(inner["names"])
+    return names
+
+
+def _name_classes(cell: Any, names: list[str]) -> Any:
+    if isinstance(cell, list):
+        return [_name_classes(each, names) for each in cell]
+    return names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None
+
+
+def _read_saved_dataset(path: Path, form: Format) -> Cells:
+    """Yield the rows of a folder of `save_to_disk`; of one with splits with the column `split`."""
+    splits = [""]
+    if (path / "dataset_dict.json").is_file():
+        splits = json.loads((path / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
+    for split in splits:
+        folder = path / split
+        if not (folder / "state.json").is_file():
+            raise HeedError(f"{folder}: expected state.json, as save_to_disk of datasets writes it")
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        for file in state["_data_files"]:
+            for at, row in _read_arrow(folder / file["filename"], form):
+                name = (Path(split) / file["filename"]).as_posix()
+                yield f"/{name}{at}", row | ({"split": split} if split else {})
+
+
+def _read_text_folder(path: Path, form: Format) -> Cells:
+    """Yield the .txt files of the folders CLASS, or SPLIT/CLASS, with their label and split."""
+    for file in text_files(path):
+        folders = file.relative_to(path).parts[:-1]
+        try:
+            text = file.read_text(encoding=form.encoding or "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise _undecodable(file, form.encoding, error) from None
+        label = None if folders[-1].lower() in UNLABELLED else folders[-1]
+        name = file.relative_to(path).as_posix()
+        split = {"split": folders[0]} if len(folders) == 2 else {}
+        yield f"/{name}", {"file": name, "text": text, "label": label} | split
+
+
+def text_files(folder: Path) -> list[Path]:
+    """Return the .txt files of a folder with a folder for each class, or each split and class.
+
+    Files that are in no folder of a class are none of them. Raises HeedError where some are in
+    folders of splits and others are not.
+    """
+    files = sorted(folder.glob("*/*/*.txt"))
+    if files and all(part_of(file.parts[-3]) for file in files):
+        return files
+    return sorted(folder.glob("*/*.txt"))
+
+
+READERS: dict[str, Callable[[Path, Format], Cells]] = {
+    "csv": _read_csv,
+    "json": _read_json,
+    "jsonl": _read_json_lines,
+    "parquet": _read_parquet,
+    "arrow": _read_arrow,
+    "xlsx": _read_xlsx,
+    "fasttext": _read_fasttext,
+    "prodigy": _read_prodigy,
+    "label-studio": _read_label_studio,
+    "text-folder": _read_text_folder,
+    "saved-dataset": _read_saved_dataset,
+}
+
+
+def _as_arrow(rows: list[tuple[str, dict[str, Any]]]) -> "pa.Table":
+    """Return rows as a table of columns of text, or of lists of text."""
+    import pyarrow as pa
+
+    places = [at for at, _ in rows]
+    arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
+    for name in dict.fromkeys(name for _, row in rows for name in row):
+        cells = [row.get(name) for _, row in rows]
+        array, metadata = _as_array(cells, places)
+        arrays.append(array)
+        fields.append(pa.field(name, array.type, metadata=metadata))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _as_array(cells: list[Any], places: list[str]) -> "tuple[pa.Array, dict[bytes, bytes] | None]":
+    """Return cells as an array, and what and where the first one is that is no text."""
+    import pyarrow as pa
+
+    if all(cell is None or type(cell) is str for cell in cells):
+        return _text_array(cells), None
+    kinds = [_kind_of(cell) for cell in cells]
+    first = next((i for i, kind in enumerate(kinds) if kind), None)
+    metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
+    kept = [
+        None if kind and kind != "a list" else cell for kind, cell in zip(kinds, cells, strict=True)
+    ]
+    if "a list" not in kinds:
+        return _text_array([_as_text(cell) for cell in kept]), metadata
+    return pa.array([_as_texts(cell) for cell in kept], pa.list_(pa.string())), metadata
+
+
+def _text_array(cells: list[Any]) -> "pa.Array":
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, pa.string())
+    except UnicodeEncodeError:  # half a character, as JSON may have
+        return pa.array([cell and SURROGATES.sub("\ufffd", cell) for cell in cells], pa.string())
+
+
+def _kind_of(cell: Any) -> str:
+    """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
+    if isinstance(cell, list):
+        return "an object" if any(isinstance(each, dict | bytes) for each in cell) else "a list"
+    return {dict: "an object", bytes: "bytes"}.get(type(cell), "")
+
+
+def _as_text(cell: Any) -> str | None:
+    """Return a cell, or an item of a list, as text; a pair of numbers is a span such as `0-4`."""
+    if cell is None or cell != cell:  # NaN is not equal to itself
+        return None
+    return "-".join(map(str, cell)) if isinstance(cell, list) else str(cell)
+
+
+def _as_texts(cell: Any) -> list[str | None] | None:
+    if cell is None or isinstance(cell, list):
+        return cell and [_as_text(each) for each in cell]
+    return [_as_text(cell)]
+
+
+def _concatenate(tables: "list[pa.Table]") -> "pa.Table":
+    """Return one table; a column that has lists in some of the tables has lists in all."""
+    import pyarrow as pa
+
+    lists = {f.name for table in tables for f in table.schema if pa.types.is_list(f.type)}
+    first: dict[str, dict[bytes, bytes]] = {}
+    for field in (field for table in reversed(tables) for field in table.schema):
+        first |= {field.name: field.metadata} if field.metadata else {}
+    for i, table in enumerate(tables):
+        for j, field in enumerate(table.schema):
+            column = table.column(j)
+            if field.name in lists and not pa.types.is_list(field.type):
+                cells = [cell and [cell] for cell in column.to_pylist()]
+                column = pa.array(cells, pa.list_(pa.string()))
+            field = pa.field(field.name, column.type, metadata=first.get(field.name))
+            table = table.set_column(j, field, column)
+        tables[i] = table
+    return pa.concat_tables(tables, promote_options="default").combine_chunks()
+
+
+def _join_flags(path: Path, table: "pa.Table", flags: tuple[str, ...]) -> "pa.Table":
+    """Replace columns of 0 and 1, one a label, by the column LABELS with lists of their names."""
+    import pyarrow as pa
+
+    columns = []
+    for flag in flags:
+        if flag not in table.column_names:
+            raise HeedError(no_column(path, flag, table.column_names))
+        columns.append([is_flag(cell) for cell in table.column(flag).to_pylist()])
+    labels = [
+        [flag for flag, is_set in zip(flags, row, strict=True) if is_set]
+        for row in zip(*columns, strict=True)
+    ]
+    return table.drop_columns([*flags]).append_column(
+        pa.field(LABELS, pa.list_(pa.string())), pa.array(labels, pa.list_(pa.string()))
+    )
+
+
+def is_flag(cell: str | None) -> bool:
+    """Return whether the cell of a flag is set."""
+    return (cell or "").strip().lower() in ("1", "1.0", "true")
+
+
+def no_column(path: Path | str, column: str, columns: Iterable[str]) -> str:
+    """Return the message of a column that is not there."""
+    names = [name for name in columns if name != AT]
+    separated = (
+        " The delimiter of the fields may be another: --delimiter of the command, or the source's "
+        "`delimiter` in params.yaml"
+        if len(names) == 1 and suffix_of(Path(path)) in DELIMITERS
+        else ""
+    )
+    return f"{path}: there is no column {column!r}. Columns: {join_names(names)}.{separated}"
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Return names for a message of one line: not all of many, quoted if a terminal obeyed them."""
+    names = [*names]
+    shown = names if len(names) <= MOST_NAMES else [*names[: MOST_NAMES - 1], "…", names[-1]]
+    cut = (name if len(name) <= MOST_SIGNS else f"{name[:MOST_SIGNS]}…" for name in shown)
+    return ", ".join(name if name.isprintable() else repr(name) for name in cut)
+
+
+def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> EncodingError:
     """Return the error of a file that is not text in its encoding, with the first such line."""
-    name, content = encoding or "utf-8", path.read_bytes()
+    name = encoding or "utf-8"
+    if path.is_dir():
+        return EncodingError(f"{path}: not {name} ({problem})")
+    with open_text(path, "latin-1") as file:  # each byte is a character
+        content = file.read().encode("latin-1")
     advice = (
-        "Declare the encoding that the file has: --encoding of heed corpus add, or the corpus's "
+        "Declare the encoding that the file has: --encoding of heed corpus add, or the source's "
         "`encoding` in params.yaml, such as windows-1252"
     )
     if not encoding and content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -277,7 +670,7 @@ def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> Hee
     except UnicodeDecodeError as error:
         line = content[: error.start].decode(name, errors="ignore").count("\n") + 1
         byte = content[error.start]
-        return HeedError(f"{path}:{line}: not {name}: byte 0x{byte:02x}. {advice}")
+        return EncodingError(f"{path}:{line}: not {name}: byte 0x{byte:02x}. {advice}")
     except UnicodeError:
         pass
-    return HeedError(f"{path}: not {name} ({problem}). {advice}")
+    return EncodingError(f"{path}: not {name} ({problem}). {advice}")

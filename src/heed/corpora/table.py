@@ -1,92 +1,101 @@
 """Tables of the user's own: files with a row for each text, and columns with texts and labels."""
 
-import itertools
+import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.label_cells import split_labels
 from heed.corpora.parts import PartNames, part_of_key
 from heed.corpora.publication import Document, Documents, Kind, SourceKind
-from heed.corpora.rows import SUFFIXES, read_rows
-from heed.corpora.unique import UniqueNames
-from heed.corpora.user_files import copy_files
+from heed.corpora.rows import (
+    AT,
+    NOT_TEXT,
+    PATH,
+    Format,
+    is_table,
+    no_column,
+    read_batches,
+    read_table,
+)
+from heed.corpora.user_files import make_tables
 from heed.evidence import parse_spans
 from heed.files import HeedError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from heed.study import Corpus
 
 # control characters, lone surrogates, separators of lines and of paragraphs
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
 
 
-def read_documents(files: Mapping[str, Path], corpus: "Corpus") -> Documents:
-    """Yield one document per row of the tables; a row without text is an empty document.
+def read_documents(
+    files: Mapping[str, Path], corpus: "Corpus", form: Format | None = None
+) -> Documents:
+    """Yield the documents of files, read in one format; errors as of `make_documents`."""
+    tables = {key: read_table(path, form or Format()).to_batches() for key, path in files.items()}
+    yield from DocumentReader(corpus).read(tables)
 
-    Args:
-        files: the tables by their keys in `paths`, read one after the other; any key for one file.
-        corpus: its section in params.yaml.
 
-    Raises:
-        HeedError: a file cannot be read or lacks a column, or a row does not fit, lacks a label, a
-            group or an id or has more than one, has the id of another, names no part, or has
-            evidence that is not in its text.
+class DocumentReader:
+    """Makes documents of the rows of tables, by the columns of a corpus.
+
+    Attributes:
+        unlabelled: the places of the first row without a label, and how many there are.
+        trimmed: how many labels had blanks around them, by column.
 
     """
-    reader = _RowReader(corpus)
-    ids = UniqueNames()
-    for key, path in files.items():
-        prefix = f"{key}/" if len(files) > 1 else ""
-        part = reader.part_of_file(key, path)
-        for number, (location, row) in enumerate(_rows(path, corpus), 1):
-            document = reader.read(location, row, f"{prefix}row/{number}", part)
-            if corpus.id_column:
-                ids.append(document.id)
-            yield document
-    if repeated := ids.find_repeated():
-        first, second = (_location(files, corpus, number) for number in repeated)
-        raise HeedError(
-            f"{second}: column {corpus.id_column!r}: the id is that of {first} too. Make each "
-            "unique, or remove id_column"
-        )
-    reader.parts.print_changes()
-
-
-def _columns(corpus: "Corpus") -> list[str]:
-    """Return the columns that are read, each once."""
-    optional = (
-        corpus.split_column, corpus.id_column, corpus.group_column, corpus.evidence_column,
-    )  # fmt: skip
-    return [*dict.fromkeys([*corpus.text_names, *corpus.label_names, *filter(None, optional)])]
-
-
-def _rows(path: Path, corpus: "Corpus") -> Any:
-    """Return an iterator of each row of a file: its location, and its cells by column."""
-    columns = _columns(corpus)
-    rows = read_rows(path, columns, corpus.encoding, corpus.delimiter, corpus.quotes)
-    return ((location, dict(zip(columns, cells, strict=True))) for location, cells in rows)
-
-
-def _location(files: Mapping[str, Path], corpus: "Corpus", number: int) -> str:
-    """Return the location of a row of all files, counted from 0."""
-    rows = itertools.chain.from_iterable(_rows(path, corpus) for path in files.values())
-    location, _ = next(itertools.islice(rows, number, None))
-    return str(location)
-
-
-class _RowReader:
-    """Makes documents of rows, by the columns of a corpus."""
 
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
         has_column = corpus.split_column is not None
         self.parts = PartNames(f"column {corpus.split_column!r}" if has_column else "files")
+        self.unlabelled, self.rows = 0, 0
+        self.first_unlabelled = ""
+        self.trimmed: Counter[str] = Counter()
         self._known: dict[str, str] = {}  # labels and groups that were checked
+        self._ids: set[bytes] = set()
 
-    def part_of_file(self, key: str, path: Path) -> str:
+    def read(self, tables: "Mapping[str, Iterable[pa.RecordBatch]]") -> Documents:
+        """Yield one document per row; a row without text is an empty document.
+
+        Rows without a label are left out where the corpus has `drop_unlabelled`, and are an error
+        else, when all rows are read.
+
+        Args:
+            tables: batches of `read_table` by the keys in `paths`, read one after the other; any
+                key for one file.
+
+        Raises:
+            HeedError: a table lacks a column, or a row does not fit, lacks a label, a group or an
+                id or has more than one, has the id of another, names no part, or has evidence that
+                is not in its text.
+
+        """
+        for key, batches in tables.items():
+            prefix, number = f"{key}/" if len(tables) > 1 else "", 0
+            for batch in batches:
+                path = (batch.schema.metadata or {}).get(PATH, key.encode()).decode()
+                part = self._part_of_file(key, path)
+                for location, row in self._rows(path, batch):
+                    number, self.rows = number + 1, self.rows + 1
+                    document = self._document(location, row, f"{prefix}row/{number}", part)
+                    if document:
+                        yield document
+        if self.unlabelled and not self.corpus.drop_unlabelled:
+            raise UnlabelledError(
+                f"{self.first_unlabelled}: no label: so it is in {self.unlabelled:,} of "
+                f"{self.rows:,} rows, of which this is the first. Label them, or leave them out: "
+                "--drop-unlabelled of heed corpus add, or `drop_unlabelled: true` of the corpus in "
+                "params.yaml"
+            )
+        self.parts.print_changes()
+
+    def _part_of_file(self, key: str, path: str) -> str:
         """Return the part of a file's rows, "" where the files do not give any.
 
         Raises HeedError when its key is no part but has to be.
@@ -101,19 +110,44 @@ class _RowReader:
         self.parts.add(key, part)
         return part
 
-    def read(self, location: str, row: dict[str, Any], name: str, part: str) -> Document:
-        """Return the document of a row; `name` and `part` are for one without its own."""
+    def _rows(self, path: str, batch: "pa.RecordBatch") -> Iterable[tuple[str, dict[str, Any]]]:
+        """Return each row of a batch: its location, and its cells by column."""
+        corpus, columns = self.corpus, {}
+        optional = (corpus.split_column, corpus.id_column, corpus.group_column)
+        listed = {*corpus.label_names, corpus.evidence_column}
+        for column in dict.fromkeys(
+            filter(None, [*corpus.text_names, *corpus.label_names, *optional, *listed])
+        ):
+            columns[column] = text_column(path, batch, column, can_be_list=column in listed)
+        places = batch.column(AT).to_pylist()
+        rows = zip(*columns.values(), strict=True)
+        return (
+            (f"{path}{at}", dict(zip(columns, row, strict=True)))
+            for at, row in zip(places, rows, strict=True)
+        )
+
+    def _document(
+        self, location: str, row: dict[str, Any], name: str, part: str
+    ) -> Document | None:
+        """Return the document of a row, None of one without a label.
+
+        `name` and `part` are for one without its own.
+        """
         corpus = self.corpus
-        texts = [_text(location, row, column) for column in corpus.text_names]
+        texts = [row[column] or "" for column in corpus.text_names]
         text = corpus.between_texts.join(texts) if any(texts) else ""
         labels = {column: self._labels(location, row, column) for column in corpus.label_names}
+        if missing := next((column for column, label in labels.items() if label == ""), None):
+            self.unlabelled += 1
+            self.first_unlabelled = self.first_unlabelled or f"{location}: column {missing!r}"
+            return None
         if corpus.id_column:
-            name = _check_name(location, row, corpus.id_column, "id")
+            name = self._check_id(location, row)
         group = ""
         if corpus.group_column:
-            group = self._name(location, row, corpus.group_column, "group")
+            group = self._name(location, corpus.group_column, row[corpus.group_column], "group")
         if corpus.split_column:
-            part = self.parts.read(row[corpus.split_column], location)
+            part = self.parts.read(row[corpus.split_column] or "", location)
         evidence = parse_spans(
             row[corpus.evidence_column] if corpus.evidence_column else None,
             f"{location}: column {corpus.evidence_column!r}",
@@ -122,55 +156,107 @@ class _RowReader:
         return Document(name, text, labels, group, part, evidence)
 
     def _labels(self, location: str, row: dict[str, Any], column: str) -> str | tuple[str, ...]:
-        """Return the label of a row, or with `label_separator` all that a cell holds, sorted."""
-        separator = self.corpus.label_separator
-        if separator is None:
-            return self._name(location, row, column, "label")
-        names = split_labels(f"{location}: column {column!r}", row[column], separator)
-        each = {self._name(location, {column: name}, column, "label") for name in names}
-        return tuple(sorted(each))
+        """Return the label of a row, "" without one; with `label_separator` all of a cell, sorted.
 
-    def _name(self, location: str, row: dict[str, Any], column: str, kind: str) -> str:
-        """Return a label or a group in Unicode's form NFC: other forms of it look the same."""
-        cell = row[column]
-        if isinstance(cell, str) and cell in self._known:
-            return self._known[cell]
-        name = unicodedata.normalize("NFC", _check_name(location, row, column, kind))
-        if isinstance(cell, str):
-            self._known[cell] = name
+        A list of one is a label.
+        """
+        cell, separator = row[column], self.corpus.label_separator
+        if separator is not None:
+            names = split_labels(f"{location}: column {column!r}", cell, separator)
+            return tuple(sorted({self._label(location, column, name) for name in names} - {""}))
+        if isinstance(cell, list):
+            if len(cell) > 1:
+                raise HeedError(
+                    f"{location}: column {column!r}: one label a document, found a list of "
+                    f"{len(cell)}. Choose one, make a column for each, or set label_separator "
+                    "(--label-separator) for task multilabel"
+                )
+            cell = cell[0] if cell else None
+        return self._label(location, column, cell)
+
+    def _label(self, location: str, column: str, cell: str | None) -> str:
+        """Return a label without the blanks around it; "" of an empty cell."""
+        if cell is None or not (label := cell.strip()):
+            return ""
+        self.trimmed[column] += label != cell
+        return self._name(location, column, label, "label")
+
+    def _check_id(self, location: str, row: dict[str, Any]) -> str:
+        """Return the id of a row. Raises HeedError when an earlier row has it."""
+        column = self.corpus.id_column or ""
+        name = check_name(location, column, row[column], "id")
+        digest = hashlib.blake2b(name.encode(), digest_size=16).digest()
+        if digest in self._ids:
+            raise HeedError(
+                f"{location}: column {column!r}: an earlier row has the id {name!r} too. Make each "
+                "unique, or remove id_column"
+            )
+        self._ids.add(digest)
         return name
 
+    def _name(self, location: str, column: str, cell: str | None, kind: str) -> str:
+        """Return a label or a group in Unicode's form NFC: other forms of it look the same."""
+        if cell not in self._known:
+            name = unicodedata.normalize("NFC", check_name(location, column, cell, kind))
+            self._known[cell or ""] = name
+        return self._known[cell or ""]
 
-def _text(location: str, row: dict[str, Any], column: str) -> str:
-    return as_text(f"{location}: column {column!r}", row[column])
+
+class UnlabelledError(HeedError):
+    """Rows without a label."""
 
 
-def as_text(location: str, cell: Any, is_label: bool = False) -> str:
-    """Return a cell as text, "" when it is missing.
+def text_column(
+    path: str, batch: "pa.RecordBatch", column: str, can_be_list: bool = False
+) -> list[Any]:
+    """Return the cells of a column: texts, None where there is none, or lists of texts.
 
-    Raises HeedError for bytes, lists and objects: their Python notation is no text.
+    Raises HeedError when the column is not there, or has a cell that is no text.
     """
-    if cell is None or cell != cell:  # NaN is not equal to itself
-        return ""
-    if isinstance(cell, str | int | float):
-        return str(cell)
-    if isinstance(cell, list) and is_label:
+    names = batch.schema.names
+    if column not in names:
+        raise HeedError(no_column(path, column, names))
+    if names.count(column) > 1:
+        raise HeedError(f"{path}: {names.count(column)} columns are named {column!r}")
+    metadata = batch.schema.field(column).metadata or {}
+    if NOT_TEXT in metadata:
+        at, kind = metadata[NOT_TEXT].decode().split("\t")
+        if not (can_be_list and kind == "a list"):
+            raise HeedError(
+                f"{path}{at}: column {column!r}: expected text, found {kind}. Convert the column "
+                "to text"
+            )
+    return list(batch.column(column).to_pylist())
+
+
+def split_labels(location: str, cell: str | list[str] | None, separator: str) -> list[str]:
+    """Return the labels of a cell: of a list its items, of a text what stands between separators.
+
+    White space around a label counts as part of the separator. A missing or empty cell has none.
+
+    Raises:
+        HeedError: a text has nothing between two separators.
+
+    """
+    if isinstance(cell, list):
+        return cell
+    if cell is None or not cell.strip():
+        return []
+    names = [name.strip() for name in cell.split(separator)]
+    if not all(names):
         raise HeedError(
-            f"{location}: one label a document, found a list of {len(cell)}. Choose one, make a "
-            "column for each, or set label_separator for task multilabel"
+            f"{location}: no label before, after or between two {separator!r} in {cell!r}. Remove "
+            "one of them"
         )
-    kinds = {"dict": "an object", "list": "a list"}
-    kind = kinds.get(type(cell).__name__, type(cell).__name__)
-    raise HeedError(f"{location}: expected text, found {kind}. Convert the column to text")
+    return names
 
 
-def _check_name(location: str, row: dict[str, Any], column: str, kind: str) -> str:
+def check_name(location: str, column: str, cell: str | None, kind: str) -> str:
     """Return the label, group or id of a row.
 
     Raises HeedError when it is missing, has spaces around it or a control character in it.
     """
-    location = f"{location}: column {column!r}"
-    name = as_text(location, row[column], kind == "label")
+    location, name = f"{location}: column {column!r}", cell or ""
     for character in name:
         if unicodedata.category(character) in REFUSED_IN_NAMES:
             raise HeedError(
@@ -189,10 +275,11 @@ def _read(raw: Path, corpus: "Corpus") -> Documents:
 
     Numbers in names count: file_2 is before file_10. Raises HeedError when there is no table.
     """
-    paths = [path for path in raw.glob("*") if path.suffix.lower() in SUFFIXES]
+    paths = [path for path in raw.glob("*") if is_table(path)]
     if not paths:
         raise HeedError(f"{raw}: no table. Run: heed download {raw.name}")
-    yield from read_documents({path.stem: path for path in sorted(paths, key=_order)}, corpus)
+    tables = {path.stem: read_batches(path) for path in sorted(paths, key=_order)}
+    yield from DocumentReader(corpus).read(tables)
 
 
 def _order(path: Path) -> list[tuple[str, int]]:
@@ -201,11 +288,12 @@ def _order(path: Path) -> list[tuple[str, int]]:
     return [(text, int(number or 0)) for text, number in pieces]
 
 
+FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header", "flags")
 SOURCE = SourceKind(
     name="table",
-    make=copy_files,
+    make=make_tables,
     alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-    optional_keys=(),
+    optional_keys=FORMAT_KEYS,
 )
 KIND = Kind(
     name="table",
@@ -215,7 +303,7 @@ KIND = Kind(
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "evidence_column",
-        "encoding", "delimiter", "quotes", "label_separator",
+        "label_separator", "drop_unlabelled",
     ),
     evidence="given",
 )  # fmt: skip

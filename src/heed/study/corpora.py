@@ -17,7 +17,7 @@ from pydantic import (
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.parts import part_of_key
 from heed.corpora.publication import SplitKind
-from heed.corpora.rows import is_text_encoding
+from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed
 from heed.tokens.meta import NEEDED_PACKAGES, Tokenizer
@@ -26,9 +26,11 @@ from heed.tokens.meta import NEEDED_PACKAGES, Tokenizer
 if TYPE_CHECKING:
     KindOfSource = str
     KindOfCorpus = str
+    Format = str
 else:
     KindOfSource = Literal[tuple(SOURCE_KINDS)]
     KindOfCorpus = Literal[tuple(KINDS)]
+    Format = Literal[tuple(READERS)]
 
 
 MAX_CHARACTERS = 100_000_000
@@ -103,7 +105,7 @@ class Source(Section):
     seed: Seed | None = Field(None, description="kinds of generated text: the generator's seed")
     path: str | None = Field(
         None,
-        description="kinds table and parallel: the file, .csv, .tsv, .json, .jsonl or .parquet",
+        description="kinds table and parallel: the file, or of kind table the folder",
     )
     paths: dict[LanguageOrPair, str] | None = Field(
         None,
@@ -121,6 +123,65 @@ class Source(Section):
     hashes: dict[LanguageOrPair, Sha256] | None = Field(
         None, description="of `paths`: the SHA-256 of each file, by the same keys"
     )
+
+    format: Format | None = Field(
+        None, description="kinds table and parallel: of a file whose ending does not say it"
+    )
+    encoding: str | None = Field(
+        None,
+        description=(
+            "kinds table and parallel: the encoding of a file of text, such as windows-1252 "
+            "(default: utf-8)"
+        ),
+    )
+    delimiter: str | None = Field(
+        None,
+        description=(
+            "kinds table and parallel: the character between two fields of a .csv or .tsv file "
+            "(default: a comma in .csv, a tab in .tsv)"
+        ),
+    )
+    quote: str | None = Field(
+        None,
+        max_length=1,
+        description=(
+            "kinds table and parallel: the character around a field of a .csv or .tsv file, which "
+            "is no part of it (default: a double quote); empty: every quote is a character as any "
+            "other"
+        ),
+    )
+    header: Columns | None = Field(
+        None,
+        description=(
+            "kinds table and parallel: the names of the columns of a file whose first line has none"
+        ),
+    )
+    flags: Columns | None = Field(
+        None,
+        description=(
+            "kind table: columns of 0 and 1, one a label; they become one column, `labels`, with "
+            "the names of those that are 1"
+        ),
+    )
+
+    @field_validator("encoding")
+    @classmethod
+    def _check_encoding(cls, name: str | None) -> str | None:
+        if name is not None and not is_text_encoding(name):
+            raise ValueError(
+                f"expected an encoding that Python knows, such as windows-1252, found {name!r}"
+            )
+        return name
+
+    @field_validator("delimiter")
+    @classmethod
+    def _check_delimiter(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise ValueError(
+                'expected one character, such as ";" or "\\t" (a tab), and no quote, found '
+                f"{delimiter!r}"
+            )
+        return delimiter
 
     vectors: str | None = Field(
         None,
@@ -194,7 +255,10 @@ class Source(Section):
 
 
 # keys that only some kinds of source take
-SOURCE_KEYS = ("files", "documents", "seed", "path", "paths", "sha256", "hashes")
+SOURCE_KEYS = (
+    "files", "documents", "seed", "path", "paths", "sha256", "hashes", "format", "encoding",
+    "delimiter", "quote", "header", "flags",
+)  # fmt: skip
 
 
 class Split(Section):
@@ -379,46 +443,9 @@ class Corpus(Section):
             "label, such as 0-4 10-15 (docs/corpora.md)"
         ),
     )
-    encoding: str | None = Field(
-        None,
-        description=(
-            "kinds table and parallel: the encoding of a .csv, .tsv, .json, .jsonl or text file, "
-            "such as windows-1252 (default: utf-8)"
-        ),
+    drop_unlabelled: bool | None = Field(
+        None, description="kind table: leave out the rows without a label (default: an error)"
     )
-    delimiter: str | None = Field(
-        None,
-        description=(
-            "kinds table and parallel: the character between two fields of a .csv or .tsv file "
-            "(default: a comma in .csv, a tab in .tsv)"
-        ),
-    )
-    quotes: bool | None = Field(
-        None,
-        description=(
-            "kinds table and parallel: whether double quotes around a field of a .csv or .tsv file "
-            "are no part of it (default: true)"
-        ),
-    )
-
-    @field_validator("encoding")
-    @classmethod
-    def _check_encoding(cls, name: str | None) -> str | None:
-        if name is not None and not is_text_encoding(name):
-            raise ValueError(
-                f"expected an encoding that Python knows, such as windows-1252, found {name!r}"
-            )
-        return name
-
-    @field_validator("delimiter")
-    @classmethod
-    def _check_delimiter(cls, delimiter: str | None) -> str | None:
-        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-            raise ValueError(
-                'expected one character, such as ";" or "\\t" (a tab), and no quote, found '
-                f"{delimiter!r}"
-            )
-        return delimiter
 
     @model_validator(mode="after")
     def _check_keys(self) -> "Corpus":
@@ -524,8 +551,8 @@ class Corpus(Section):
 # keys that only some kinds take
 COLUMN_KEYS = (
     "text_column", "text_columns", "text_separator", "label_column", "label_columns",
-    "split_column", "id_column", "group_column", "evidence_column", "encoding", "delimiter",
-    "quotes", "columns", "alignment_base", "label_separator",
+    "split_column", "id_column", "group_column", "evidence_column", "columns", "alignment_base",
+    "label_separator", "drop_unlabelled",
 )  # fmt: skip
 
 

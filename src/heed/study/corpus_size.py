@@ -6,17 +6,17 @@ of the user's own files, which are read in about a second; of larger ones a part
 
 import dataclasses
 import math
-import re
 import statistics
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from heed.corpora.kinds import KINDS, corpus_languages
-from heed.corpora.label_cells import split_labels
 from heed.corpora.parts import PARTS, part_of, part_of_key
 from heed.corpora.publication import Kind
-from heed.corpora.rows import SUFFIXES, read_rows
+from heed.corpora.rows import AT, Format, format_of, is_table, no_column, read_table, suffix_of
+from heed.corpora.table import split_labels
 from heed.files import HeedError
 from heed.paths import TOKENS
 from heed.study.corpora import Corpus, Source
@@ -31,7 +31,7 @@ HEAPS_FACTOR, HEAPS_EXPONENT = 10, 0.6
 GENERATED_TYPES = 1000
 UNKNOWN_TEST_SHARE = 0.2  # of a given split
 UNKNOWN_CLASSES = 10  # of a label whose values are not known
-MAX_CHARACTERS, MAX_ROWS = 40_000_000, 500_000  # of a user's files that are read: two seconds
+MAX_BYTES, MAX_ROWS = 40_000_000, 200_000  # of larger files of the user's so many rows are read
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,14 +195,12 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     Raises HeedError when one is missing or broken.
     """
     files = list(source.user_files())
-    texts = [file for file in files if file.name and Path(file.path).suffix.lower() not in SUFFIXES]
-    if texts:  # a language each; all have equally many lines
-        return _count_lines(Path(texts[0].path), corpus)
-    counted = _CountedRows(corpus, len(files))
+    lines = [file for file in files if not source.format and not is_table(Path(file.path))]
+    if lines:  # a language each; all have equally many lines
+        return _count_lines(Path(lines[0].path), corpus, source.encoding)
+    counted = _CountedRows(corpus)
     for file in files:
-        counted.read(file.name, Path(file.path))
-    if not counted.lengths:
-        raise HeedError(f"{files[0].path}: no row below the names of the columns")
+        counted.read(file.name, Path(file.path), format_of(source))
     rows = counted.documents
     parts = {part: count / rows for part, count in counted.parts.items()}
     values = {label: len(names) for label, names in counted.values.items()}
@@ -211,77 +209,77 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     )
 
 
-def _note(share: float) -> str:
-    return "" if share >= 1 else f"from about {share:.0%} of its rows"
-
-
 class _CountedRows:
-    """Lengths, labels and parts of the rows of tables, or of the first rows of each.
+    """Lengths, labels and parts of the rows of tables.
 
-    documents, parts: numbers of rows, in all and by part; estimated where a file was not read
-    whole.
+    documents, parts: numbers of rows, in all and by part; estimated where a file is large.
     """
 
-    def __init__(self, corpus: Corpus, files: int) -> None:
-        """Count rows as this section says they are to be read, of so many files."""
-        self._corpus, self._files = corpus, files
+    def __init__(self, corpus: Corpus) -> None:
+        """Count rows as this section says they are to be read."""
+        self._corpus = corpus
         self._texts = corpus.text_names or [*(corpus.columns or {}).values()][:1]
         self.documents = 0.0
         self.parts: dict[str, float] = {}
         self.lengths: list[int] = []
         self.values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
 
-    def read(self, key: str, path: Path) -> None:
+    def read(self, key: str, path: Path, form: Format) -> None:
         """Count the rows of a table. Raises HeedError when it is missing or broken."""
-        corpus, characters, rows, share = self._corpus, 0, 0, 1.0
-        parts: dict[str, float] = {}
-        columns = [*self._texts, *self.values, *filter(None, [corpus.split_column])]
-        options = corpus.encoding, corpus.delimiter, corpus.quotes
-        for location, cells in read_rows(path, columns, *options):
-            rows += 1
-            text = " ".join(str(cell) for cell in cells[: len(self._texts)])
+        is_large = path.is_file() and path.stat().st_size > MAX_BYTES
+        corpus, table = self._corpus, read_table(path, form, MAX_ROWS if is_large else None)
+        if not table.num_rows:
+            raise HeedError(f"{path}: no row below the names of the columns")
+        share = _share(path, str(table.column(AT)[-1])) if table.num_rows == MAX_ROWS else 1.0
+        for name in [*self._texts, *self.values, *filter(None, [corpus.split_column])]:
+            if name not in table.column_names:
+                raise HeedError(no_column(path, name, table.column_names))
+        self.documents += table.num_rows / share
+        texts = [table.column(name).to_pylist() for name in self._texts]
+        for cells in zip(*texts, strict=True):
+            text = " ".join(str(cell) for cell in cells if cell)
             self.lengths.append(count_tokens(text, corpus.tokenizer))
-            for names, cell in zip(self.values.values(), cells[len(self._texts) :], strict=False):
-                separator = corpus.label_separator
-                each = [cell] if separator is None else split_labels(location, cell, separator)
-                names.update(map(str, each))
-            part = part_of(str(cells[-1])) if corpus.split_column else part_of_key(key)
-            parts[part or ""] = parts.get(part or "", 0) + 1
-            characters += len(text)
-            enough = max(characters / MAX_CHARACTERS, rows / MAX_ROWS) * self._files >= 1
-            if enough and (share := _share(path, location)) < 1:
-                break
-        self.documents += rows / share
-        for name, count in parts.items():
-            self.parts[name] = self.parts.get(name, 0) + count / share
+        for name, values in self.values.items():
+            for cell in table.column(name).to_pylist():
+                values.update(split_labels(name, cell, corpus.label_separator or "\n"))
+        if corpus.split_column:
+            names = table.column(corpus.split_column).to_pylist()
+            for name, count in Counter(part_of(name or "") or "" for name in names).items():
+                self.parts[name] = self.parts.get(name, 0) + count / share
+        else:
+            part = part_of_key(key) or ""
+            self.parts[part] = self.parts.get(part, 0) + table.num_rows / share
 
 
-def _share(path: Path, location: str) -> float:
-    """Return the share of a table up to a location of `read_rows`, above 0 to 1.
+def _share(path: Path, at: str) -> float:
+    """Return the share of a table up to the place of a row, above 0 to 1.
 
-    Of a JSON file it is 1: it is in memory as a whole already.
+    It is 1 of a file that was read whole for its first rows.
     """
-    if path.suffix.lower() == ".json":
-        return 1.0
-    number = int(re.split(r"[: ]", location)[-1])
-    if path.suffix.lower() == ".parquet":
+    number = int("".join(filter(str.isdigit, at)))
+    if suffix_of(path) == ".parquet":
         import pyarrow.parquet  # not at the top: only a large file of this kind needs it
 
-        with pyarrow.parquet.ParquetFile(path) as file:
-            return number / max(number, file.metadata.num_rows)
+        return number / max(number, pyarrow.parquet.read_metadata(path).num_rows)
+    if suffix_of(path) == ".json" or path.suffix == ".gz":
+        return 1.0
     with path.open("rb") as lines:
         read = sum(len(line) for line, _ in zip(lines, range(number), strict=False))
     return read / max(read, path.stat().st_size)
 
 
-def _count_lines(path: Path, corpus: Corpus) -> _Rows:
+def _count_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
     """Return the size of a text file with a sentence a line. Raises HeedError without the file."""
     try:
-        text = path.read_bytes()[:MAX_CHARACTERS].decode(corpus.encoding or "utf-8", "replace")
-        share = min(1.0, MAX_CHARACTERS / max(1, path.stat().st_size))
+        text = path.read_bytes()[:MAX_BYTES].decode(encoding or "utf-8", "replace")
+        share = min(1.0, MAX_BYTES / max(1, path.stat().st_size))
     except OSError as error:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
     lengths = [count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
     if not lengths:
         raise HeedError(f"{path}: no line")
     return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, _note(share))
+
+
+def _note(share: float) -> str:
+    return "" if share >= 1 else f"from about {share:.0%} of its rows"

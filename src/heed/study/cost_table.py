@@ -49,6 +49,18 @@ def format_cost(
     return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines())
 
 
+def summarise_cost(params: Params, cores: int) -> str:
+    """Return the estimated cost of a study in a sentence, and the commands that come next."""
+    cost = estimate_cost(params)
+    duration = _format_duration(cost.minutes(cost.seeds, cores))
+    return (
+        f"{cost.runs} trainings ({len(params.models)} models x {cost.seeds} seeds): about "
+        f"{duration} on {cores} core{'s' * (cores > 1)}, and {_format_bytes(cost.disk).strip()} "
+        "of disk (more: heed cost)\n"
+        f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)"
+    )
+
+
 def _wrap(text: str) -> str:
     return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 

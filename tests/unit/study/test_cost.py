@@ -168,6 +168,7 @@ def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.Monkey
     if suffix == ".parquet":
         table.to_parquet("table.parquet")
     monkeypatch.setattr(sizes, "MAX_ROWS", 250)
+    monkeypatch.setattr(sizes, "MAX_BYTES", 0)
     params = study.parse(own_study().replace("table.csv", f"table{suffix}"))
     size = corpus_size(params, "sample-letters")
     assert size.documents == pytest.approx(1000, rel=0.1)
@@ -194,7 +195,7 @@ def test_a_text_without_spaces_is_counted_by_characters() -> None:
     ("content", "reason"),
     [
         (None, "table.csv: not there"),
-        (b"", "empty: expected a line"),
+        (b"", "empty: expected rows"),
         (b"text,label\n", "no row"),
         (b"other,label\na,b\n", "there is no column 'text'"),
         (b"text,label\n\xff\xff,b\n", "not utf-8"),

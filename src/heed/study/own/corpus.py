@@ -1,17 +1,29 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
 import dataclasses
-from typing import Any
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.table import read_documents
+from heed.corpora.formats import FoundFormat, Roles, find_format, find_roles, read_found
+from heed.corpora.rows import (
+    AT,
+    EncodingError,
+    Format,
+    check_format,
+    is_text_encoding,
+    join_names,
+    read_table,
+)
+from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
+from heed.study.cost.table import summarise_cost
 from heed.study.editing.params_file import changed_text
 from heed.study.own.entries import (
     CorpusEntries,
-    CorpusOptions,
     add_entries,
     check_corpus,
     corpus_section,
@@ -19,13 +31,23 @@ from heed.study.own.entries import (
     make_seeds,
     remove_entries,
 )
-from heed.study.own.facts import read_facts
-from heed.study.own.files import default_name, find_columns, name_files, recognise_columns
-from heed.study.own.summary import describe_corpus, describe_entries, describe_unused
+from heed.study.own.facts import (
+    OwnCorpusFacts,
+    describe_corpus,
+    describe_entries,
+    describe_unused,
+    read_facts,
+)
+from heed.study.own.files import (
+    CorpusOptions,
+    UnclearError,
+    UserFiles,
+    default_name,
+    name_files,
+)
 from heed.study.reader import parse, read_text
 from heed.study.studies import (
     changing_studies,
-    describe_cost,
     empty_study,
     find_active_own_study,
     own_study_file,
@@ -34,12 +56,24 @@ from heed.study.studies import (
     start_study,
 )
 from heed.study.syntax import read_yaml
+from heed.terminal import print_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from heed.study.corpora import Corpus
+
+SEVERAL_LABELS = ";"  # the separator of a corpus whose cells have lists of labels
+MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
+FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
+ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
 def add_corpus(options: CorpusOptions, cores: int) -> str:
-    """Add a corpus to the active study of the user's own, or make a study of it; return a message.
+    """Make a study of a corpus of the user's own, or add it to the active one; return a message.
 
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
+    What cannot be told from the files is asked once on a terminal, and is an error elsewhere.
 
     Args:
         options: what the user typed.
@@ -51,6 +85,46 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
             is no study of the user's own.
 
     """
+    try:
+        return _add_corpus(options, cores)
+    except UnclearError as question:
+        if not _is_terminal():
+            raise
+        return _add_corpus(_ask(question), cores)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(question: UnclearError) -> CorpusOptions:
+    """Return the options that the user chooses. Raises UnclearError when none is chosen."""
+    lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(question.answers, 1)]
+    print_line("\n".join([question.question, *lines]))
+    answer = input(f"Which one, 1 to {len(lines)}? ").strip()
+    if not answer.isdigit() or not 1 <= int(answer) <= len(lines):
+        raise question
+    return question.answers[int(answer) - 1]
+
+
+@dataclasses.dataclass(frozen=True)
+class _ReadCorpus:
+    """The files of a corpus after they were read: their tables, format, columns and notes.
+
+    `options` are those that were typed, and what the content of the files adds.
+    """
+
+    files: UserFiles
+    typed: CorpusOptions
+    options: CorpusOptions
+    form: Format
+    tables: "dict[str, pa.Table]"
+    roles: Roles
+    notes: list[str]
+
+
+def _add_corpus(options: CorpusOptions, cores: int) -> str:
+    """Add a corpus. Raises UnclearError where the files leave something open."""
     files = name_files(options.files)
     name = options.name or default_name(files)
     if not is_name(name):
@@ -59,52 +133,192 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
         )
     unknown = options.text_column or ["(text)"], options.label_column or ["(label)"]
     check_corpus(corpus_section(name, options, files, *unknown))  # before any file is read
-    quotes = False if options.no_quotes else None
-    columns, delimiter = find_columns(files, options.encoding, options.delimiter, quotes)
-    texts, labels = recognise_columns(columns, options.text_column, options.label_column)
-    if not (texts and labels):
-        raise _unknown_columns(options, columns, texts, labels)
-    options = dataclasses.replace(options, delimiter=delimiter)
-    section = corpus_section(name, options, files, texts, labels)
+    read = _read(files, options)
+    section = corpus_section(name, read.options, files, read.roles.texts, read.roles.labels)
     corpus = check_corpus(section)
-    facts = read_facts(read_documents(files.paths, corpus), corpus, str(files))
-    entries = make_entries(name, options, files, section, facts)
+    facts, notes = _check_documents(read, corpus)
+    entries = make_entries(name, read.options, files, read.form, section, facts)
     with changing_studies():
         lines, text = _write_entries(options, entries)
+    columns = [column for column in next(iter(read.tables.values())).column_names if column != AT]
     return "\n".join(
         [
             *describe_corpus(files, corpus, facts),
+            *(f"  {note}" for note in [*read.notes, *notes]),
             *describe_unused(columns, corpus),
             *describe_entries(entries, facts),
             *lines,
-            describe_cost(parse(text, PARAMS), cores),
+            summarise_cost(parse(text, PARAMS), cores),
         ]
     )
 
 
-def _unknown_columns(
-    options: CorpusOptions, columns: list[str], texts: list[str], labels: list[str]
+def _read(files: UserFiles, options: CorpusOptions) -> _ReadCorpus:
+    """Return the files, read; UnclearError where a header, a column or the encoding is not clear.
+
+    The format is found in the first file.
+    """
+    first_key, first = next(iter(files.paths.items()))
+    _check_form(options.form)
+    try:
+        found = find_format(first, options.form, options.no_header)
+        if not first.is_dir():
+            check_format(first, found.form)
+        table, found = read_found(first, found, options.form.quote is not None)
+    except EncodingError as error:
+        if options.encoding:
+            raise
+        raise _with_encodings(error, options) from None
+    if not table.num_rows and len(table.column_names) == 1:
+        raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
+    roles = find_roles(table, options.text_column, options.label_column)
+    if not (roles.texts and roles.labels) or (found.header_is_unclear and not options.text_column):
+        raise _unclear_columns(options, first, table, roles, found)
+    form, notes = dataclasses.replace(found.form, flags=tuple(roles.flags)), [*found.notes]
+    tables = {first_key: table} if not roles.flags else {}
+    for key, path in files.paths.items():
+        tables[key] = tables[key] if key in tables else read_table(path, form)
+    if form.delimiter:
+        notes.append(f"fields are separated by {form.delimiter!r}")
+    if roles.flags:
+        notes.append(f"the columns of 0 and 1 are one label: {join_names(roles.flags)}")
+    completed = _with_found(options, files, tables[first_key], roles)
+    if completed.label_separator and not options.label_separator:
+        notes.append("a text may have several labels")
+    return _ReadCorpus(files, options, completed, form, tables, roles, notes)
+
+
+def _check_form(form: Format) -> None:
+    """Raise HeedError for a format that no file has."""
+    if form.encoding and not is_text_encoding(form.encoding):
+        raise HeedError(f"--encoding: expected one that Python knows, found {form.encoding!r}")
+    for option, sign in {"delimiter": form.delimiter, "quote": form.quote}.items():
+        if sign and len(sign) != 1:
+            raise HeedError(f"--{option}: expected one character, found {sign!r}")
+
+
+def _with_encodings(error: HeedError, options: CorpusOptions) -> UnclearError:
+    answers = [dataclasses.replace(options, encoding=name) for name in ENCODINGS]
+    return UnclearError(f"{error}.", answers)
+
+
+def _with_found(
+    options: CorpusOptions, files: UserFiles, table: "pa.Table", roles: Roles
+) -> CorpusOptions:
+    """Return the options with what the content of the first table shows."""
+    changes: dict[str, Any] = {}
+    cells = [cell for label in roles.labels for cell in _column(table, label)]
+    if any(isinstance(cell, list) and len(cell) > 1 for cell in cells):
+        changes["label_separator"] = options.label_separator or SEVERAL_LABELS
+    is_folder = next(iter(files.paths.values())).is_dir()
+    if is_folder and not options.split_column and {"train", "test"} <= {*_column(table, "split")}:
+        changes["split_column"] = "split"
+    if is_folder and not options.id_column and "file" in table.column_names:
+        changes["id_column"] = "file"
+    return dataclasses.replace(options, **changes)
+
+
+def _column(table: "pa.Table", name: str) -> list[Any]:
+    return table.column(name).to_pylist() if name in table.column_names else []
+
+
+def _unclear_columns(
+    options: CorpusOptions, path: Any, table: "pa.Table", roles: Roles, found: FoundFormat
 ) -> HeedError:
-    """Return the error of columns that are not known, with all columns and the command to type."""
-    if not columns:
-        return HeedError(
-            f"{options.files[0]}: empty: expected rows, and the names of their columns"
+    """Return the question which columns have the text and the label, with the likely commands."""
+    columns = [name for name in table.column_names if name != AT]
+    likely = [
+        dataclasses.replace(options, text_column=texts, label_column=labels)
+        for texts, labels in [*roles.candidates, (roles.texts, roles.labels)]
+        if texts and labels
+    ][:2]
+    if found.header_is_unclear:
+        answers = [dataclasses.replace(options, no_header=True), *likely[:1]]
+        return UnclearError(
+            f"{path}: does the first row have the names of the columns, or a text? It has "
+            f"{join_names(columns)}.",
+            answers,
         )
-    unknown = " and ".join(["the text"] * (not texts) + ["the label"] * (not labels))
-    named = dataclasses.replace(
-        options, text_column=texts or ["COLUMN"], label_column=labels or ["COLUMN"]
+    unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
+    return UnclearError(
+        f"{path}: which column has {unknown}? Columns: {join_names(columns)}.",
+        likely or [dataclasses.replace(options, text_column=["COLUMN"], label_column=["COLUMN"])],
     )
-    return HeedError(
-        f"{options.files[0]}: which column has {unknown}? Columns, by the first row: "
-        f"{', '.join(columns)}. Run, with its name for COLUMN: {named.command()}"
-    )
+
+
+def _check_documents(read: _ReadCorpus, corpus: "Corpus") -> tuple[OwnCorpusFacts, list[str]]:
+    """Return the facts of all documents, and notes on their labels.
+
+    Raises:
+        UnclearError: rows have no label, or a label may be a number or an id.
+
+    """
+    reader, options = DocumentReader(corpus), read.typed
+    batches = {key: table.to_batches() for key, table in read.tables.items()}
+    try:
+        facts = read_facts(reader.read(batches), corpus, str(read.files))
+    except UnlabelledError as error:
+        raise UnclearError(
+            str(error).partition(" Label them, ")[0],
+            [dataclasses.replace(options, drop_unlabelled=True)],
+        ) from None
+    notes = [
+        f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
+        for column, count in reader.trimmed.items()
+        if count
+    ]
+    if reader.unlabelled:
+        notes.append(
+            f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
+        )
+    if not options.as_labels:
+        for label, classes in facts.classes.items():
+            if question := _doubt(label, classes, facts.documents):
+                raise UnclearError(
+                    f"{read.files}: {question}",
+                    [
+                        dataclasses.replace(options, label_column=["COLUMN"], id_column=""),
+                        dataclasses.replace(options, as_labels=True),
+                    ],
+                )
+    return facts, notes
+
+
+def _doubt(label: str, classes: dict[str, int], documents: int) -> str:
+    """Return the question whether a column with so many classes is a label, or ""."""
+    numbers = [name for name in classes if _is_number(name)]
+    found = f"column {label!r} has {len(classes):,} different"
+    if len(numbers) == len(classes) > MANY_NUMBERS:
+        return (
+            f"{found} numbers in {documents:,} rows: is it a number to predict, which heed does "
+            "not do, or an id? Name the column of the label, or say that they are classes."
+        )
+    if 2 * len(classes) > documents > FEW_ROWS:
+        return (
+            f"{found} values in {documents:,} rows: is it a label? Name another column, or say "
+            "that they are classes."
+        )
+    return ""
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list[str], str]:
-    """Write the entries into the active own study, or a new one; return lines, and its text."""
+    """Write the entries into a new study, or the active own one that is named; return lines.
+
+    The second item is the text of the study.
+    """
     own = find_active_own_study()
-    extends = own is not None and options.study in ("", own.stem)
-    study = own.stem if own and extends else options.study or entries.name
+    extends = own is not None and options.study == own.stem
+    if options.study and own is None:
+        read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
+    study = options.study or entries.name
     path = PARAMS if extends else own_study_file(study)
 
     def change(tree: Any) -> None:
@@ -117,12 +331,20 @@ def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list
     old = PARAMS.read_text(encoding="utf-8") if extends else empty_study(study, options.title)
     text = changed_text(old, path, change)
     if not extends:
-        return start_study(study, text), text
+        lines = start_study(study, text)
+        join = [f"  To add the corpus to {own.stem} instead: --study {own.stem}"] if own else []
+        return [*lines, *join], text
     _replace_study(study, text)
-    changed = [f"the title is now {options.title!r}"] if options.title else []
-    changed += [f"all models have {options.seeds} seeds now"] if options.seeds else []
-    lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
-    return [*lines, *(f"  {each}" for each in changed)], text
+    return [*_describe_change(options, f"{PARAMS}, {own}", entries.name, study)], text
+
+
+def _describe_change(options: CorpusOptions, files: str, corpus: str, study: str) -> Iterator[str]:
+    """Yield lines on the changes of a study that a corpus was added to."""
+    yield f"{files}: corpus {corpus} is added to the study {study}."
+    if options.title:
+        yield f"  the title is now {options.title!r}"
+    if options.seeds:
+        yield f"  all models have {options.seeds} seeds now"
 
 
 def remove_corpus(name: str) -> str:

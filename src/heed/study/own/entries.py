@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,14 @@ from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from heed.corpora.rows import Format
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.hyperparameters import Preset
 from heed.study.corpora import Corpus
 from heed.study.own.facts import OwnCorpusFacts
-from heed.study.own.files import UserFiles, as_name, require_user_file
-from heed.study.tasks import PRESETS, task_of_labels
+from heed.study.own.files import CorpusOptions, UserFiles, as_name, require_user_file
+from heed.study.tasks import PRESETS
 from heed.task import task_module
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
@@ -31,57 +31,6 @@ VARIANTS: dict[str, dict[str, object]] = {
     "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
 }
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
-
-
-@dataclasses.dataclass(frozen=True)
-class CorpusOptions:
-    """What the user typed after `heed corpus add`; empty or None where nothing was typed.
-
-    Of `text_separator` None is nothing, and empty a separator.
-    """
-
-    files: list[str]
-    name: str = ""
-    study: str = ""
-    title: str = ""
-    text_column: list[str] = dataclasses.field(default_factory=list)
-    text_separator: str | None = None
-    label_column: list[str] = dataclasses.field(default_factory=list)
-    label_separator: str = ""
-    split_column: str = ""
-    id_column: str = ""
-    group_column: str = ""
-    evidence_column: str = ""
-    delimiter: str = ""
-    encoding: str = ""
-    no_quotes: bool = False
-    language: str = ""
-    metric: str = ""
-    vectors: str = ""
-    seeds: int | None = None
-    test: float | None = None
-    train: int | None = None
-    train_per_class: int | None = None
-
-    @property
-    def task(self) -> str:
-        """The task: a separator of labels says that a document has any number of them."""
-        return task_of_labels(has_several=bool(self.label_separator))
-
-    def command(self) -> str:
-        """Return the command line that gives these options."""
-        words = ["heed", "corpus", "add", *self.files]
-        for field in dataclasses.fields(self)[1:]:
-            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
-            if value is True:
-                words.append(option)
-            elif isinstance(value, list):
-                words += [word for each in value for word in (option, each)]
-            elif value not in (field.default, ""):
-                words += [option, str(value).replace("\t", "\\t")]
-            elif value != field.default:
-                words.append(f"{option}=")
-        return shlex.join(words)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,15 +74,12 @@ def corpus_section(
         "id_column": options.id_column,
         "group_column": options.group_column,
         "evidence_column": options.evidence_column,
-        "delimiter": options.delimiter,
-        "encoding": options.encoding,
+        "drop_unlabelled": options.drop_unlabelled,
         "tokenizer": options.language,
     }
     given: dict[str, object] = {key: value for key, value in columns.items() if value}
     if options.text_separator == "":
         given["text_separator"] = ""
-    if options.no_quotes:
-        given["quotes"] = False
     split = _split(options, bool(options.split_column or files.have_parts))
     return {"source": name, "kind": KIND.name, **given, "split": split}
 
@@ -171,6 +117,7 @@ def make_entries(
     name: str,
     options: CorpusOptions,
     files: UserFiles,
+    form: Format,
     corpus: dict[str, object],
     facts: OwnCorpusFacts,
 ) -> CorpusEntries:
@@ -180,6 +127,7 @@ def make_entries(
         name: of the corpus.
         options: the user's.
         files: the user's.
+        form: of the files, as it was found.
         corpus: the section from `corpus_section`.
         facts: of the corpus.
 
@@ -201,10 +149,24 @@ def make_entries(
         for variant, values in VARIANTS.items():
             settings = {"preset": preset, "max_tokens": max_tokens, **shared, **values}
             models[f"{key}-{variant}"] = _model(key, name, variant, settings)
-    source = {"kind": KIND.source.name, **files.source(), **_vectors(options.vectors)}
+    kind, own = KIND.source.name, {**_format_keys(form), **_vectors(options.vectors)}
+    source = {"kind": kind, **files.source(), **own}
     return CorpusEntries(
         name, options.task, source, corpus, experiments, models, preset, max_tokens
     )
+
+
+def _format_keys(form: Format) -> dict[str, object]:
+    """Return the keys of a source for the format of its files, without the defaults."""
+    keys = {
+        "format": form.name,
+        "encoding": form.encoding,
+        "delimiter": form.delimiter,
+        "header": [*form.header],
+        "flags": [*form.flags],
+    }
+    given: dict[str, object] = {key: value for key, value in keys.items() if value}
+    return given if form.quote is None else given | {"quote": form.quote}
 
 
 def _shared_settings(options: CorpusOptions) -> dict[str, object]:

@@ -1,29 +1,99 @@
-"""The user's own files of a new corpus: which part of the split each is, and their columns."""
+"""What the user typed after `heed corpus add`, and the files that it names."""
 
 import dataclasses
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.corpora.formats import folder_files
 from heed.corpora.parts import PARTS, part_of
-from heed.corpora.rows import read_columns, sniff_delimiter
-from heed.files import HeedError, sha256
+from heed.corpora.rows import Format, join_names
+from heed.corpora.user_files import content_hash
+from heed.files import HeedError
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
+from heed.study.tasks import task_of_labels
 
 if TYPE_CHECKING:
     from heed.study.schema import Params
 
-# Names of columns that are understood without an option, the first of them first.
-TEXT_NAMES = (
-    "text", "texts", "sentence", "document", "review", "content", "body", "comment", "message",
-    "tweet", "utterance", "headline", "title",
-)  # fmt: skip
-LABEL_NAMES = (
-    "label", "labels", "class", "category", "sentiment", "target", "topic", "intent", "emotion",
-)  # fmt: skip
-SPLIT_NAMES = ("split", "part", "partition", "subset")
+SHARD = re.compile(r"-\d+-of-\d+$")  # train-00000-of-00001: one of several files
+MANY_FILES = 4  # of more the message has the first and the last
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusOptions:
+    """The options of `heed corpus add`; empty or None where nothing was typed.
+
+    Of `text_separator` and `quote` None is nothing, and empty a value.
+    """
+
+    files: list[str]
+    name: str = ""
+    study: str = ""
+    title: str = ""
+    text_column: list[str] = dataclasses.field(default_factory=list)
+    text_separator: str | None = None
+    label_column: list[str] = dataclasses.field(default_factory=list)
+    label_separator: str = ""
+    split_column: str = ""
+    id_column: str = ""
+    group_column: str = ""
+    evidence_column: str = ""
+    delimiter: str = ""
+    encoding: str = ""
+    quote: str | None = None
+    no_quotes: bool = False
+    header: str = ""
+    no_header: bool = False
+    drop_unlabelled: bool = False
+    as_labels: bool = False
+    language: str = ""
+    metric: str = ""
+    vectors: str = ""
+    seeds: int | None = None
+    test: float | None = None
+    train: int | None = None
+    train_per_class: int | None = None
+
+    @property
+    def task(self) -> str:
+        """The task: a separator of labels says that a document has any number of them."""
+        return task_of_labels(has_several=bool(self.label_separator))
+
+    @property
+    def form(self) -> Format:
+        """The format of the files, as far as it is declared."""
+        header = tuple(name.strip() for name in self.header.split(",")) if self.header else ()
+        quote = "" if self.no_quotes else self.quote
+        return Format("", self.encoding or None, self.delimiter or None, quote, header)
+
+    def command(self, **changes: object) -> str:
+        """Return the command line that gives these options, with some of them changed."""
+        options = dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+        words = ["heed", "corpus", "add", *options.files]
+        for field in dataclasses.fields(options)[1:]:
+            value, option = getattr(options, field.name), f"--{field.name.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif isinstance(value, list):
+                words += [word for each in value for word in (option, each)]
+            elif value not in (field.default, ""):
+                words += [option, str(value).replace("\t", "\\t")]
+            elif value != field.default:
+                words.append(f"{option}=")
+        return shlex.join(words)
+
+
+class UnclearError(HeedError):
+    """A question that the file leaves open, with the options of the likely answers."""
+
+    def __init__(self, question: str, answers: list[CorpusOptions]) -> None:
+        commands = [f"  {answer.command()}" for answer in answers]
+        super().__init__("\n".join([f"{question} Run one of these:", *commands]))
+        self.question, self.answers = question, answers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,10 +109,10 @@ class UserFiles:
     def source(self) -> dict[str, object]:
         """Return the keys of the section of `sources`, with the hash of each file."""
         if [*self.paths] == [""]:
-            return {"path": str(self.paths[""]), "sha256": sha256(self.paths[""])}
+            return {"path": str(self.paths[""]), "sha256": content_hash(self.paths[""])}
         return {
             "paths": {key: str(path) for key, path in self.paths.items()},
-            "hashes": {key: sha256(path) for key, path in self.paths.items()},
+            "hashes": {key: content_hash(path) for key, path in self.paths.items()},
         }
 
     def __str__(self) -> str:
@@ -50,7 +120,8 @@ class UserFiles:
             f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_parts else str(path)
             for key, path in self.paths.items()
         ]
-        return ", ".join(names)
+        shown = names if len(names) <= MANY_FILES else [names[0], "…", names[-1]]
+        return ", ".join(shown)
 
 
 def name_files(arguments: list[str]) -> UserFiles:
@@ -61,7 +132,7 @@ def name_files(arguments: list[str]) -> UserFiles:
     Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a
     part and others none; no file is for train, or for test.
     """
-    files = [_split_argument(argument) for argument in arguments]
+    files = [file for argument in arguments for file in _split_argument(argument)]
     paths = [path for _, path in files]
     resolved = [path.resolve() for path in paths]
     for path in paths:
@@ -76,7 +147,8 @@ def name_files(arguments: list[str]) -> UserFiles:
     if not all(parts):
         has_part, has_none = paths[parts.index(next(filter(None, parts)))], paths[parts.index("")]
         command = " ".join(
-            f"{part or 'PART'}={path}" for part, path in zip(parts, paths, strict=True)
+            f"{part or 'PART'}={path}"
+            for part, path in [*zip(parts, paths, strict=True)][:MANY_FILES]
         )
         raise HeedError(
             f"{has_none}: train, validation or test? {has_part} is a part by its name. Write the "
@@ -85,7 +157,7 @@ def name_files(arguments: list[str]) -> UserFiles:
         )
     if missing := [part for part in ("train", "test") if part not in parts]:
         raise HeedError(
-            f"no file is for {' or '.join(missing)}: {', '.join(map(str, paths))}. Add it: "
+            f"no file is for {' or '.join(missing)}: {join_names(map(str, paths))}. Add it: "
             f"{missing[0]}=FILE. Or give one file alone, which heed splits at random"
         )
     return UserFiles(dict(_keys_of_parts(parts, paths)), True)
@@ -93,9 +165,7 @@ def name_files(arguments: list[str]) -> UserFiles:
 
 def require_user_file(path: Path) -> None:
     """Raise HeedError unless a file is there, and outside of the folders in which heed deletes."""
-    if path.is_dir():
-        raise HeedError(f"{path}: is a folder: give the files in it")
-    if not path.is_file():
+    if not path.exists():
         raise HeedError(f"{path}: not there")
     for folder in (RAW, TOKENS, RESULTS, REPORTS):
         if path.resolve().is_relative_to(folder.resolve()):
@@ -105,16 +175,20 @@ def require_user_file(path: Path) -> None:
             )
 
 
-def _split_argument(argument: str) -> tuple[str, Path]:
-    """Return the part, "" without one, and the path of FILE or PART=FILE."""
+def _split_argument(argument: str) -> list[tuple[str, Path]]:
+    """Return the part, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
+
+    A folder that is a table itself, of text files or of `save_to_disk`, is one path.
+    """
     part, equals, path = argument.partition("=")
-    if not equals or Path(argument).is_file():
-        return "", Path(argument)
-    if not part_of(part):
+    if not equals or Path(argument).exists():
+        part, path = "", argument
+    elif not part_of(part):
         raise HeedError(
             f"{argument}: {part!r} is no part: write {', '.join(PARTS)}, as in test=FILE"
         )
-    return part_of(part) or "", Path(path)
+    files = folder_files(Path(path)) if Path(path).is_dir() else []
+    return [(part_of(part) or "", file) for file in files or [Path(path)]]
 
 
 def _part_of_file(path: Path) -> str:
@@ -124,9 +198,15 @@ def _part_of_file(path: Path) -> str:
     return parts.pop() if len(parts) == 1 else ""
 
 
+def _stem(path: Path) -> str:
+    """Return the name of a file without its endings, and without its number among several."""
+    name = path.name.removesuffix(".gz")
+    return SHARD.sub("", name.removesuffix(Path(name).suffix) if not path.is_dir() else name)
+
+
 def _words(path: Path) -> list[str]:
     """Return the words of a file's name, without numbers at its end."""
-    words = as_name(path.stem).split("-")
+    words = as_name(_stem(path)).split("-")
     while len(words) > 1 and words[-1].isdigit():
         words.pop()
     return words
@@ -147,14 +227,20 @@ def default_name(files: UserFiles) -> str:
     """
     paths = [*files.paths.values()]
     if len(paths) == 1:
-        names = {as_name(paths[0].stem)}
+        names = {as_name(_stem(paths[0].resolve()))}
     else:
         names = {as_name(" ".join(w for w in _words(path) if not part_of(w))) for path in paths}
         if len(names) > 1 or not any(names):
-            names = {as_name(path.parent.name) for path in paths}
+            names = {as_name(_folder(path).name) for path in paths}
     if len(names) > 1 or not (name := names.pop()):
         raise HeedError(f"no name can be made of {files}: add --name NAME")
     return name
+
+
+def _folder(path: Path) -> Path:
+    """Return the folder of a file; of a folder `data`, the folder that it is in."""
+    parent = path.parent
+    return parent.parent if parent.name == "data" and parent.parent.name else parent
 
 
 def as_name(text: str) -> str:
@@ -164,42 +250,6 @@ def as_name(text: str) -> str:
     return "-".join(re.findall("[a-z0-9]+", letters))
 
 
-def find_columns(
-    files: UserFiles, encoding: str, delimiter: str, quotes: bool | None
-) -> tuple[list[str], str]:
-    """Return the columns of the first file, and the delimiter that it needs, "" where none.
-
-    The arguments are the user's, empty or None where nothing was typed. Raises HeedError when the
-    file cannot be read.
-    """
-    first = next(iter(files.paths.values()))
-    delimiter = delimiter or sniff_delimiter(first, encoding or None, quotes) or ""
-    return read_columns(first, encoding or None, delimiter or None, quotes), delimiter
-
-
-def recognise_columns(
-    columns: list[str], texts: list[str], labels: list[str]
-) -> tuple[list[str], list[str]]:
-    """Return the columns of text and of labels: as given, else those with a known name, or none.
-
-    Args:
-        columns: of the first file.
-        texts: the columns that were given for the text.
-        labels: those for the labels.
-
-    """
-    texts = texts or _first_known(columns, TEXT_NAMES, labels)
-    return texts, labels or _first_known(columns, LABEL_NAMES, texts)
-
-
-def _first_known(columns: list[str], names: tuple[str, ...], taken: list[str]) -> list[str]:
-    """Return the column with the first of the known names, in any case, or none."""
-    by_name = {
-        column.strip().lower(): column for column in reversed(columns) if column not in taken
-    }
-    return [by_name[name] for name in names if name in by_name][:1]
-
-
 def changed_file_warnings(params: "Params") -> Iterator[str]:
     """Yield a warning for each user file whose hash differs from params.yaml.
 
@@ -207,7 +257,7 @@ def changed_file_warnings(params: "Params") -> Iterator[str]:
     """
     for name, source in params.sources.items():
         for file in source.copied_files():
-            if Path(file.path).is_file() and (digest := sha256(file.path)) != file.sha256:
+            if Path(file.path).exists() and (digest := content_hash(file.path)) != file.sha256:
                 yield (
                     f"{file.path}: changed since it was added; the study still uses the copy in "
                     f"data/raw/{name}, or stops where there is none yet. "

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.corpora.rows import read_rows
-from heed.corpora.table import as_text
+from heed.corpora.rows import Format, read_table
+from heed.corpora.table import text_column
 from heed.files import HeedError, writing
 from heed.prediction import load_predictor
 from heed.tasks.classification.prediction import ClassificationPredictor
@@ -225,7 +225,7 @@ class TextTable:
     id_column: the column with a name of each row; empty: rows are numbered from 1.
     encoding: of a file that is text; empty: UTF-8.
     delimiter: between two fields; None: by the ending of the file.
-    quotes: as of `read_rows`.
+    quotes: false: a double quote is a character as any other.
     """
 
     path: Path
@@ -239,18 +239,20 @@ class TextTable:
     def read(self) -> Iterator[tuple[str | int, str]]:
         """Yield the id and the text of each row; a missing text is an empty one.
 
-        Raises HeedError as `read_rows` does, and for a cell that is no text.
+        Raises HeedError as `read_table` does, and for a cell that is no text.
         """
-        columns = [*self.text_columns, *([self.id_column] if self.id_column else [])]
-        rows = read_rows(self.path, columns, self.encoding or None, self.delimiter, self.quotes)
-        for number, (location, cells) in enumerate(rows, 1):
-            values = [
-                as_text(f"{location}: column {column!r}", cell)
-                for column, cell in zip(columns, cells, strict=True)
-            ]
-            texts = values[: len(self.text_columns)]
-            text = self.separator.join(texts) if any(texts) else ""
-            yield (values[-1] if self.id_column else number), text
+        quote = "" if self.quotes is False else None
+        table = read_table(self.path, Format("", self.encoding or None, self.delimiter, quote))
+        number = 0
+        for batch in table.to_batches(AT_ONCE):
+            columns = [text_column(str(self.path), batch, name) for name in self.text_columns]
+            ids = [None] * batch.num_rows
+            if self.id_column:
+                ids = text_column(str(self.path), batch, self.id_column)
+            for name, *texts in zip(ids, *columns, strict=True):
+                number += 1
+                text = self.separator.join(text or "" for text in texts) if any(texts) else ""
+                yield (name or "") if self.id_column else number, text
 
 
 def classify_table(model: str, table: TextTable, output: Path | None) -> str:

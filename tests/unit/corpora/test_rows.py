@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from heed.corpora import json_rows
-from heed.corpora.rows import read_columns, read_rows, sniff_delimiter
+from heed.corpora import rows
+from heed.corpora.formats import find_format
+from heed.corpora.rows import AT, Format, read_batches, read_table, write_table
 from heed.corpora.table import read_documents
 from heed.files import HeedError
 from heed.study import Corpus, Split
@@ -20,8 +21,8 @@ CORPUS = Corpus(
 )  # fmt: skip
 
 
-def documents(path: Path, **changes):
-    return list(read_documents({"": path}, CORPUS.model_copy(update=changes)))
+def documents(path: Path, **form):
+    return list(read_documents({"": path}, CORPUS, Format(**form)))
 
 
 CSV = [
@@ -37,12 +38,9 @@ CSV = [
         "text;label\na;b\n",
         "Columns: text;label. The delimiter of the fields may",
     ),
-    ("an empty file", "", "empty: expected a line with the names"),
-    ("no label", "text,label\na,x\nb,\n", ":3: column 'label': no label"),
+    ("an empty file", "", "empty: expected rows, and the names"),
+    ("no label", "text,label\na,x\nb,\n", ":3: column 'label': no label: so it is in 1 of 2 ro"),
     ("a blank label", "text,label\na,x\nb,  \n", ":3: column 'label': no label"),
-    ("a space before a label", "text,label\na, x\n", ":2: .* ' x' has spaces around it"),
-    ("a no-break space after it", "text,label\na,x\u00a0\n", ":2: .* has spaces around it"),
-    ("a carriage return in a label", 'text,label\na,"x\r"\n', r"control character '\\r'"),
     ("a newline in a label", 'text,label\na,"x\ny"\n', r"control character '\\n'"),
     ("an escape in a label", "text,label\na,\x1b[31mx\n", r"control character '\\x1b'"),
     ("a line separator in a label", "text,label\na,x\u2028y\n", r"control character '\\u2028'"),
@@ -67,8 +65,7 @@ JSON = [
     ("several labels", {"text": "a", "label": ["x", "y"]}, "one label a document, found a list"),
     ("an object as label", {"text": "a", "label": {"x": 1}}, "'label': expected text, found an o"),
     ("no label", {"text": "a", "label": None}, "column 'label': no label"),
-    ("no key", {"text": "a"}, "there is no column 'label'. Columns: text"),
-    ("half a character", {"text": "a", "label": "\ud800"}, "has the control character"),
+    ("no key", {"text": "a"}, "column 'label': no label"),
     ("no object", [1], "expected a JSON object, found list"),
 ]  # fmt: skip
 
@@ -152,7 +149,7 @@ def test_text_that_is_not_utf_8_is_refused_with_its_line_and_read_when_declared(
 
 def test_an_encoding_of_parquet_is_refused(tmp_path):
     pd.DataFrame({"text": ["a"], "label": ["x"]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(HeedError, match="a parquet file takes no encoding"):
+    with pytest.raises(HeedError, match="a file of parquet takes no encoding"):
         documents(tmp_path / "t.parquet", encoding="utf-8")
 
 
@@ -169,7 +166,7 @@ def test_cells_are_read_as_they_are_written(tmp_path):
         '{"text": "\\ud800", "label": 1.5}'
     )
     assert [(each.text, each.labels["label"]) for each in documents(path)] == [
-        ("", "1"), ("5", "True"), ("\ud800", "1.5"),
+        ("", "1"), ("5", "True"), ("\ufffd", "1.5"),
     ]  # fmt: skip
 
 
@@ -189,8 +186,8 @@ def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
     frame.to_json(tmp_path / "t.json", orient="records")
     frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
     for suffix in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
-        rows = [cells for _, cells in read_rows(tmp_path / f"t{suffix}", ["text", "label"])]
-        assert rows == frame[["text", "label"]].to_numpy().tolist()
+        table = read_table(tmp_path / f"t{suffix}", Format()).select(["text", "label"])
+        assert table.to_pylist() == frame[["text", "label"]].to_dict("records")
 
 
 ROWS = '[{"text": "a", "label": "x"},\n {"text": "b\\nc",\n  "label": "y"}]'
@@ -214,20 +211,19 @@ def test_tables_of_other_formats_have_the_same_rows(tmp_path, suffix, content):
     assert [(each.text, each.labels["label"]) for each in documents(path)] == [
         ("a", "x"), ("b\nc", "y"),
     ]  # fmt: skip
-    assert read_columns(path)[:2] == ["text", "label"]
 
 
 JSON = [
-    ("cut off", ROWS[:-1], ":3: not JSON .Expecting ',' delimiter"),
-    ("a row that is no object", ROWS.replace(",\n {", ",\n 5, {"), ":2: expected a JSON object"),
-    ("a key twice", ROWS.replace('"b\\nc"', '"b", "text": "c"'), ":2: .*the key 'text' occurs tw"),
-    ("a key that is missing", '[\n{"text": "a"}]', ":2: there is no column 'label'. Columns: te"),
-    ("not a number", '[{"text": "a", "label": NaN}]', ":1: .*NaN is not JSON"),
+    ("cut off", ROWS[:-1], ":3: not a JSON object .Expecting ',' delimiter"),
+    ("a row that is no object", ROWS.replace(",\n {", ",\n 5, {"), "item 2: expected a JSON obj"),
+    ("a key twice", ROWS.replace('"b\\nc"', '"b", "text": "c"'), "the key 'text' occurs twice"),
+    ("a key that is missing", '[\n{"text": "a"}]', "there is no column 'label'. Columns: te"),
+    ("not a number", '[{"text": "a", "label": NaN}]', "NaN is not JSON"),
     ("a text", '"a"', "expected a list of objects, found str"),
     ("columns of pandas", '{"text": {"0": "a"}, "label": {"0": "x"}}', 'orient="records"'),
     ("two lists", '{"train": [{}], "test": [{}]}', "found 2: train, test. Write each to a file"),
-    ("nothing", "", ":1: not JSON"),
-    ("too deep", "[" * 100_000, "not JSON"),
+    ("nothing", "", "not a JSON object"),
+    ("too deep", "[" * 100_000, "not a JSON object"),
 ]
 
 
@@ -244,7 +240,7 @@ def test_a_json_file_that_does_not_fit_is_named_with_its_line(tmp_path, content,
 
 
 def test_a_large_json_file_is_read_when_it_has_an_object_a_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_rows, "MAX_BYTES", 60)
+    monkeypatch.setattr(rows, "MAX_JSON", 60)
     path = tmp_path / "t.json"
     path.write_text(ROWS + " " * 20)
     with pytest.raises(HeedError, match=r"t.json: 8\d bytes: .* may have 60. Write it as .jsonl"):
@@ -257,18 +253,17 @@ def test_fields_are_separated_by_the_declared_delimiter(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('text;label\n"a;b";x\na, c;y\n')
     assert [each.text for each in documents(path, delimiter=";")] == ["a;b", "a, c"]
-    assert sniff_delimiter(path) == ";" and read_columns(path, None, ";") == ["text", "label"]
     path.write_text("text;label\na;b;x\n")
     with pytest.raises(HeedError, match=r"t.csv:2: expected 2 fields, .*found 3"):
         documents(path, delimiter=";")
 
 
-def test_quotes_are_characters_where_the_corpus_says_so(tmp_path):
+def test_quotes_are_characters_where_the_source_says_so(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text('text\tlabel\n"a" b\tx\n"c\ty\n')
-    with pytest.raises(HeedError, match=r"t.tsv:2: not a row of a TSV file .*`quotes: false`"):
+    with pytest.raises(HeedError, match=r"t.tsv:2: not a row of a CSV file .*`quote: ''`"):
         documents(path)
-    assert [each.text for each in documents(path, quotes=False)] == ['"a" b', '"c']
+    assert [each.text for each in documents(path, quote="")] == ['"a" b', '"c']
 
 
 @pytest.mark.parametrize(
@@ -281,7 +276,6 @@ def test_quotes_are_characters_where_the_corpus_says_so(tmp_path):
         ("t.tsv", "text\tlabel\na, b\tx\n", None),
         ("t.csv", "text\na\n", None),
         ("t.csv", "text;label\n" + "a;x\n" * 20 + "a;x;y\n", ";"),
-        ("t.csv", "", None),
         ("t.jsonl", '{"a;b": 1}', None),
     ],
 )
@@ -289,22 +283,36 @@ def test_the_delimiter_divides_header_and_rows_into_equal_numbers_of_fields(
     tmp_path, name, content, delimiter
 ):
     (tmp_path / name).write_text(content)
-    assert sniff_delimiter(tmp_path / name) == delimiter
+    assert find_format(tmp_path / name, Format(), False).form.delimiter == delimiter
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet"])
 def test_only_csv_and_tsv_have_delimiters_and_quotes(tmp_path, suffix):
-    with pytest.raises(HeedError, match=f"a {suffix[1:]} file takes no delimiter; found ';'"):
+    (tmp_path / f"t{suffix}").touch()
+    with pytest.raises(HeedError, match=f"a file of {suffix[1:]} takes no delimiter; found ';'"):
         documents(tmp_path / f"t{suffix}", delimiter=";")
-    with pytest.raises(HeedError, match=f"a {suffix[1:]} file takes no quotes; found False"):
-        documents(tmp_path / f"t{suffix}", quotes=False)
+    with pytest.raises(HeedError, match=f"a file of {suffix[1:]} takes no quote; found ''"):
+        documents(tmp_path / f"t{suffix}", quote="")
 
 
-def test_the_columns_of_a_parquet_file_are_read_without_its_rows(tmp_path):
-    pd.DataFrame({"text": ["a"], "label": ["x"]}).to_parquet(tmp_path / "t.parquet")
-    assert read_columns(tmp_path / "t.parquet") == ["text", "label"]
+def test_what_is_no_parquet_and_what_is_not_there_are_errors(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(HeedError, match=r"t.parquet: cannot be read as parquet"):
-        read_columns(tmp_path / "t.parquet")
+        documents(tmp_path / "t.parquet")
     with pytest.raises(HeedError, match=r"none.csv: not there"):
-        read_columns(tmp_path / "none.csv")
+        documents(tmp_path / "none.csv")
+
+
+def test_a_table_is_the_same_after_it_was_written(tmp_path):
+    path = tmp_path / "t.jsonl"
+    rows = [{"text": f"text {i}", "label": ["x"] if i > 10_000 else "x"} for i in range(10_005)]
+    rows[3]["meta"] = {"a": 1}
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    table = read_table(path, Format())
+    write_table(table, tmp_path / "copy.parquet")
+    written = pa.Table.from_batches(read_batches(tmp_path / "copy.parquet"))
+    assert written.to_pylist() == table.to_pylist()
+    metadata = [field.metadata for field in written.schema]
+    assert metadata == [field.metadata for field in table.schema] and metadata[3]
+    assert table.column("label").to_pylist() == [["x"]] * len(rows), "lists in one batch of two"
+    assert table.column(AT)[10_004].as_py() == ":10005"

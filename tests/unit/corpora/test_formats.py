@@ -1,0 +1,409 @@
+"""The files that people have, each by the first command: heed corpus add FILE."""
+
+import csv
+import gzip
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from heed import cli
+from heed.cli import stages
+from heed.corpora.kinds import read_documents
+from heed.study import load
+from tests.conftest import ROOT
+
+SCREEN = 24
+Rows = list[tuple[str, str]]  # text and label
+SPAM: Rows = [
+    (f"call {i} now, it is free;{' do not wait' * (i % 3)}", "spam")
+    if i % 4 == 0
+    else (f"see you at {i}, ok? I'm late", "ham")
+    for i in range(60)
+]
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A folder with what `heed corpus add` needs of a clone."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
+    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
+    return tmp_path
+
+
+def heed(monkeypatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["heed", *arguments])
+    cli.main()
+
+
+def added(monkeypatch, capsys, *arguments: str) -> tuple[str, list]:
+    """Type `heed corpus add`, and return what it prints, and the documents of `heed download`."""
+    capsys.readouterr()
+    heed(monkeypatch, "corpus", "add", *arguments)
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) <= SCREEN
+    (name,) = load("params.yaml").corpora
+    stages.download(name)
+    return printed, [*read_documents(load("params.yaml").corpora[name], Path("data/raw") / name)]
+
+
+def refused(monkeypatch, *arguments: str) -> str:
+    """Type `heed corpus add`, and return its error."""
+    with pytest.raises(SystemExit) as stopped:
+        heed(monkeypatch, "corpus", "add", *arguments)
+    message = str(stopped.value.code)
+    assert len(message.splitlines()) <= SCREEN and len(message) <= SCREEN * 80
+    assert not Path("studies").exists()
+    return message
+
+
+def texts_and_labels(documents: list) -> list[tuple]:
+    return [(each.text, *each.labels.values()) for each in documents]
+
+
+def write_lines(name: str, lines: list[str]) -> str:
+    Path(name).write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return name
+
+
+def sms_collection() -> str:
+    return write_lines("SMSSpamCollection", [f"{label}\t{text}" for text, label in SPAM])
+
+
+def stray_quotes() -> str:
+    rows = [
+        f"{label}\t{text}{' 5' + chr(34) if i == 40 else ''}"
+        for i, (text, label) in enumerate(SPAM)
+    ]
+    rows[50] = 'ham\t"an open quote'
+    return write_lines("sms.tsv", ["label\ttext", *rows])
+
+
+def other_quotes() -> str:
+    with Path("articles.csv").open("w", newline="") as file:
+        rows = csv.writer(file, delimiter=";", quotechar="'")
+        rows.writerows((label, f'{text} "{i}"') for i, (text, label) in enumerate(SPAM))
+    return "articles.csv"
+
+
+def semicolons() -> str:
+    return write_lines(
+        "post.csv", ["Brief;Anliegen", *(f'"{text}";{label}' for text, label in SPAM)]
+    )
+
+
+def compressed() -> str:
+    lines = ["text\tlabel", *(f"{text}\t{label}" for text, label in SPAM)]
+    with gzip.open("spam.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    return "spam.tsv.gz"
+
+
+def fasttext() -> str:
+    return write_lines("cooking.txt", [f"__label__{label} {text}" for text, label in SPAM])
+
+
+def json_lines(name: str, rows: list[dict]) -> str:
+    return write_lines(name, [json.dumps(row) for row in rows])
+
+
+def doccano() -> str:
+    rows = [{"id": i, "text": text, "label": [label]} for i, (text, label) in enumerate(SPAM)]
+    return json_lines("admin.jsonl", rows)
+
+
+def prodigy() -> str:
+    rows = [
+        {"text": text, "options": [{"id": "ham"}, {"id": "spam"}], "accept": [label],
+         "answer": "accept", "_task_hash": i}
+        for i, (text, label) in enumerate(SPAM)
+    ]  # fmt: skip
+    rows[7:7] = [{"text": "no", "accept": [], "answer": "ignore"},
+                 {"text": "never", "accept": ["ham"], "answer": "reject"}]  # fmt: skip
+    return json_lines("annotated.jsonl", rows)
+
+
+def label_studio() -> str:
+    tasks = [
+        {
+            "id": i,
+            "data": {"text": text},
+            "annotations": [
+                {
+                    "was_cancelled": False,
+                    "result": [
+                        {
+                            "type": "choices", "from_name": "sentiment", "to_name": "text",
+                            "value": {"choices": [label]},
+                        }
+                    ],
+                }
+            ],
+        }
+        for i, (text, label) in enumerate(SPAM)
+    ]  # fmt: skip
+    Path("project-1.json").write_text(json.dumps(tasks))
+    return "project-1.json"
+
+
+def features() -> dict:
+    names = {"names": ["ham", "spam"], "_type": "ClassLabel"}
+    return {"text": {"dtype": "string", "_type": "Value"}, "label": names}
+
+
+def class_labels(rows: Rows) -> pa.Table:
+    """Rows as Hugging Face's datasets have them: numbers of classes, their names as metadata."""
+    table = pa.table({"text": [text for text, _ in rows],
+                      "label": [["ham", "spam"].index(label) for _, label in rows]})  # fmt: skip
+    return table.replace_schema_metadata(
+        {"huggingface": json.dumps({"info": {"features": features()}})}
+    )
+
+
+def hub_parquet() -> str:
+    Path("sms_spam/plain_text").mkdir(parents=True)
+    path = "sms_spam/plain_text/train-00000-of-00001.parquet"
+    pyarrow.parquet.write_table(class_labels(SPAM), path)
+    return path
+
+
+def saved_split(folder: Path, rows: Rows) -> None:
+    folder.mkdir(parents=True)
+    table = class_labels(rows)
+    path = str(folder / "data-00000-of-00001.arrow")
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+    (folder / "dataset_info.json").write_text(json.dumps({"features": features()}))
+    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": folder.name}
+    (folder / "state.json").write_text(json.dumps(state))
+
+
+def saved_dataset() -> str:
+    saved_split(Path("saved"), SPAM)
+    return "saved"
+
+
+def excel() -> str:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl reads and writes .xlsx")
+    book = openpyxl.Workbook()
+    for row in [("text", "label"), *SPAM]:
+        book.active.append(row)
+    book.save("spam.xlsx")
+    return "spam.xlsx"
+
+
+def text_folder() -> str:
+    for i, (text, label) in enumerate(SPAM):
+        path = Path(f"mails/{label}/{i:02}.txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    Path("mails/readme.txt").write_text("not a text of a class")
+    return "mails"
+
+
+BY_CLASS = sorted(SPAM, key=lambda row: row[1])  # stable: as a folder has them
+# format → (its maker, what is printed on it, the name of the corpus, and the keys of its source)
+FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
+    "no header, no ending": (
+        sms_collection, "no names in the first row: the columns are called label, text",
+        "smsspamcollection", {"header": ["label", "text"], "delimiter": "\t", "format": "csv"},
+    ),
+    "quotes by '": (
+        other_quotes, "fields are quoted by '", "articles",
+        {"header": ["label", "text"], "delimiter": ";", "quote": "'"},
+    ),
+    "semicolons, names unknown": (
+        semicolons, "texts in column 'Brief'", "post", {"delimiter": ";"},
+    ),
+    "compressed": (compressed, "60 texts in column 'text'", "spam", {}),
+    "fastText": (fasttext, "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"}),
+    "doccano": (doccano, "2 classes: ham (75%), spam (25%)", "admin", {}),
+    "Prodigy": (
+        prodigy, "2 that are not `accept` are left out", "annotated", {"format": "prodigy"},
+    ),
+    "Label Studio": (
+        label_studio, "label in column 'sentiment'", "project-1", {"format": "label-studio"},
+    ),
+    "parquet of the Hugging Face hub": (
+        hub_parquet, "2 classes: ham (75%), spam (25%)", "train", {},
+    ),
+    "save_to_disk": (saved_dataset, "2 classes: ham", "saved", {"format": "saved-dataset"}),
+    "Excel": (excel, "60 texts in column 'text'", "spam", {}),
+    "folders of classes": (text_folder, "2 classes: ham", "mails", {"format": "text-folder"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatch, capsys, form):
+    write, note, name, keys = FILES[form]
+    printed, documents = added(monkeypatch, capsys, write())
+    rows = BY_CLASS if form == "folders of classes" else SPAM
+    if form == "quotes by '":
+        rows = [(f'{text} "{i}"', label) for i, (text, label) in enumerate(rows)]
+    assert texts_and_labels(documents) == rows
+    assert note in printed
+    source = load("params.yaml").sources[name]
+    found = source.model_dump(exclude_none=True, exclude={"kind", "path", "sha256"})
+    assert found == keys
+
+
+def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys):
+    printed, documents = added(monkeypatch, capsys, stray_quotes())
+    assert "double quotes do not pair up" in printed
+    rows = [(text + (' 5"' if i == 40 else ""), label) for i, (text, label) in enumerate(SPAM)]
+    rows[50] = ('"an open quote', "ham")
+    assert texts_and_labels(documents) == rows
+    assert load("params.yaml").sources["sms"].quote == ""
+
+
+def test_several_texts_of_a_file_without_header_are_joined(clone, monkeypatch, capsys):
+    lines = [f'"{i % 4 + 1}","A title, the {i}th","All of story {i} is here"' for i in range(60)]
+    for name, part in {"train": lines[:40], "test": lines[40:]}.items():
+        write_lines(f"{name}.csv", part)
+    printed, documents = added(monkeypatch, capsys, "train.csv", "test.csv", "--name", "agnews")
+    assert "called label, text_1, text_2" in printed
+    texts = {each.text: (each.labels["label"], each.split) for each in documents}
+    assert texts == {
+        f"A title, the {i}th All of story {i} is here": (
+            str(i % 4 + 1), "train" if i < 40 else "test",
+        )
+        for i in range(60)
+    }  # fmt: skip
+
+
+def test_a_folder_of_splits_and_classes_is_the_users_own_split(clone, monkeypatch, capsys):
+    for i, (text, label) in enumerate(SPAM):
+        path = Path(f"aclImdb/{'train' if i < 40 else 'test'}/{label}/{i:02}_7.txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    Path("aclImdb/train/unsup").mkdir()
+    Path("aclImdb/train/unsup/0_0.txt").write_text("of no class")
+    Path("aclImdb/train/urls_pos.txt").write_text("no text of a class")
+    message = refused(monkeypatch, "aclImdb")
+    assert "aclImdb/train/unsup/0_0.txt: column 'label': no label: so it is in 1 of 61" in message
+    assert message.endswith("  heed corpus add aclImdb --drop-unlabelled")
+    printed, documents = added(monkeypatch, capsys, "aclImdb", "--drop-unlabelled")
+    assert "1 of 61 rows have no label and are left out" in printed
+    assert "20 for test: as given" in printed
+    assert {each.id: (each.text, each.labels["label"], each.split) for each in documents} == {
+        f"{split}/{label}/{i:02}_7.txt": (text, label, split)
+        for i, (text, label) in enumerate(SPAM)
+        for split in ["train" if i < 40 else "test"]
+    }
+
+
+def test_the_splits_of_a_saved_data_set_are_kept(clone, monkeypatch, capsys):
+    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
+        saved_split(Path("saved") / split, rows)
+    Path("saved/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    _, documents = added(monkeypatch, capsys, "saved")
+    assert texts_and_labels(documents) == SPAM
+    assert [each.split for each in documents] == ["train"] * 40 + ["test"] * 20
+
+
+def test_a_folder_of_the_hub_is_its_files_under_its_own_name(clone, monkeypatch, capsys):
+    Path("sms_spam/data").mkdir(parents=True)
+    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
+        path = f"sms_spam/data/{split}-00000-of-00001.parquet"
+        pyarrow.parquet.write_table(class_labels(rows), path)
+    _, documents = added(monkeypatch, capsys, "sms_spam")
+    assert [*load("params.yaml").experiments] == ["sms-spam"]
+    assert {*texts_and_labels(documents)} == {*SPAM}
+
+
+def test_a_column_a_label_is_one_task_of_several_labels(clone, monkeypatch, capsys):
+    lines = [f"{i},comment {i} of some words,{i % 2},{int(i % 3 == 0)},0" for i in range(60)]
+    lines[5] = "5,comment 5 of some words,1,0,1"
+    write_lines("jigsaw.csv", ["id,comment_text,toxic,obscene,threat", *lines])
+    printed, documents = added(monkeypatch, capsys, "jigsaw.csv")
+    assert "the columns of 0 and 1 are one label: toxic, obscene, threat" in printed
+    assert load("params.yaml").experiments["jigsaw"].task == "multilabel"
+    for i, document in enumerate(documents):
+        flags = {"toxic": i % 2, "obscene": i % 3 == 0, "threat": i == 5}
+        assert {*document.labels["labels"]} == {name for name, flag in flags.items() if flag}
+
+
+def test_blanks_around_labels_are_trimmed_and_said(clone, monkeypatch, capsys):
+    rows = [
+        f"{text.replace(',', '')},{' ' * (i < 5)}{label}" for i, (text, label) in enumerate(SPAM)
+    ]
+    write_lines("spam.csv", ["text,label", *rows])
+    printed, documents = added(monkeypatch, capsys, "spam.csv")
+    assert "5 labels in column 'label' had blanks around them, which are trimmed" in printed
+    assert [each.labels["label"] for each in documents] == [label for _, label in SPAM]
+
+
+def test_rows_without_a_label_are_counted_at_once(clone, monkeypatch, capsys):
+    rows = [
+        f"{text.replace(',', '')},{label if i % 10 else ''}" for i, (text, label) in enumerate(SPAM)
+    ]
+    write_lines("spam.csv", ["text,label", *rows])
+    message = refused(monkeypatch, "spam.csv")
+    assert message == (
+        "heed: spam.csv:2: column 'label': no label: so it is in 6 of 60 rows, of which this is "
+        "the first. Run one of these:\n  heed corpus add spam.csv --drop-unlabelled"
+    )
+    printed, documents = added(monkeypatch, capsys, "spam.csv", "--drop-unlabelled")
+    assert "6 of 60 rows have no label and are left out" in printed
+    assert len(documents) == 54 and documents[0].id == "row/2"
+
+
+def test_many_numbers_as_labels_stop_with_a_question(clone, monkeypatch, capsys):
+    write_lines("prices.csv", ["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))])
+    message = refused(monkeypatch, "prices.csv")
+    assert "column 'label' has 1,500 different numbers in 1,500 rows: is it a number" in message
+    assert "  heed corpus add prices.csv --as-labels" in message
+
+
+def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatch, capsys):
+    lines = [f"good thing {i} it is,really a nice title {i},{i % 2},{i % 3}" for i in range(60)]
+    write_lines("mine.csv", ["what was said,headed by,mood,stars", *lines])
+    message = refused(monkeypatch, "mine.csv")
+    assert (
+        "which column has the text and the label? Columns: what was said, headed by, mood"
+        in message
+    )
+    commands = [line.strip() for line in message.splitlines() if line.startswith("  heed")]
+    assert len(commands) == 2
+    answers = iter(["2"])
+    monkeypatch.setattr("heed.study.own.corpus._is_terminal", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: next(answers))
+    _, documents = added(monkeypatch, capsys, "mine.csv")
+    assert texts_and_labels(documents)[3] == ("good thing 3 it is", "0")
+
+
+def test_a_header_that_is_not_clear_is_asked_for(clone, monkeypatch):
+    write_lines("pairs.csv", [f"word{i},{i}" for i in range(60)])
+    message = refused(monkeypatch, "pairs.csv")
+    assert "does the first row have the names of the columns, or a text?" in message
+    assert "  heed corpus add pairs.csv --no-header" in message
+
+
+def test_a_wide_table_has_a_short_error(clone, monkeypatch):
+    names = [f"measured_{i}_{'x' * 300}" for i in range(400)]
+    write_lines("wide.csv", [",".join(names), *(",".join(["1"] * 400) for _ in range(5))])
+    refused(monkeypatch, "wide.csv")
+
+
+def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch, capsys):
+    lines = ["text,label", *(f"{text.replace(',', '')},{label}" for text, label in SPAM)]
+    for name in ("one", "two", "three"):
+        write_lines(f"{name}.csv", lines)
+    heed(monkeypatch, "corpus", "add", "one.csv")
+    heed(monkeypatch, "corpus", "add", "two.csv")
+    assert "To add the corpus to one instead: --study one" in capsys.readouterr().out
+    assert [*load("params.yaml").corpora] == ["two"]
+    heed(monkeypatch, "corpus", "add", "three.csv", "--study", "two")
+    assert [*load("params.yaml").corpora] == ["two", "three"]
+
+
+def test_excel_without_openpyxl_says_what_to_install(clone, monkeypatch):
+    Path("t.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert "t.xlsx: to read Excel files: pip install openpyxl" in refused(monkeypatch, "t.xlsx")
