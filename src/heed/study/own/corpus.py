@@ -20,7 +20,7 @@ from heed.corpora.rows import (
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.cost.table import summarise_cost
+from heed.study.cost_table import summarise_cost
 from heed.study.editing.params_file import changed_text
 from heed.study.own.entries import (
     CorpusEntries,
