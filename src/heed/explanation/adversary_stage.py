@@ -8,7 +8,7 @@ import dataclasses
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 
@@ -119,7 +119,7 @@ def _judge_run(run: RunInfo, adversary: Adversary, work: Path, report_progress: 
     drawn = draw_documents(parts["test"], run.fold, tokens.offsets, 1.0)
     if not len(drawn):
         raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to judge")
-    judged: tuple[dict[str, pd.DataFrame], dict[str, Any] | None] = task_module(
+    judged: tuple[dict[str, pd.DataFrame], dict[str, object] | None] = task_module(
         recipe.task, "adversaries"
     ).judge_adversary(
         run, adversary, tokens, parts, drawn, work / f"{run.seed}-trainings",

@@ -253,6 +253,7 @@ class DiagnosticTraining:
     """
 
     hyperparameters: Architecture
+    epochs: int
     classes: int
     seed: int
     vocabulary: int
@@ -273,7 +274,7 @@ class DiagnosticTraining:
         Raises DivergedError, which names the weights.
         """
         rows = []
-        epochs = {"accuracy": self.hyperparameters.epochs, "accuracy_one_epoch": 1}
+        epochs = {"accuracy": self.epochs, "accuracy_one_epoch": 1}
         for i, (name, guide) in enumerate(guides.items()):
             report_progress(f"guided network, weights {name}", i, len(guides))
             parts = {part: guide.choose(documents) for part, documents in self.parts.items()}

@@ -23,11 +23,15 @@ from heed.explanation.documents import (
     predict_replaced,
     read_documents,
 )
-from heed.explanation.noise import MOST, NOISES
+from heed.explanation.noise import MOST, NOISES, Noise, fitting_rows, predict_with_noise
 from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.explanation.test import WeightsTest
+from heed.files import HeedError
+from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
+from heed.tokens.arrays import Tokens
+from heed.tokens.marked import MarkedTokens
 
 TENTHS = 10
 WINDOWED, NOISED = 150, 60  # documents at scale 1
@@ -97,6 +101,77 @@ class Recency:
     importance: np.ndarray | None
     end_gradient: float
     middle_gradient: float
+
+
+def explain_recency(
+    subject: Subject,
+    h: Architecture,
+    fold: int,
+    labels: np.ndarray,
+    tokens: Tokens,
+    noise: Tokens | None,
+    rows: np.ndarray,
+    scale: float,
+    evidence: dict[int, np.ndarray],
+    documents: pd.DataFrame,
+    report_progress: Callable[[int], None],
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the table recency.csv of one seed, and measure → why it is not defined.
+
+    Args:
+        subject: the model, which has a network.
+        h: its hyperparameters.
+        fold: of its training.
+        labels: class indices, (documents of the corpus,)
+        tokens: its corpus.
+        noise: the corpus that the words of noise are from.
+        rows: test documents that are not empty, in the order of their draw.
+        scale: multiplies the numbers of documents.
+        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        documents: `id, label, predicted` of documents that were explained.
+        report_progress: called with the documents that are done.
+
+    """
+    drawn = rows[: group_size(WINDOWED, scale)]
+    measured = list(measure_recency(subject, drawn, report_progress))
+    tables = [
+        positions_table(measured, evidence, len(drawn)),
+        places_table(evidence, _right(documents, tokens)),
+    ]
+    reasons = missing_measures(tables[0], h.encoder)
+    known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
+    try:
+        words = _read_noise(h, fold, tokens, noise, known)
+    except HeedError as error:
+        reasons["accuracy_lost"] = str(error)
+    else:
+        classes, unknown = predict_with_noise(subject, tokens, words, known, h)
+        tables.append(noise_table(classes == labels[known][:, None], unknown))
+    report_progress(count_documents(rows, scale))
+    return pd.concat([table for table in tables if len(table)], ignore_index=True), reasons
+
+
+def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
+    """Return row of the corpus → whether its prediction is right, of these documents."""
+    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
+    names = tokens.documents(["id"])["id"]
+    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
+
+
+def _read_noise(
+    h: Architecture, fold: int, tokens: Tokens, noise: Tokens | None, known: np.ndarray
+) -> Noise:
+    """Return the words of noise. Raises HeedError, with the reason, where there can be none."""
+    if noise is None:
+        raise HeedError(NO_NOISE)
+    if not isinstance(noise, Tokens):
+        raise HeedError(f"{noise.path}: has sentence pairs: noise is of documents with labels")
+    is_own = noise.path == tokens.path
+    if is_own and not MarkedTokens(noise):
+        raise HeedError(NOISE_HAS_LABELS)
+    if not len(known):
+        raise HeedError(NOTHING_FITS.format(h.max_tokens))
+    return Noise(noise, noise.rows("train", fold if is_own else 0))
 
 
 def measure_recency(

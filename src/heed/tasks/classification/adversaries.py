@@ -116,8 +116,8 @@ def _diagnostic_training(
 
     size = network_of(base.model).linear.in_features
     return DiagnosticTraining(
-        own, len(run.recipe.data.classes), run.seed, len(encoded.vocabulary), labels, parts, size,
-        with_evidence, fit,
+        own, own.epochs, len(run.recipe.data.classes), run.seed, len(encoded.vocabulary), labels,
+        parts, size, with_evidence, fit,
     )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """The explanation of a trained classifier's predictions: its tables, of one seed."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,27 +14,11 @@ from heed.explanation.documents import (
     no_sum_reason,
 )
 from heed.explanation.judgement import judge
-from heed.explanation.noise import Noise, fitting_rows, predict_with_noise
-from heed.explanation.recency import (
-    COLUMNS,
-    NO_NOISE,
-    NOISE_HAS_LABELS,
-    NOISED,
-    NOTHING_FITS,
-    TENTHS,
-    WINDOWED,
-    count_documents,
-    measure_recency,
-    missing_measures,
-    noise_table,
-    places_table,
-    positions_table,
-)
+from heed.explanation.recency import COLUMNS, TENTHS, count_documents, explain_recency
 from heed.explanation.registry import EXPLAINED, measure_rankings
 from heed.explanation.seeds import seed_agreement as agreement
 from heed.explanation.tables import UnitPositions, document_measures, summarize, unit_table
 from heed.explanation.test import Prediction as Explained
-from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
 from heed.tasks.classification.learning import class_indices, linear_features, read_texts
@@ -90,8 +73,10 @@ def explain_run(
     total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
     judged = judge(subject, rows, scale, lambda done, _: report_progress(done, total))
     tables = _tables(judged, tokens, run.recipe.data, spans, share)
-    tables["recency"], missing = _explain_recency(
-        subject, run, tokens, noise, rows, scale, spans.of_tokens(rows), tables["documents"],
+    labels = class_indices(tokens, run.recipe.data, rows)
+    tables["recency"], missing = explain_recency(
+        subject, run.recipe.hyperparameters, run.fold, labels, tokens, noise, rows, scale,
+        spans.of_tokens(rows), tables["documents"],
         lambda done: report_progress(total - further + done, total),
     )  # fmt: skip
     return tables, reasons | missing
@@ -145,73 +130,6 @@ def _tables(
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
 
-def _explain_recency(
-    subject: Subject,
-    run: RunInfo,
-    tokens: Tokens,
-    noise: Tokens | None,
-    rows: np.ndarray,
-    scale: float,
-    evidence: dict[int, np.ndarray],
-    documents: pd.DataFrame,
-    report_progress: Callable[[int], None],
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the table recency.csv of one seed, and measure → why it is not defined.
-
-    Args:
-        subject: the run's model, which has a network.
-        run: the run.
-        tokens: its corpus.
-        noise: the corpus that the words of noise are from.
-        rows: test documents that are not empty, in the order of their draw.
-        scale: multiplies the numbers of documents.
-        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
-        documents: `id, label, predicted` of documents that were explained.
-        report_progress: called with the documents that are done.
-
-    """
-    drawn = rows[: group_size(WINDOWED, scale)]
-    measured = list(measure_recency(subject, drawn, report_progress))
-    tables = [
-        positions_table(measured, evidence, len(drawn)),
-        places_table(evidence, _right(documents, tokens)),
-    ]
-    h = run.recipe.hyperparameters
-    reasons = missing_measures(tables[0], h.encoder)
-    known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
-    try:
-        words = _read_noise(run, tokens, noise, known)
-    except HeedError as error:
-        reasons["accuracy_lost"] = str(error)
-    else:
-        classes, unknown = predict_with_noise(subject, tokens, words, known, h)
-        labels = class_indices(tokens, run.recipe.data, known)[known]
-        tables.append(noise_table(classes == labels[:, None], unknown))
-    report_progress(count_documents(rows, scale))
-    return pd.concat([table for table in tables if len(table)], ignore_index=True), reasons
-
-
-def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
-    """Return row of the corpus → whether its prediction is right, of these documents."""
-    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
-    names = tokens.documents(["id"])["id"]
-    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
-
-
-def _read_noise(run: RunInfo, tokens: Tokens, noise: Tokens | None, known: np.ndarray) -> Noise:
-    """Return the words of noise. Raises HeedError, with the reason, where there can be none."""
-    if noise is None:
-        raise HeedError(NO_NOISE)
-    if not isinstance(noise, Tokens):
-        raise HeedError(f"{noise.path}: has sentence pairs: noise is of documents with labels")
-    is_own = noise.path == tokens.path
-    if is_own and not MarkedTokens(noise):
-        raise HeedError(NOISE_HAS_LABELS)
-    if not len(known):
-        raise HeedError(NOTHING_FITS.format(run.recipe.hyperparameters.max_tokens))
-    return Noise(noise, noise.rows("train", run.fold if is_own else 0))
-
-
 def no_documents() -> dict[str, pd.DataFrame]:
     """Return the tables without a row."""
     columns = {"documents": ["id", "label"], "rankings": ["id", "label", "ranking"]}
@@ -237,7 +155,7 @@ def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
 
 
 def _with_predictions(
-    documents: list[dict[str, Any]], probabilities: np.ndarray, classes: list[str]
+    documents: list[dict[str, object]], probabilities: np.ndarray, classes: list[str]
 ) -> pd.DataFrame:
     """Return the documents' measures after their predictions."""
     measures = pd.DataFrame(documents)
