@@ -72,7 +72,6 @@ KNOW_CLASSIFICATION = (
     "report/",
     "corpora/",
     "study/own/",
-    "study/presets.py",
     "study/truths.py",  # of what weights explain of decisions between classes
 )
 

@@ -24,7 +24,7 @@ from heed.evaluation.results import (
 )
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
-from heed.report import blocks, chapters
+from heed.report import blocks
 from heed.report.blocks import Cell, Column, Table, make_rows
 from heed.report.check import check_report
 from heed.report.experiments import read_experiments
@@ -46,6 +46,7 @@ from heed.report.renderers.escape import cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
 from heed.study import Params
+from heed.tasks.classification import report as classification
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -918,8 +919,7 @@ def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path
         words = blocks.Paragraph(("Only on the page.",), media=(blocks.PAGE,))
         return [table, words, *([figure] if experiment.key == "sample-author" else [])]
 
-    of_task = chapters.CHAPTERS_BY_TASK["classification"]
-    monkeypatch.setitem(chapters.CHAPTERS_BY_TASK, "classification", [*of_task, chapter])
+    monkeypatch.setattr(classification, "CHAPTERS", [*classification.CHAPTERS, chapter])
     folder = render_to(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
     page, paper = Page(folder / "index.html"), (folder / "report.tex").read_text()
     for name in ("sample-author", "sample-sentiment"):
