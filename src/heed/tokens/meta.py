@@ -118,26 +118,26 @@ def read_meta(corpus: Path) -> Meta:
 
 def format_summary(meta: Meta) -> str:
     """Return the sizes of a tokenised corpus, and a warning of duplicates across its parts."""
-    summary = (
-        f"{meta.corpus}: {meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} "
-        f"types; {json.dumps(meta.parts)}"
-    )
+    lines = [
+        f"{meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} types; "
+        f"{json.dumps(meta.parts)}"
+    ]
     if meta.left_out:
-        summary += (
-            f"\n{meta.corpus}: {meta.left_out:,} training documents are left out (split.train or "
+        lines.append(
+            f"{meta.left_out:,} training documents are left out (split.train or "
             "split.train_per_class in params.yaml)"
         )
     if count := meta.duplicates["test_texts_in_train"]:
-        summary += (
-            f"\n{meta.corpus}: {count:,} test texts are in the training part too "
+        lines.append(
+            f"{count:,} test texts are in the training part too "
             "(drop_duplicates: true removes them there)"
         )
-    summary += f"\n{meta.corpus}: {_format_near_duplicates(meta)}"
+    lines.append(_format_near_duplicates(meta))
     if meta.evidence:
-        summary += f"\n{meta.corpus}: {_format_evidence(meta.evidence)}"
+        lines.append(_format_evidence(meta.evidence))
     if meta.vectors:
-        summary += f"\n{meta.corpus}: {_format_vectors(meta.vectors)}"
-    return summary
+        lines.append(_format_vectors(meta.vectors))
+    return "\n".join(f"{meta.corpus}: {line}" for line in lines)
 
 
 def _format_evidence(evidence: Evidence) -> str:
