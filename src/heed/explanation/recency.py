@@ -30,8 +30,7 @@ from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
-from heed.tokens.arrays import Tokens
-from heed.tokens.marked import MarkedTokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 
 TENTHS = 10
 WINDOWED, NOISED = 150, 60  # documents at scale 1
