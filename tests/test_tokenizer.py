@@ -122,9 +122,9 @@ def test_sentences_are_those_of_spacys_sentencizer(name, texts):
 def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
     import itertools
 
-    from heed.corpora.imdb import read_reviews
+    from heed.corpora.published import read_imdb
 
-    texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
+    texts = [clean(d.text)[0] for d in itertools.islice(read_imdb(corpora / "imdb"), 300)]
     *_, starts, counts = tokenize_chunk(texts, "en")
     assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, "en")
     assert counts.sum() > 2000
