@@ -23,10 +23,10 @@ def read_texts() -> tuple[str, list[str]]:
     """Return the name of the corpus and its texts."""
     mirror = Path(os.environ.get("HEED_MIRROR", "-"), "imdb")
     if mirror.is_dir():
-        from heed.corpora.imdb import read_reviews
+        from heed.corpora.published import read_imdb
 
         return "IMDB", [
-            clean(document.text)[0] for document in itertools.islice(read_reviews(mirror), TEXTS)
+            clean(document.text)[0] for document in itertools.islice(read_imdb(mirror), TEXTS)
         ]
     generator = np.random.default_rng(0)
     words = np.asarray(

@@ -11,9 +11,15 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from heed.corpora.paragraphs import read_paragraphs
 from heed.corpora.publication import Document
-from heed.corpora.sample_translation import CLASS_ENDINGS, FILE, generate_rows, make, make_lexicon
+from heed.corpora.sample_translation import (
+    CLASS_ENDINGS,
+    FILE,
+    generate_rows,
+    make,
+    make_lexicon,
+    read_paragraphs,
+)
 from heed.files import HeedError
 from heed.study import Source
 

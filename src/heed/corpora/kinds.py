@@ -9,19 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora import (
-    federalist,
-    few_shot,
-    huffpost,
-    imdb,
-    letters,
-    movies,
-    multi30k,
-    paragraphs,
     parallel,
+    published,
     sample,
     sample_translation,
     sample_truths,
-    sst_wiki,
     table,
 )
 from heed.corpora.publication import Documents, Kind, SourceKind
@@ -32,16 +24,8 @@ if TYPE_CHECKING:
 PUBLICATIONS = (
     sample,
     sample_truths,
-    imdb,
-    letters,
-    huffpost,
-    few_shot,
-    movies,
-    sst_wiki,
-    federalist,
+    published,
     sample_translation,
-    paragraphs,
-    multi30k,
     parallel,
     table,
 )

@@ -11,8 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
-from heed.corpora.published_lines import read_published_lines
+from heed.corpora.publication import (
+    Document,
+    Documents,
+    Kind,
+    SourceKind,
+    read_published_lines,
+    require_file,
+)
 from heed.files import HeedError, sha256, write_text
 from heed.terminal import print_line
 

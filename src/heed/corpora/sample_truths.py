@@ -19,8 +19,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.publication import Document, Documents, Kind, SourceKind, require_file
-from heed.corpora.published_lines import read_published_lines
+from heed.corpora.publication import (
+    Document,
+    Documents,
+    Kind,
+    SourceKind,
+    read_published_lines,
+    require_file,
+)
 from heed.corpora.sample import CUES, DISTRACTORS, verify_generated
 from heed.files import write_text
 

@@ -11,8 +11,8 @@ recipe: `Hyperparameters`; `Target`, the section `data` of an experiment, and `O
 rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
     variant; `corpus_contradictions` with a `DeclaredCorpus`; `wide_contradiction` and `WIDE_KEYS`
     of the control wide; `adversary_contradiction`; `OPPONENTS`, names of the reference models;
-    `opponent_seconds`, their core-seconds by the tokens of a corpus; `no_effect`; `LABELS`, how many
-    classes of a label a document has: one, several, none; `READS_PAIRS`; `IS_PUBLISHED`;
+    `opponent_seconds`, their core-seconds by the tokens of a corpus; `no_effect`; `LABELS`, how
+    many classes of a label a document has: one, several, none; `READS_PAIRS`; `IS_PUBLISHED`;
     `FURTHER_METRICS` and `EXPLAINED_METRICS` of expected results.
 presets: `PRESETS`, `choose_preset`, `recommend_linear`; may be missing.
 network: `sizes`, by which a corpus decides the shapes of a network; `build`, from hyperparameters

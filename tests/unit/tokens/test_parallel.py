@@ -314,9 +314,9 @@ def test_multi30k_has_its_published_parts_in_three_languages(corpora, tmp_path, 
 
 
 def test_files_of_multi30k_that_differ_in_their_lines_are_an_error(tmp_path):
-    from heed.corpora.multi30k import HASHES, read_captions
+    from heed.corpora.published import CAPTION_HASHES, read_captions
 
-    for name in HASHES:
+    for name in CAPTION_HASHES:
         (tmp_path / name).write_bytes(gzip.compress(b"a\nb\n" if ".fr." in name else b"a\n"))
     message = r"differ in their number of lines: train.en.gz 1, train.de.gz 1, train.fr.gz 2"
     with pytest.raises(HeedError, match=message):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heed.corpora.imdb import read_reviews
+from heed.corpora.published import read_imdb
 from heed.files import HeedError
 from heed.tokens import tokenizer
 from heed.tokens.cleaning import clean
@@ -94,7 +94,7 @@ def test_sentences_are_those_of_spacys_sentencizer(name, texts):
 
 
 def test_sentences_of_real_reviews_are_those_of_spacys_sentencizer(corpora):
-    texts = [clean(d.text)[0] for d in itertools.islice(read_reviews(corpora / "imdb"), 300)]
+    texts = [clean(d.text)[0] for d in itertools.islice(read_imdb(corpora / "imdb"), 300)]
     *_, starts, counts = tokenize_chunk(texts, "en")
     assert (starts.tolist(), counts.tolist()) == spacy_sentences(texts, "en")
     assert counts.sum() > 2000

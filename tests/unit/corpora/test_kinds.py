@@ -20,13 +20,7 @@ from pydantic import ValidationError
 
 import heed.corpora
 from heed.corpora import (
-    federalist,
-    few_shot,
-    huffpost,
-    imdb,
-    letters,
-    movies,
-    multi30k,
+    published,
     sample,
     sample_translation,
     sample_truths,
@@ -41,6 +35,7 @@ from heed.corpora.publication import Kind, SourceKind, SplitKind
 from heed.paths import is_name
 from heed.study import Corpus, Source, Split
 from tests.conftest import ROOT
+from tests.makers.federalist import papers
 
 SOURCE = ROOT / "src/heed"
 SPLITS = typing.get_args(SplitKind)
@@ -122,19 +117,7 @@ def write_archive(path: Path, files: dict[str, bytes]) -> None:
             archive.addfile(member, BytesIO(content))
 
 
-def papers() -> str:
-    """Return a text in the format of The Federalist's file: a paragraph a paper."""
-    authors = {
-        **dict.fromkeys(range(1, federalist.PAPERS + 1), "HAMILTON"),
-        **dict.fromkeys(federalist.JAY, "JAY"),
-        **dict.fromkeys(federalist.JOINT, "MADISON, with HAMILTON"),
-        **dict.fromkeys(federalist.MADISON | federalist.DISPUTED, "MADISON"),
-    }
-    return "THE FEDERALIST PAPERS\n\n" + "".join(
-        f"FEDERALIST No. {number}\n\nOn\nUnion\n\n{authors[number]}\n\nTo the People:\n\n"
-        f"PAPER {number}\nsays.(1) more\n\nPUBLIUS\n\n1. A note.\n\n"
-        for number in sorted(authors)
-    )
+NAMES = [file.name for file in published.HEADLINES_FILES]
 
 
 def write_raw(folder: Path, source: str) -> Path:
@@ -144,27 +127,27 @@ def write_raw(folder: Path, source: str) -> Path:
     if source in sample_truths.DRAWN:
         sample_truths.make("x", Source(kind=source, documents=3, seed=1), folder)
     if source == "imdb":
-        write_archive(folder / imdb.ARCHIVE, {"aclImdb/test/pos/1_9.txt": b""})
+        write_archive(folder / published.IMDB_ARCHIVE, {"aclImdb/test/pos/1_9.txt": b""})
     if source == "movies":
-        write_archive(folder / movies.ARCHIVE, MOVIES)
+        write_archive(folder / published.MOVIES_ARCHIVE, MOVIES)
     files = {
         "letters": dict.fromkeys(
-            [letters.TRAIN, letters.EVAL], row(text="a", author="b", lang="c", file="d")
+            [published.TRAIN, published.EVAL], row(text="a", author="b", lang="c", file="d")
         ),
-        "huffpost": {huffpost.FULL: row(category="ARTS", headline="a", short_description="b")},
-        "few-shot-01": dict.fromkeys(few_shot.NAMES, 2 * row(class_name="arts", sentence="a")),
+        "huffpost": {published.FULL: row(category="ARTS", headline="a", short_description="b")},
+        "few-shot-01": dict.fromkeys(NAMES, 2 * row(class_name="arts", sentence="a")),
         "sst-wiki": {
             f"{part}{end}": text
             for part in ("train", "dev", "test")
             for end, text in ((".txt", "1\ta b . c\n"), (".block", "1 1 0 0\n"))
         },
-        "federalist": {federalist.FILE: papers()},
+        "federalist": {published.GUTENBERG_FILE: papers()},
         "table": {"table.csv": "t,l,s,e,i,g\na,b,train,0-1,x,y\n"},
         "parallel": {"table.csv": "x,y,s\na,b,train\n"},
     }
     if source == "sample-translation":
         sample_translation.make("x", Source(kind=source, documents=70, seed=1), folder)
-    for name in multi30k.HASHES if source == "multi30k" else ():
+    for name in published.CAPTION_HASHES if source == "multi30k" else ():
         (folder / name).write_bytes(gzip.compress(b"a\n"))
     for name, text in files.get(source, {}).items():
         (folder / name).write_text(text)

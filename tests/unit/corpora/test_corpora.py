@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.corpora import federalist, huffpost, movies, sample
+from heed.corpora import published, sample
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import read_documents
 from heed.corpora.publication import Document
@@ -17,7 +17,7 @@ from heed.files import HeedError
 from heed.study import Corpus, Source, Split, load
 from heed.tokens.splits import DocumentLabels, split_columns
 from tests.conftest import ROOT
-from tests.test_kinds import papers
+from tests.makers.federalist import papers
 
 
 def corpus(kind: str, **changes) -> Corpus:
@@ -52,8 +52,8 @@ def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatc
 def test_the_papers_of_the_federalist_are_hamiltons_madisons_and_the_disputed(
     corpora, tmp_path, monkeypatch
 ):
-    if not (corpora / "federalist" / federalist.FILE).is_file():
-        pytest.skip(f"{corpora} has no federalist/{federalist.FILE}: {federalist.HOST}")
+    if not (corpora / "federalist" / published.GUTENBERG_FILE).is_file():
+        pytest.skip(f"{corpora} has no federalist/{published.GUTENBERG_FILE}")
     raw = download_from_mirror("federalist", corpora, tmp_path / "raw", monkeypatch)
     documents = list(read_documents(corpus("federalist", split=Split(kind="given")), raw))
     labelled = {(d.split, d.labels["author"], d.group) for d in documents}
@@ -71,9 +71,9 @@ def test_the_papers_of_the_federalist_are_hamiltons_madisons_and_the_disputed(
 
 
 def test_the_disputed_papers_are_for_test_alone(tmp_path):
-    (tmp_path / federalist.FILE).write_text(papers())
+    (tmp_path / published.GUTENBERG_FILE).write_text(papers())
     given = list(read_documents(corpus("federalist", split=Split(kind="given")), tmp_path))
-    assert {int(d.group) for d in given if d.split == "test"} == federalist.DISPUTED
+    assert {int(d.group) for d in given if d.split == "test"} == published.DISPUTED
     assert given[0] == Document(
         "1/1", "PAPER 1 says. more", {"author": "Hamilton"}, "1", "train"
     ), "without title, byline, address, signature and notes"
@@ -81,7 +81,7 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     authors = Counter(document.labels["author"] for document in folds)
     assert authors == {"Hamilton": 51, "Madison": 14}
     assert not {int(d.group) for d in folds} & (
-        federalist.DISPUTED | federalist.JAY | federalist.JOINT
+        published.DISPUTED | published.JAY | published.JOINT
     )
 
 
@@ -93,7 +93,7 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     ],
 )
 def test_a_file_that_is_not_the_federalist_is_said(tmp_path, old, new, message):
-    (tmp_path / federalist.FILE).write_text(papers().replace(old, new))
+    (tmp_path / published.GUTENBERG_FILE).write_text(papers().replace(old, new))
     with pytest.raises(HeedError, match=message):
         list(read_documents(corpus("federalist"), tmp_path))
 
@@ -136,25 +136,25 @@ def test_the_merges_of_the_41_labels_give_34(corpora):
     labels = json.loads((corpora / "news/v2_label_counts.json").read_text())
     merged = Counter()
     for label, count in labels.items():
-        if huffpost.merge_category(label):
-            merged[huffpost.merge_category(label)] += count
+        if published.merge_category(label):
+            merged[published.merge_category(label)] += count
     assert len(labels) == 41 and len(merged) == 34
     assert sum(merged.values()) == 200853 - labels["LATINO VOICES"]
-    capped = sum(min(count, huffpost.CAP) for count in merged.values())
+    capped = sum(min(count, published.CAP) for count in merged.values())
     assert round(capped * 0.2) == pytest.approx(12824, abs=20), "the talk's number of test items"
     assert -(-sum(merged.values()) // 10) == pytest.approx(19972, abs=1)
 
 
 def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monkeypatch):
     raw = download_from_mirror(
-        "huffpost", corpora, tmp_path / "raw", monkeypatch, [huffpost.PREFIX]
+        "huffpost", corpora, tmp_path / "raw", monkeypatch, [published.PREFIX]
     )
     big = list(read_documents(corpus("news-big"), raw))
     assert big[0].text.startswith(
         "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband."
     )
     assert big[0].labels == {"category": "CRIME"}
-    monkeypatch.setattr(huffpost, "CAP", 50)
+    monkeypatch.setattr(published, "CAP", 50)
     capped = list(read_documents(corpus("news"), raw))
     assert max(Counter(document.labels["category"] for document in capped).values()) == 50
     assert [d.id for d in capped] == [d.id for d in read_documents(corpus("news"), raw)], (
@@ -199,7 +199,7 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(
     }  # fmt: skip
     annotations = [
         json.loads(line)
-        for name, content in read_members(raw / movies.ARCHIVE)
+        for name, content in read_members(raw / published.MOVIES_ARCHIVE)
         if name.endswith(".jsonl")
         for line in content.splitlines()
     ]
@@ -260,7 +260,7 @@ def test_a_broken_line_is_named(tmp_path, line, message):
 
 def test_gzipped_lines_are_read(tmp_path):
     row = {"category": "PARENTS", "headline": "A", "short_description": ""}
-    with gzip.open(tmp_path / huffpost.PREFIX, "wt") as file:
+    with gzip.open(tmp_path / published.PREFIX, "wt") as file:
         file.write(json.dumps(row) + "\n")
     (document,) = read_documents(corpus("news-big"), tmp_path)
     assert document.text == "A" and document.labels == {"category": "PARENTING"}

@@ -20,8 +20,7 @@ import pytest
 from heed.corpora import sample, source, user_files
 from heed.corpora.archive import read_members
 from heed.corpora.kinds import SOURCE_KINDS
-from heed.corpora.publication import File
-from heed.corpora.published_lines import read_published_lines
+from heed.corpora.publication import File, read_published_lines
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Source
 
