@@ -17,7 +17,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm remotes report check test test-slow drills benchmark lint pdf lock schema locale docs clean
+.PHONY: help setup slurm remotes report check test test-slow drills benchmark lint pdf lock schema snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -108,6 +108,9 @@ docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; 
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema
+
+snapshots: .venv/.development ## write what pages and messages say now into tests/**/snapshots; git diff shows what changed
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -q --update-snapshots tests/unit/report
 
 locale: .venv/.development ## extract the report's texts from the code into src/heed/report/locale/*/LC_MESSAGES/heed.po
 	@mkdir -p .heed && PYTHONPATH=. $(BIN)/pybabel --quiet extract -F babel.cfg --no-wrap --sort-by-file --add-location=file -o .heed/heed.pot src/heed

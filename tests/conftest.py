@@ -70,6 +70,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-snapshots", action="store_true", help="write what is printed now")
+
+
+@pytest.fixture
+def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with `snapshots/NAME.txt` beside the test; `make snapshots` writes it anew."""
+
+    def compare(name: str, text: str) -> None:
+        path = request.path.parent / "snapshots" / f"{name}.txt"
+        if request.config.getoption("update_snapshots"):
+            write_text(path, text)
+        assert text == path.read_text(encoding="utf-8"), (
+            f"if it reads well: make snapshots ({name})"
+        )
+
+    return compare
+
+
 @pytest.fixture(scope="session")
 def corpora() -> Path:
     """Return the folder of the real corpora, or skip the test."""

@@ -1,6 +1,6 @@
 """Finds the texts of the report in code, templates and tables.
 
-Used by `pybabel extract` (babel.cfg) and by tests/test_language.py.
+Used by `pybabel extract` (babel.cfg) and by tests/unit/report/test_language.py.
 """
 
 import ast
@@ -13,9 +13,9 @@ from jinja2 import nodes
 
 from heed.explanation import criteria
 from heed.report import class_tables, documents, settings
+from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
-from heed.report.renderers.templates import TEMPLATES
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.tasks import TASKS, task_module
 

@@ -121,8 +121,7 @@ def publish() -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
     from heed.evaluation.results import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
-    from heed.report.editions import check_commit
-    from heed.report.publish import publish
+    from heed.report.publish import check_commit, publish
     from heed.study import load
 
     params = load()

@@ -17,8 +17,7 @@ from heed.evaluation.results import (
     paired_gain,
 )
 from heed.evaluation.verdicts import BASELINE
-from heed.report.collapsed import collapse_sentence
-from heed.report.equal_weights import equal_weights_control
+from heed.report.cautions import collapse_sentence, equal_weights_control
 from heed.report.formats import (
     format_coverage,
     format_interval,

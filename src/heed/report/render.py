@@ -4,6 +4,9 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from heed import __version__ as VERSION
 from heed.evaluation.results import Comparison
 from heed.files import write_text, writing_folder
 from heed.report import chapters
@@ -11,16 +14,136 @@ from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
 from heed.report.chapters import truths
 from heed.report.chapters.answer import generated_warning
 from heed.report.documents import describe_evidence, describe_weights
+from heed.report.experiments import Experiment
 from heed.report.figures.files import draw_figures
-from heed.report.head import IN_REPORTS, Addresses, citation
 from heed.report.headline import headline
-from heed.report.language import use_language
+from heed.report.language import say, use_language
+from heed.report.measures import Measure
 from heed.report.renderers import csv, html, latex, markdown
-from heed.report.results import Results, read_results
-from heed.report.series import write_series
+from heed.report.renderers.csv import quote_formulas
+from heed.report.results import Results, read_results, read_table
+from heed.tasks import task_module
 
 if TYPE_CHECKING:
     from heed.study import Params
+
+
+# As CITATION.cff has them; a test compares both. The report does not read that file, so that a
+# report is the same in every folder.
+TITLE, AUTHOR, YEAR = "heed: does attention help?", "The heed team", "2026"
+
+
+@dataclasses.dataclass(frozen=True)
+class Addresses:
+    """The addresses of files, from the page; empty where no such file belongs to it."""
+
+    params: str = "../params.yaml"
+    method: str = "../docs/statistics.md"
+    paper: str = ""
+    reading: str = ""
+    provenance: str = ""
+    made_by: str = ""  # version and commit of heed, in an edition
+
+    def listed(self) -> list[tuple[str, str, str]]:
+        """Return text, address and explanation of each; without an address the command."""
+        reading = [(say("Our reading"), self.reading, "")] if self.reading else []
+        return [
+            (say("Paper (PDF)"), self.paper, "" if self.paper else "make pdf"),
+            *reading,
+            (say("Parameters"), self.params, "params.yaml"),
+            (say("Method"), self.method, say("How the differences are tested")),
+            (
+                say("Provenance") + f": {self.made_by}" * bool(self.made_by),
+                self.provenance,
+                say("Commit, machine, core-hours") if self.provenance else "heed provenance",
+            ),
+        ]
+
+
+IN_REPORTS = Addresses()
+
+
+def citation(study: str) -> str:
+    """Return the BibTeX entry of heed, with the name of a study."""
+    fields = {"title": TITLE, "author": AUTHOR, "year": YEAR, "version": VERSION}
+    # Double braces: the team is one name, and the title keeps its case.
+    lines = [
+        f"  {key} = {{{{{value}}}}}," if key in ("title", "author") else f"  {key} = {{{value}}},"
+        for key, value in fields.items()
+    ]
+    return "\n".join(["@software{heed,", *lines, f"  note = {{Study {study}}}", "}"])
+
+
+def write_series(
+    experiments: list[Experiment], evaluations: dict[Path, Measure], folder: Path
+) -> None:
+    """Write curves.csv, confusion.csv and comparisons.csv.
+
+    Each has the columns that dvc.yaml names, also where no model of the study has such values.
+
+    Args:
+        experiments: with their comparisons.
+        evaluations: the folders of the models' evaluations, with what decides between models.
+        folder: of the files to write.
+
+    """
+    curves, confusions = [], []
+    for evaluation, measure in evaluations.items():
+        curves.append(_curves(evaluation, measure))
+        if (evaluation / "confusion.csv").exists():  # of a classification
+            confusions.append(_confusion(evaluation))
+    comparisons = [
+        {
+            "experiment": experiment.key,
+            "compared": f"{each.first} − {each.second}",
+            "difference_pp": each.mean,
+            "low_pp": each.low,
+            "high_pp": each.high,
+            "p_holm": each.result.p_holm,
+        }
+        for experiment in experiments
+        for each in experiment.comparisons
+    ]
+    columns = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
+    curve_columns = ["seed", "epoch", "model", "figure", "validation"]
+    confusion_columns = ["actual", "predicted", "documents", "model", "share"]
+    _write(_with_columns(curves, curve_columns), folder / "curves.csv")
+    _write(_with_columns(confusions, confusion_columns), folder / "confusion.csv")
+    _write(pd.DataFrame(comparisons, columns=columns), folder / "comparisons.csv")
+
+
+def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
+    """Return the history of a model's runs; `validation` has the values of `figure`.
+
+    That is the metric by which models are compared, or where validation does not measure it the one
+    by which searches decide.
+    """
+    history = read_table(evaluation / "history.csv")
+    figures = measure.metric, task_module(measure.task, "recipe").FIGURES[0]
+    figure = next(each for each in figures if f"validation_{each}" in history)
+    values = {"figure": figure, "validation": history[f"validation_{figure}"]}
+    return history.assign(model=evaluation.name, **values)
+
+
+def _confusion(evaluation: Path) -> pd.DataFrame:
+    """Return the documents of a model by true and predicted class, with shares of the true."""
+    counts = (
+        read_table(evaluation / "confusion.csv")
+        .groupby(["label", "predicted"], as_index=False)["documents"]
+        .sum()
+    )
+    share = counts["documents"] / counts.groupby("label")["documents"].transform("sum")
+    return counts.assign(model=evaluation.name, share=share).rename(columns={"label": "actual"})
+
+
+def _with_columns(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    """Return the tables in one, which has at least these columns: dvc.yaml names them."""
+    table = pd.concat(tables) if tables else pd.DataFrame()
+    return table.reindex(columns=[*table, *(each for each in columns if each not in table)])
+
+
+def _write(table: pd.DataFrame, path: Path) -> None:
+    quote_formulas(table).to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from heed.evaluation.results import Comparison, mixed_machine_kinds, runs_by_mac
 from heed.files import CHECKSUMS, HeedError, write_json, write_text
 from heed.prediction import write_predictions
 from heed.report.blocks import Block, Items, Paragraph
-from heed.report.chapters import machines
+from heed.report.chapters import provenance
 from heed.report.experiments import read_experiments
 from heed.report.provenance import write_provenance
 from heed.report.render import render
@@ -173,7 +173,7 @@ def test_compare_and_publish_print_that_line(monkeypatch, capsys):
     (line,) = mixed_machine_kinds(MIXED)
     stages.compare()
     assert capsys.readouterr().out == f"{line}\n"
-    monkeypatch.setattr("heed.report.editions.check_commit", lambda *inputs: None)
+    monkeypatch.setattr("heed.report.publish.check_commit", lambda *inputs: None)
     monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
     monkeypatch.setattr("heed.report.publish.publish", lambda *inputs: Path("docs/studies/it"))
     monkeypatch.setattr(commands, "read_comparison", lambda: MIXED)
@@ -222,7 +222,7 @@ def words_of(data: Comparison) -> tuple[str, str]:
     params = made_up.study("sample")
     experiments = read_experiments(params, data, ROOT / "data/published")
     results = Results(params, data, experiments, Path(), Sources(), {})
-    parts = machines.chapter(results, experiments[0]), machines.all_machine_kinds(results)
+    parts = provenance.machine_kinds(results, experiments[0]), provenance.all_machine_kinds(results)
     first, last = (" ".join(map(text_of, part)) for part in parts)
     return first, last
 

@@ -17,10 +17,8 @@ from heed.report.chapters import (
     explanation,
     glossary,
     hyperparameters,
-    machines,
     provenance,
     scores,
-    searches,
     translation,
     truths,
 )
@@ -54,28 +52,28 @@ STUDY_APPENDICES: list[StudyChapter] = [
 CHAPTERS_BY_TASK: dict[str, list[ExperimentChapter]] = {
     "classification": [
         experiment.chapter,
-        machines.chapter,
+        provenance.machine_kinds,
         experiment.scores,
         classification.chapter,
         comparisons.chapter,
-        searches.chapter,
+        hyperparameters.searches_chapter,
         documents.chapter,
     ],
     "multilabel": [
         experiment.chapter,
-        machines.chapter,
+        provenance.machine_kinds,
         experiment.scores,
         classification.multilabel_chapter,
         comparisons.chapter,
-        searches.chapter,
+        hyperparameters.searches_chapter,
         documents.chapter,
     ],
     "translation": [
         experiment.chapter,
         translation.chapter,
-        machines.chapter,
+        provenance.machine_kinds,
         comparisons.chapter,
-        searches.chapter,
+        hyperparameters.searches_chapter,
     ],
 }
 

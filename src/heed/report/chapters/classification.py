@@ -20,7 +20,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.lengths import lengths_file
+from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import all_models, join_columns, on_page
 from heed.report.class_tables import FIGURES, ClassRow, ClassTable
 from heed.report.experiments import Experiment

@@ -19,6 +19,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.cautions import collapse_sentence
 from heed.report.chapters.shared import (
     COLLAPSED,
     GetDifference,
@@ -29,7 +30,6 @@ from heed.report.chapters.shared import (
     join_columns,
     p_column,
 )
-from heed.report.collapsed import collapse_sentence
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
     INTERVAL,

@@ -25,8 +25,8 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.cautions import equal_weights_control, lacks_layer, layer_note
 from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
-from heed.report.equal_weights import equal_weights_control, lacks_layer, layer_note
 from heed.report.explanations import Explanation
 from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
 from heed.report.formats import (

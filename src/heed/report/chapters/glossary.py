@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from heed.report.blocks import Block, Disclosure, Group, Section, Span, Term, Texts
+from heed.report.cautions import explain_collapse
 from heed.report.chapters.shared import COLLAPSED, glossary_key
-from heed.report.collapsed import explain_collapse
 from heed.report.figures.networks import network
 from heed.report.language import say
 from heed.report.results import Results

@@ -29,7 +29,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.lengths import lengths_file
+from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import (
     all_models,
     caution,
@@ -41,9 +41,9 @@ from heed.report.chapters.shared import (
     p_column,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures import gradients, states, training_pairs
+from heed.report.figures import gradients, states
 from heed.report.figures import translation as figures
-from heed.report.figures.curves import curves
+from heed.report.figures.curves import by_cap, by_share, curves
 from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import (
@@ -108,12 +108,12 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     drawn: tuple[Figure, ...] = (
         by_length(results, experiment, variants),
         gradients.first_word(results, experiment, variants),
-        *training_pairs.by_share(results, experiment),
+        *by_share(results, experiment),
         *on_page(
             (
                 *figures.by_distance(results, experiment, variants),
                 curves(results, experiment, variants),
-                *training_pairs.by_cap(results, experiment),
+                *by_cap(results, experiment),
                 *states.sentence_states(results, experiment),
                 figures.operations(results, experiment, variants),
             )

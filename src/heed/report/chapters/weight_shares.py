@@ -6,9 +6,9 @@ from typing import Any
 
 from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Block, Column, Table, make_rows
+from heed.report.cautions import equal_weights_control, lacks_layer, layer_note
 from heed.report.chapters.shared import join_columns
 from heed.report.documents import HEAVIEST, Browser, WeightShare, describe_evidence
-from heed.report.equal_weights import equal_weights_control, lacks_layer, layer_note
 from heed.report.experiments import Experiment
 from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
 from heed.report.language import say

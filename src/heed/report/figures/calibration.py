@@ -15,9 +15,9 @@ from heed.report.figures.drawing import (
     SOFT,
     WIDTH,
     Style,
+    label_ends,
     short_name,
 )
-from heed.report.figures.labels import label_ends
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     Look,

@@ -12,11 +12,10 @@ from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Figure
 from heed.report.costs import Cost, time_unit
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import INK, LINE, SOFT, WIDTH, Style, short_name
-from heed.report.figures.labels import spread_apart
+from heed.report.figures.drawing import INK, LINE, SOFT, WIDTH, Style, short_name, spread_apart
 from heed.report.figures.variants import Look, looks
 from heed.report.language import say
-from heed.report.renderers.visible import visible
+from heed.report.renderers.escape import visible
 from heed.report.results import Results
 
 PANELS = 3  # side by side

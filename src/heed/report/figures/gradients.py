@@ -13,8 +13,7 @@ from heed.files import reading
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
-from heed.report.figures.drawing import HEIGHT, WIDTH, short_name
-from heed.report.figures.labels import LineEnd, label_ends
+from heed.report.figures.drawing import HEIGHT, WIDTH, LineEnd, label_ends, short_name
 from heed.report.figures.variants import Look, looks
 from heed.report.language import say
 from heed.report.results import Results, read_table

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import HEIGHT, LINE, SOFT, WIDTH
-from heed.report.figures.labels import label_ends
+from heed.report.figures.drawing import HEIGHT, LINE, SOFT, WIDTH, label_ends
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     Look,

@@ -34,7 +34,7 @@ from heed.report.figures.drawing import (
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
 from heed.report.published import PaperFigure, PaperSentence
-from heed.report.renderers.visible import visible
+from heed.report.renderers.escape import visible
 from heed.report.results import Results
 from heed.report.sources import Source
 

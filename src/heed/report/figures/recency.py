@@ -8,8 +8,7 @@ from heed.evaluation.results import format_significant
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures import drawing, model_rows
-from heed.report.figures.drawing import INK, WIDTH, Style, short_name
-from heed.report.figures.labels import LineEnd, label_ends
+from heed.report.figures.drawing import INK, WIDTH, LineEnd, Style, label_ends, short_name
 from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
 from heed.report.formats import format_count, format_number
 from heed.report.language import say

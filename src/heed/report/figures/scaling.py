@@ -6,8 +6,7 @@ from matplotlib.ticker import FuncFormatter
 
 from heed.explanation.scaling import DIMENSIONS, KEYS, Scores, softmax_gradients
 from heed.report.blocks import Figure
-from heed.report.figures.drawing import HEIGHT, WIDTH, Style, colour, marker
-from heed.report.figures.labels import LineEnd, label_ends
+from heed.report.figures.drawing import HEIGHT, WIDTH, LineEnd, Style, colour, label_ends, marker
 from heed.report.language import say
 
 

@@ -21,10 +21,11 @@ from heed.report.figures.drawing import (
     SERIES,
     WIDE,
     WIDTH,
+    LineEnd,
     Style,
+    label_ends,
     short_name,
 )
-from heed.report.figures.labels import LineEnd, label_ends
 from heed.report.figures.variants import Look, describe_choice, looks, make_figure, read_tables
 from heed.report.language import say
 from heed.report.results import Results

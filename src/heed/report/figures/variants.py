@@ -15,8 +15,16 @@ from heed.evaluation.verdicts import BASELINE
 from heed.report.blocks import EVERYWHERE, PAGE, Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
-from heed.report.figures.drawing import MARKERS, SERIES, WIDE, WIDTH, Draw, Style, short_name
-from heed.report.figures.labels import LineEnd
+from heed.report.figures.drawing import (
+    MARKERS,
+    SERIES,
+    WIDE,
+    WIDTH,
+    Draw,
+    LineEnd,
+    Style,
+    short_name,
+)
 from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table

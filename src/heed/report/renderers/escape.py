@@ -2,7 +2,12 @@
 
 import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup
+
+from heed import terminal
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
@@ -89,3 +94,18 @@ def _escape_character(character: str) -> str:
         if printed or character in ALSO_PRINTED
         else rf"\allowbreak{{}}{{[}}U+{ord(character):04X}{{]}}"
     )
+
+
+def visible(value: Any) -> Any:
+    """Return the text with the code point of each invisible character; jinja escapes it later."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return terminal.visible(value)
+
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+def kind(block: Any) -> str:
+    """Return the kind of a block, the name of its macro: table, figure, paragraph …"""
+    return type(block).__name__.lower()

@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from heed.report.blocks import PAGE, Block, Figure, Span, Table, Term, walk_blocks
 from heed.report.language import current_language, say
-from heed.report.renderers.templates import TEMPLATES, kind
-from heed.report.renderers.visible import visible
+from heed.report.renderers.escape import TEMPLATES, kind, visible
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
 LONG_NOTE = 20  # words

@@ -32,9 +32,8 @@ from heed.report.blocks import (
     Table,
 )
 from heed.report.language import current_language, say
-from heed.report.renderers.escape import Latex, bookmark, cell, escape
+from heed.report.renderers.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
 from heed.report.renderers.html import spans
-from heed.report.renderers.templates import TEMPLATES, kind
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first

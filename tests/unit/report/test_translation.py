@@ -23,7 +23,7 @@ from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
 from heed.report.chapters import translation
 from heed.report.check import check_report
 from heed.report.experiments import read_experiments
-from heed.report.figures import training_pairs
+from heed.report.figures import curves
 from heed.report.figures import translation as figures
 from heed.report.figures.drawing import draw
 from heed.report.figures.lengths import by_length
@@ -39,8 +39,10 @@ from heed.tasks.translation.recipe import Prediction
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
+from tests.fixtures.report.pages import Page, render_to
 from tests.reports import without_times
-from tests.test_report import Page, empty_figures, render_to  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 TABLE = "sample-translation_translation.csv"
 DRAWN = ["baseline", "attention", "input", "half"]  # in the figures that compare models
@@ -190,8 +192,8 @@ def test_a_figure_has_no_more_than_four_series_the_baseline_first(tmp_path):
 def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison())
     (experiment,) = results.experiments
-    (shares,) = training_pairs.by_share(results, experiment)
-    (caps,) = training_pairs.by_cap(results, experiment)
+    (shares,) = curves.by_share(results, experiment)
+    (caps,) = curves.by_cap(results, experiment)
     drawn = [matplotlib.figure.Figure() for _ in range(2)]
     for figure, each in zip((shares, caps), drawn, strict=True):
         figure.draw(each)
@@ -214,7 +216,7 @@ def test_a_cap_of_some_models_on_longer_texts_is_drawn_beyond_the_texts_that_are
         changed = dataclasses.replace(models[variant].hyperparameters, **names)
         models[variant] = dataclasses.replace(models[variant], hyperparameters=changed)
     results = read_made_up(tmp_path, data)
-    (caps,) = training_pairs.by_cap(results, results.experiments[0])
+    (caps,) = curves.by_cap(results, results.experiments[0])
     drawing = matplotlib.figure.Figure()
     caps.draw(drawing)
     labels = {line.get_label() for line in drawing.axes[0].lines}

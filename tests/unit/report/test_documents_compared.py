@@ -11,6 +11,7 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
+from heed.report.cautions import equal_weights_control, lacks_layer
 from heed.report.changed_documents import (
     WORDS,
     fixed_weights,
@@ -19,9 +20,8 @@ from heed.report.changed_documents import (
 )
 from heed.report.chapters.documents import choose_hierarchical
 from heed.report.documents import HEAVIEST, Browser, read_browser
-from heed.report.equal_weights import equal_weights_control, lacks_layer
 from heed.report.figures.class_gain import MAX_CLASSES, class_changes, class_gain
-from heed.report.renderers.templates import TEMPLATES
+from heed.report.renderers.escape import TEMPLATES
 from heed.report.results import read_results
 from heed.tasks.classification.head_weights import (
     DOCUMENTS,
@@ -31,7 +31,7 @@ from heed.tasks.classification.head_weights import (
 )
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_report import render_to
+from tests.fixtures.report.pages import render_to
 
 # seed → right or wrong, by document: of the baseline, then of attention
 ANSWERS = {"fixed": ("001", "111"), "lost": ("11", "00"), "more": ("000", "111"),

@@ -7,7 +7,7 @@ from ruamel.yaml import YAML
 
 from heed.hyperparameters.translator import ATTENTION_DECODERS
 from heed.report.chapters import glossary
-from heed.report.head import AUTHOR, TITLE, VERSION, YEAR, citation
+from heed.report.render import AUTHOR, TITLE, VERSION, YEAR, citation
 from heed.report.results import read_results
 from heed.report.variants import describe_network, read_variants
 from heed.tasks.classification.recipe import Hyperparameters

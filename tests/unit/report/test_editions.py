@@ -12,7 +12,8 @@ import pytest
 from heed import __version__
 from heed.files import HeedError, write_json
 from heed.records import as_json
-from heed.report.editions import (
+from heed.report.provenance import run_git
+from heed.report.publish import (
     BEGIN,
     EDITION,
     EDITIONS,
@@ -26,27 +27,28 @@ from heed.report.editions import (
     with_edition,
     write_list,
 )
-from heed.report.provenance import run_git
 from tests.conftest import ROOT
+from tests.fixtures.git import commit_all
 
 STUDIES = [path.parent.name for path in sorted((ROOT / EDITIONS).glob("*/metrics.json"))]
 MADE_UP = Edition("0.1.9", "0123456789" * 4, ["params.yaml", "dvc.lock"])
 
 
+@pytest.fixture(scope="module")
+def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone of this repository."""
+    folder = tmp_path_factory.mktemp("editions") / "clone"
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
+    return folder
+
+
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A clone of this repository, on a branch of its own."""
-    subprocess.run(["git", "clone", "--quiet", ROOT, tmp_path / "clone"], check=True)
-    run_git(tmp_path / "clone", "switch", "--quiet", "--create", "mine")
-    return tmp_path / "clone"
-
-
-def commit_all(root: Path) -> str:
-    """Commit all changes, if any, and return the commit."""
-    run_git(root, "add", "--all")
-    identity = ("-c", "user.name=x", "-c", "user.email=x@y")
-    run_git(root, *identity, "commit", "--quiet", "--allow-empty", "--message", "x")
-    return run_git(root, "rev-parse", "HEAD")
+def clone(cloned: Path) -> Path:
+    """A clone of this repository as it came, on a branch of its own."""
+    start = run_git(ROOT, "rev-parse", "HEAD")
+    run_git(cloned, "switch", "--quiet", "--discard-changes", "--force-create", "mine", start)
+    run_git(cloned, "clean", "-dffqx")
+    return cloned
 
 
 def in_history(root: Path, name: str) -> bool:
@@ -92,7 +94,7 @@ def test_the_index_lists_every_edition_and_which_are_older(tmp_path):
     write_list(tmp_path)
     assert (tmp_path / INDEX).read_text() == text, (
         "the list is of other editions, or of another version. Write it: python -c "
-        "'from pathlib import Path; from heed.report.editions import *; write_list(Path())'"
+        "'from pathlib import Path; from heed.report.publish import *; write_list(Path())'"
     )
     assert all(f"| [{name}]({name}/index.html) | " in text for name in STUDIES)
 

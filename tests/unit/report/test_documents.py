@@ -17,7 +17,7 @@ from heed.tasks.classification.classify import classify
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import change_recipe, train_and_predict
 from tests.fixtures.report import made_up
-from tests.test_report import render_to
+from tests.fixtures.report.pages import render_to
 
 
 def write_document(folder, text: str, words: list[tuple[str, float, int, float, bool]]) -> None:

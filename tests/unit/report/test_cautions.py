@@ -10,7 +10,7 @@ from heed.evaluation.results import (
     spread,
 )
 from heed.recipe import CorpusFacts
-from heed.report.collapsed import collapse_sentence, explain_collapse
+from heed.report.cautions import collapse_sentence, explain_collapse
 from heed.report.language import use_language
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import NearDuplicates

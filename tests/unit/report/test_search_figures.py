@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Drawing
 
 from heed.files import write_json
 from heed.report.blocks import Figure
-from heed.report.chapters.searches import _describe
+from heed.report.chapters.hyperparameters import _describe
 from heed.report.experiments import read_experiments
 from heed.report.figures.searches import figures
 from heed.report.language import use_language

@@ -9,7 +9,9 @@ from heed.evaluation.comparison import metrics_row
 from heed.evaluation.results import ExperimentResult, clip_interval, spread
 from heed.report import answer
 from tests.fixtures.report import made_up
-from tests.test_report import Page, empty_figures, render_to  # noqa: F401
+from tests.fixtures.report.pages import Page, render_to
+
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 NAME = "sample-sentiment"
 

@@ -11,40 +11,34 @@ from markdown_it import MarkdownIt
 
 from heed import __version__
 from heed.corpora.kinds import KINDS
-from heed.files import HeedError, write_text
-from heed.report.editions import (
+from heed.files import HeedError
+from heed.report.formats import format_points
+from heed.report.provenance import run_git
+from heed.report.publish import (
     BEGIN,
     END,
     INDEX,
     Edition,
+    publish,
     read_edition,
+    summary,
     with_block,
     with_edition,
 )
-from heed.report.formats import format_points
-from heed.report.provenance import run_git
-from heed.report.publish import publish, summary
 from heed.report.renderers import markdown
 from heed.study import load
 from heed.terminal import visible
 from tests.conftest import ROOT
+from tests.fixtures.git import commit_all
 from tests.fixtures.report import made_up
-from tests.test_answer import NOISY, make_experiment
-from tests.test_editions import commit_all
-from tests.test_first_screen import experiment_of
+from tests.fixtures.report.answers import NOISY, experiment_of, make_experiment
 
 CELL = re.compile(r"(better|worse|the same|undecided|not converged) ([+−]?[\d.]+)")  # of the matrix
 PLACE = BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
 STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/metrics.json"))]
 
 
-@pytest.fixture(autouse=True)
-def empty_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty figures: drawing those of a study takes half a minute."""
-    monkeypatch.setattr(
-        "heed.report.figures.files.draw",
-        lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
-    )
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 
 def clone(tmp_path: Path) -> Path:

@@ -12,8 +12,10 @@ from heed.report.formats import format_count
 from heed.report.language import LOCALE, NAMED, say, say_count, use_language
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_report import Page, empty_figures, render_to  # noqa: F401
+from tests.fixtures.report.pages import Page, render_to
 from tests.texts import all_texts
+
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 CATALOGUE = LOCALE / "de/LC_MESSAGES/heed.po"
 with CATALOGUE.open("rb") as file:

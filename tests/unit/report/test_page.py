@@ -1,6 +1,5 @@
 """The report has the numbers of the comparison, escapes texts of users, and has bad news first."""
 
-import copy
 import csv
 import dataclasses
 import io
@@ -8,7 +7,6 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -18,7 +16,6 @@ from matplotlib.figure import Figure
 
 from heed.evaluation.results import (
     Comparison,
-    ExperimentResult,
     Gain,
     clip_interval,
     format_rounded,
@@ -42,124 +39,35 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.provenance import write_provenance
-from heed.report.render import render
 from heed.report.renderers import html, latex
 from heed.report.renderers.csv import quote_formulas
 from heed.report.renderers.csv import table as csv_table
-from heed.report.renderers.escape import ALSO_PRINTED, cell, escape
+from heed.report.renderers.escape import cell, escape
 from heed.report.renderers.html import script
 from heed.report.sources import Source
 from heed.study import Params
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.test_answer import difference_of
+from tests.fixtures.report.answers import difference_of
+from tests.fixtures.report.pages import (
+    HOSTILE,
+    Page,
+    change_difference,
+    change_study,
+    render_hostile,
+    render_to,
+    rows,
+    with_classes,
+)
 
-HOSTILE = [
-    r"""<script>alert(1)</script> & "q" 'p' 50%_#{}~^\ $x$ é 語 """
-    "{{7*7}} <<x>> <% y %> </style><!--",
-    r"[10pt] starts with a bracket",
-    r"*starred",
-    r"語 begins with what pdflatex cannot print",
-    "turned \u202e round, NUL \x00, \x1b[31m, one\ntwo\r\nthree",
-    r"\input{/etc/passwd}\end{document}\write18{ls}^^M%",
-    "ligatures -- --- ,, '' `` ?` !` << >> ŉ ĦħĸĿŀŦŧſ " + ALSO_PRINTED,
-    "W" * 400,
-]
-
-
-@pytest.fixture(autouse=True)
-def empty_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty figures, but for slow tests: drawing those of a study takes half a minute."""
-    if not request.node.get_closest_marker("slow"):
-        monkeypatch.setattr(
-            "heed.report.figures.files.draw",
-            lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
-        )
-
-
-def render_to(params: Params, data: Comparison, into: Path) -> Path:
-    results = made_up.results(data, into.with_name(f"{into.name}-results"))
-    render(params, data, ROOT / "data/published", results, into)
-    return into
-
-
-def change_study(params: Params, **changes) -> Params:
-    """The study with another title or note."""
-    return params.model_copy(update={"study": params.study.model_copy(update=changes)})
-
-
-def change_difference(data: ExperimentResult, first: str, second: str, **changes) -> None:
-    """Put other numbers into a comparison."""
-    data.comparisons[first][second] = dataclasses.replace(
-        data.comparisons[first][second], **changes
-    )
-
-
-def with_classes(data: Comparison, experiment: str, names: list[str]) -> Comparison:
-    """The comparison with other classes of an experiment, each with the figures of the first."""
-    data = copy.deepcopy(data)
-    experiment_result = data.experiments[experiment]
-    for results in (experiment_result.models, experiment_result.opponents):
-        for variant, result in results.items():
-            classes = dict.fromkeys(names, next(iter(result.details["classes"].values())))
-            results[variant] = dataclasses.replace(result, details={"classes": classes})
-    data.experiments[experiment] = dataclasses.replace(experiment_result, groups={"classes": names})
-    return data
-
-
-class Page(HTMLParser):
-    """A page with its links, tags and ids, and its tables by the id of their figure."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self.links: list[str] = []
-        self.ids: list[str] = []
-        self.tags: set[str] = set()
-        self.text = ""
-        self._name, self._rows, self._in_cell = "first", [[""]], False
-        self.source = path.read_text(encoding="utf-8")
-        self.feed(self.source)
-
-    def handle_starttag(self, tag, attrs):
-        attributes = dict(attrs)
-        self.tags.add(tag)
-        self.links += [
-            value for key, value in attrs if key in ("href", "src", "srcset", "action", "data")
-        ]
-        self.ids += [attributes["id"]] if "id" in attributes else []
-        if tag == "figure":
-            self._name = attributes["id"].removeprefix("table-")
-        elif tag == "table":
-            name = "first" if attributes.get("class") == "first" else self._name
-            self._rows = self.tables.setdefault(name, [])
-        elif tag == "tr":
-            self._rows.append([])
-        elif tag in ("td", "th"):
-            self._rows[-1].append("")
-            self._in_cell = True
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self._rows[-1][-1] = " ".join(self._rows[-1][-1].split())
-            self._in_cell = False
-
-    def handle_data(self, data):
-        self.text += data
-        if self._in_cell:
-            self._rows[-1][-1] += data
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 
 @pytest.mark.parametrize("name", ["sample", "talk"])
-def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path, name):
+def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(rendered, name):
     data = made_up.comparison(name)
-    folder = render_to(made_up.study(name), data, tmp_path)
+    folder = rendered(name)
     page = Page(folder / "index.html")
     for experiment, experiment_result in data.experiments.items():
         for variant, result in (experiment_result.models | experiment_result.opponents).items():
@@ -194,10 +102,10 @@ def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(tmp_path,
 
 
 def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_corrected_p(
-    tmp_path,
+    rendered,
 ):
     data = made_up.comparison("sample")
-    folder = render_to(made_up.study("sample"), data, tmp_path)
+    folder = rendered("sample")
     first = Page(folder / "index.html").tables["first"]
     for row, line, experiment_result in zip(
         first[1:], rows(folder / "tables/summary.csv"), data.experiments.values(), strict=True
@@ -228,9 +136,9 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
         )
 
 
-def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(tmp_path):
+def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(rendered):
     data = made_up.comparison("sample")
-    folder = render_to(made_up.study("sample"), data, tmp_path)
+    folder = rendered("sample")
     page = Page(folder / "index.html")
     values = data.experiments["sample-author"].models["attention"].summary["accuracy"].values
     table = page.tables["sample-author--attention_seeds"]
@@ -270,18 +178,18 @@ TALKS_WORDS = ("Steigerung durch Attention", "Standardabweichung", "the talk")
 TALKS_HEADINGS = ("Group 1", "Group 2", "Lecture")
 
 
-def test_only_attentions_gain_is_called_a_gain_by_attention(tmp_path):
+def test_only_attentions_gain_is_called_a_gain_by_attention(rendered):
     params = made_up.study("talk")
-    folder = render_to(params, made_up.comparison("talk"), tmp_path)
+    folder = rendered("talk")
     for path in ("index.html", "report.tex"):  # variants other than attention have a gain too
         text = (folder / path).read_text()
         assert text.count("Steigerung durch Attention") == len(params.experiments)
         assert text.count("Gain over the baseline") >= len(params.experiments)
 
 
-def test_the_talks_words_are_only_where_its_figures_are_reproduced(tmp_path):
+def test_the_talks_words_are_only_where_its_figures_are_reproduced(rendered):
     for study, is_talk in (("sample", False), ("talk", True)):
-        folder = render_to(made_up.study(study), made_up.comparison(study), tmp_path / study)
+        folder = rendered(study)
         page, paper = ((folder / path).read_text() for path in ("index.html", "report.tex"))
         for word in TALKS_WORDS:
             assert (word in page, word in paper) == (is_talk, is_talk), word
@@ -464,9 +372,9 @@ def test_ticks_are_round_and_few():
         assert ticks[1] - ticks[0] == pytest.approx(step) and 0 in ticks and ticks[-1] >= size
 
 
-def test_every_comparison_is_in_the_page_and_in_the_csv(tmp_path):
+def test_every_comparison_is_in_the_page_and_in_the_csv(rendered):
     data = made_up.comparison("sample")
-    folder = render_to(made_up.study("sample"), data, tmp_path)
+    folder = rendered("sample")
     page = Page(folder / "index.html")
     for name, experiment_result in data.experiments.items():
         entries = {
@@ -608,8 +516,8 @@ def test_a_difference_that_is_rounded_to_zero_is_neither_up_nor_down(tmp_path):
     assert re.findall(r'<span class="(\w*)">\(', page) == ["up", "down", ""]
 
 
-def test_the_talks_figures_are_printed_with_ours(tmp_path):
-    folder = render_to(made_up.study("talk"), made_up.comparison("talk"), tmp_path)
+def test_the_talks_figures_are_printed_with_ours(rendered):
+    folder = rendered("talk")
     page = Page(folder / "index.html")
     first = {row[0]: row for row in page.tables["first"]}
     assert first["Letters: author"][9] == "0.8859 → 0.8974 (+1.15)"
@@ -643,9 +551,9 @@ def test_the_talks_figures_are_printed_with_ours(tmp_path):
     assert r"\scriptsize 0.4660" in (folder / "tables/news_pair.tex").read_text()
 
 
-def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(tmp_path):
+def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(rendered):
     data = made_up.comparison("talk")
-    folder = render_to(made_up.study("talk"), data, tmp_path)
+    folder = rendered("talk")
     page = Page(folder / "index.html")
     bad, good = (
         data.experiments[name].models["baseline"].summary["accuracy"].mean
@@ -712,22 +620,6 @@ def test_an_experiment_the_talk_does_not_have_is_a_clear_error(tmp_path):
         match=r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd",
     ):
         render_to(params, made_up.comparison("talk"), tmp_path)
-
-
-def render_hostile(tmp_path: Path) -> Path:
-    params = change_study(made_up.study("sample"), title=" ".join(HOSTILE), note=" ".join(HOSTILE))
-    wrong = params.experiments["sample-author"].model_copy(
-        update={"title": HOSTILE[1] + HOSTILE[0]}
-    )
-    params = params.model_copy(
-        update={"experiments": params.experiments | {"sample-author": wrong}}
-    )
-    data = with_classes(made_up.comparison("sample"), "sample-author", HOSTILE)
-    return render_to(
-        params,
-        with_classes(data, "sample-sentiment", [f"CLASS & {i}" for i in range(34)]),
-        tmp_path,
-    )
 
 
 def test_texts_of_users_are_escaped_in_html_latex_and_csv(tmp_path):

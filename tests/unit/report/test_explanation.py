@@ -43,7 +43,9 @@ from heed.study import Params
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report import made_up_explanation as fixture
-from tests.test_report import Page, empty_figures  # noqa: F401 (a fixture)
+from tests.fixtures.report.pages import Page
+
+pytestmark = pytest.mark.usefixtures("empty_figures")
 
 PUBLISHED = ROOT / "data/published"
 SENTIMENT = "sample-sentiment"

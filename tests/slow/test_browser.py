@@ -13,7 +13,7 @@ from heed.report.provenance import write_provenance
 from heed.report.renderers import html as rendering
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
-from tests.test_report import HOSTILE, render_hostile, render_to
+from tests.fixtures.report.pages import HOSTILE, render_hostile, render_to
 
 AXE = "4.14.1"  # of axe-core, from the npm registry
 FLAGS = [

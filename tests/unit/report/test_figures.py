@@ -24,14 +24,17 @@ from heed.report.figures import confusion
 from heed.report.figures.curves import curves
 from heed.report.figures.drawing import (
     DARK,
+    LINE_HEIGHT,
     MAX_HEIGHT,
     SERIES,
     STYLE,
     WIDE,
     WIDTH,
+    LineEnd,
+    label_ends,
+    spread_apart,
 )
 from heed.report.figures.files import draw_figures
-from heed.report.figures.labels import LINE_HEIGHT, LineEnd, label_ends, spread_apart
 from heed.report.figures.lengths import _name_groups, by_length
 from heed.report.figures.variants import (
     MAX_VARIANTS,
