@@ -96,7 +96,7 @@ def _add(
 
 
 # The argument of a stage's command, as messages name it, and the section that it is a key of.
-KEYED = {
+KEYED: dict[Callable[..., None], tuple[str, str, str]] = {
     stages.download: ("source", "SOURCE", "sources"),
     stages.tokenize: ("corpus", "CORPUS", "corpora"),
     stages.search: ("name", "SEARCH", "searches"),
@@ -112,7 +112,9 @@ WITH_SEEDS = (stages.train, stages.score, stages.explain, stages.adversaries)
 
 def _add_stages(subparsers: Commands) -> None:
     """Add the stages in the order of the pipeline."""
-    parsers = {function: _add(subparsers, function) for function in stages.STAGES}
+    parsers: dict[Callable[..., None], argparse.ArgumentParser] = {
+        function: _add(subparsers, function) for function in stages.STAGES
+    }
     for function, (name, metavar, section) in KEYED.items():
         parsers[function].add_argument(
             name, metavar=metavar, help=f"a key of `{section}` in params.yaml"

@@ -115,10 +115,29 @@ def assess(
 
     """
     values = [float(value) for block in blocks for value in block.mean(axis=1)]
-    mean, test = mean_difference(blocks), t_test(blocks, alpha, margin_pp)
-    difference = Difference(
+    test = t_test(blocks, alpha, margin_pp)
+    difference = _without_tests(blocks, values, family, alpha)
+    components = variance_components(blocks)
+    if test is None or components is None:
+        return difference
+    error, strict = components.standard_error(len(values)), alpha / tests
+    freedom = components.degrees_of_freedom(len(values), alpha)
+    strict_freedom = components.degrees_of_freedom(len(values), strict)
+    return dataclasses.replace(
+        difference,
+        **test._asdict(),
+        standard_error_pp=100 * float(error),
+        degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
+        seeds_needed=seeds_needed(mean_difference(blocks), components, strict),
+        detectable_pp=100 * minimum_detectable(error, strict_freedom, strict),
+    )
+
+
+def _without_tests(blocks: Blocks, values: list[float], family: str, alpha: float) -> Difference:
+    """Return a difference with its mean, effect sizes and the tests that decide nothing."""
+    return Difference(
         family=family,
-        mean_pp=100 * mean,
+        mean_pp=100 * mean_difference(blocks),
         interval_pp=None,
         p=None,
         p_holm=None,
@@ -131,23 +150,6 @@ def assess(
         detectable_pp=None,
         effect=effect_sizes(blocks, values),
         others=other_tests(blocks, values, alpha),
-    )
-    components = variance_components(blocks)
-    if test is None or components is None:
-        return difference
-    error, freedom = (
-        components.standard_error(len(values)),
-        components.degrees_of_freedom(len(values), alpha),
-    )
-    strict = alpha / tests
-    strict_freedom = components.degrees_of_freedom(len(values), strict)
-    return dataclasses.replace(
-        difference,
-        **test._asdict(),
-        standard_error_pp=100 * float(error),
-        degrees_of_freedom=None if math.isinf(freedom) else float(freedom),
-        seeds_needed=seeds_needed(mean, components, strict),
-        detectable_pp=100 * minimum_detectable(error, strict_freedom, strict),
     )
 
 
