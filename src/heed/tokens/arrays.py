@@ -146,10 +146,10 @@ class ParallelTokens(TokenizedCorpus):
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
         sure, possible = defaultdict[int, set[Link]](set), defaultdict[int, set[Link]](set)
         links = table[["document", *words, "is_sure"]].to_numpy().tolist()
-        for row, source, target, is_sure in links:
-            possible[row].add((source, target))
+        for row, first, second, is_sure in links:
+            possible[row].add((first, second))
             if is_sure:
-                sure[row].add((source, target))
+                sure[row].add((first, second))
         return {row: GoldLinks(frozenset(sure[row]), frozenset(possible[row])) for row in possible}
 
 
