@@ -130,11 +130,11 @@ def test_a_column_of_spans_is_evidence(tmp_path, suffix, cell):
         ("csv", "2-12", "the span 2-12 goes beyond the text, which has 11 characters"),
         ("jsonl", 2, "'2' is no span"),
         ("jsonl", [2, 6], "'2' is no span"),
-        ("jsonl", [[2, 6, 7]], r"'\[2, 6, 7\]' is no span"),
-        ("jsonl", [[2.0, 6]], r"'\[2.0, 6\]' is no span"),
-        ("jsonl", [[True, 6]], r"'\[True, 6\]' is no span"),
-        ("jsonl", [[-2, 6]], r"'\[-2, 6\]' is no span"),
-        ("jsonl", {"start": 2}, r"\"\{'start': 2\}\" is no span|\{'start': 2\}.* is no span"),
+        ("jsonl", [[2, 6, 7]], "'2-6-7' is no span"),
+        ("jsonl", [[2.0, 6]], "'2.0-6' is no span"),
+        ("jsonl", [[True, 6]], "'True-6' is no span"),
+        ("jsonl", [[-2, 6]], "'-2-6' is no span"),
+        ("jsonl", {"start": 2}, "expected text, found an object"),
     ],
 )
 def test_a_cell_that_is_no_evidence_of_its_text_names_file_row_and_column(
