@@ -573,7 +573,7 @@ def _kind_of(cell: Any) -> str:
     """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
     if isinstance(cell, list):
         return "an object" if any(isinstance(each, dict | bytes) for each in cell) else "a list"
-    return {dict: "an object", bytes: "bytes"}.get(type(cell), "")
+    return "an object" if isinstance(cell, dict) else "bytes" if isinstance(cell, bytes) else ""
 
 
 def _as_text(cell: Any) -> str | None:

@@ -71,8 +71,7 @@ def test_a_cell_that_is_no_evidence_names_file_row_and_column(tmp_path, suffix, 
         read_table(tmp_path, suffix, "fine")
 
 
-NO_SPANS = ["2-", "-2-6", "2 - 6", "2-6,7-11", 2, [2, 6], [[2, 6, 7]], [[2.0, 6]], [[True, 6]],
-            [[-2, 6]], {"start": 2}]  # fmt: skip
+NO_SPANS = ["2-", "-2-6", "2 - 6", "2-6,7-11", "2", "2-6-7", "2.0-6", "True-6"]
 
 
 @pytest.mark.parametrize("cell", NO_SPANS)
