@@ -1,7 +1,7 @@
 """The interface of a task: what its parts offer to the stages.
 
 Each part is a module of a task's package (`heed.task.STAGE_MODULES`), or of its base; docs/tasks.md
-has a line on each. The classes here are what parts return, or are given.
+has a line on each. Here are the types of what parts return, or are given.
 """
 
 import abc
