@@ -1,6 +1,6 @@
 """The sections `study` and `experiments`: the study's name, and the rows of the comparison."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from pydantic import Field, create_model, model_validator
 
@@ -101,7 +101,7 @@ class Experiment(Section):
 
 def _make_experiment(task: str, schema: Any) -> type[Experiment]:
     """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
-    name = task.capitalize()
+    name, literal = task.capitalize(), cast(Any, Literal[task])
     target = create_model(
         f"{name}Data", __base__=Section, __doc__=schema.Target.__doc__, **fields_of(schema.Target)
     )
@@ -109,7 +109,7 @@ def _make_experiment(task: str, schema: Any) -> type[Experiment]:
         f"{name}Experiment",
         __base__=Experiment,
         __doc__=f"An experiment with task {task}: {schema.DESCRIPTION}.",
-        task=(Literal[task], Field(description=schema.DESCRIPTION)),
+        task=(literal, Field(description=schema.DESCRIPTION)),
         data=(target, Field(description="what is learned of the corpus")),
         **fields_of(schema.Options),
     )

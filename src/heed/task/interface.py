@@ -1,38 +1,7 @@
 """The interface of a task: what its parts offer to the stages.
 
-Each part is a module of a task's package (`heed.task.STAGE_MODULES`), or of its base.
-
-recipe: `Hyperparameters`; `Target`, the section `data` of an experiment, and `Options`, its further
-    keys; `Prediction`, the settings by which a run's test items are predicted and scored; `Data`,
-    the part of a corpus that is learned; `resolve_data`; `corpus_contradiction` between
-    hyperparameters and a corpus; `METRICS` on test and `FIGURES` of validation, by name; the first
-    of each decides. `ITEM`, "document" or "sentence"; `SCALE`, a `Scale`; `DESCRIPTION`;
-    `READS_NOISE`, whether a test of weights needs the corpus of noise.
-rules: `contradictions` between hyperparameters, and `variant_contradictions` with the name of a
-    variant; `corpus_contradictions` with a `DeclaredCorpus`; `wide_contradiction` and `WIDE_KEYS`
-    of the control wide; `adversary_contradiction`; `OPPONENTS`, names of the reference models;
-    `opponent_seconds`, their core-seconds by the tokens of a corpus; `no_effect`; `LABELS`, how
-    many classes of a label a document has: one, several, none; `READS_PAIRS`; `IS_PUBLISHED`;
-    `FURTHER_METRICS` and `EXPLAINED_METRICS` of expected results.
-presets: `PRESETS`, `choose_preset`, `recommend_linear`; may be missing.
-network: `sizes`, by which a corpus decides the shapes of a network; `build`, from hyperparameters
-    and sizes to a network; `parameter_matched`, the control that is as large as another network;
-    `random_batch` of items of given lengths, and its `loss`, on which the speed is measured.
-learning: `make_learner` → `Learner`, the model, its batches and loss, and its validation.
-prediction: `load_predictor` → `Predictor`, a trained run's predictions and statistics of items.
-evaluation: `tables`, a model's tables from its predictions; `EXACT`, those written with all digits.
-metrics: `make_metrics` → `Metrics`, each metric as a function of summed statistics;
-    `detail_names`, the names of the groups in `Metrics.details`.
-explanation: `explain_run`, the tables of one run's explanation, and why tests are not defined;
-    `seed_agreement` and `summarize_tables` of those of all seeds; `document_offsets`, where the
-    documents begin, of which empty ones are never drawn; may be missing.
-adversaries: `judge_adversary`, the tables of a model that is trained to have other weights than a
-    run, and of networks that are guided by both; may be missing.
-opponents: `fit` → `Fitted`, the predictions of the reference models from outside.
-report: `title`; `reference_models`, name → heed.report.measures.ReferenceModel; `values_text`;
-    `untested_weights`; `CHAPTERS` and `APPENDICES` of an experiment; `HAS_SCORES`, `HAS_BROWSER`;
-    of a task with the reference model majority `below_majority` and `explain_collapse`.
-texts: `open_run`, and the functions of `heed classify` and `heed translate`; may be missing.
+Each part is a module of a task's package (`heed.task.STAGE_MODULES`), or of its base; docs/tasks.md
+has a line on each. Here are the types of what parts return, or are given.
 """
 
 import abc
@@ -81,7 +50,7 @@ class DeclaredCorpus:
     """The names that a corpus of params.yaml has, as far as they are known before it is read.
 
     pairs: an item is a sentence in several `languages`; else it is a document with `labels`.
-    has_several: a document has any number of classes of a label.
+    has_several: a document has any number of values of a label.
     labels_are_columns: labels have the names of the columns of a table.
     optional_languages: languages that some of the items lack.
     """

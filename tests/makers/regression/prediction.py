@@ -37,4 +37,4 @@ class RegressionPredictor(classification.ClassificationPredictor):
 
 def load_predictor(*arguments: Any) -> classification.ClassificationPredictor:
     """Return a run, ready to predict (heed.tasks.classification.prediction)."""
-    return classification.load_predictor(*arguments, RegressionPredictor)
+    return classification.load_predictor(*arguments, kind=RegressionPredictor)

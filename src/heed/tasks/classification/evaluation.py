@@ -35,12 +35,9 @@ def tables(
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
-        test, validation = (run[run["split"] == part] for part in ("test", "validation"))
+        test, validation = (run[run["split"] == split] for split in ("test", "validation"))
         statistics = tested.statistics[i].to_numpy()
         validated = part.statistics_table(validation, recipe.data.classes).to_numpy()
-        diagnosis = {}
-        if part.HAS_ONE_CLASS:
-            diagnosis = _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
         summary = {
             **metrics.compute(statistics),
             "support": len(test),
@@ -48,20 +45,23 @@ def tables(
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
-        by_class = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
-        for name, table in {
-            "classes": pd.DataFrame(
-                [
-                    {"class": name} | values | {"support": int(values["support"])}
-                    for name, values in by_class.items()
-                ]
-            ),
-            "summary": pd.DataFrame([summary]),
-            **diagnosis,
-        }.items():
+        made = {"classes": _by_class(metrics, statistics), "summary": pd.DataFrame([summary])}
+        if part.HAS_ONE_CLASS:
+            made |= _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
+        for name, table in made.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
     return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in tables_by_name.items()}
+
+
+def _by_class(metrics: Metrics, statistics: np.ndarray) -> pd.DataFrame:
+    """Return precision, recall, F1 and support of each class, from (documents, statistics)."""
+    by_class = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
+    rows = [
+        {"class": name} | values | {"support": int(values["support"])}
+        for name, values in by_class.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def _diagnosis(

@@ -48,4 +48,4 @@ class MultilabelPredictor(classification.ClassificationPredictor):
 
 def load_predictor(*arguments: Any) -> classification.ClassificationPredictor:
     """Return a run, ready to predict, as that of a classification."""
-    return classification.load_predictor(*arguments, MultilabelPredictor)
+    return classification.load_predictor(*arguments, kind=MultilabelPredictor)
