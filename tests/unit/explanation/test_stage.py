@@ -182,7 +182,7 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
 
 def test_a_number_of_recency_that_is_not_defined_has_its_reason():
     numbers = explain("tiny-transformer", scale=0.02, noise="tiny").set_index("measure")
-    assert "`transformer` has no recurrent" in numbers.loc["vanishing_ratio", "reason"]
+    assert "`transformer` is no BiLSTM" in numbers.loc["vanishing_ratio", "reason"]
     assert np.isfinite(numbers.loc["accuracy_lost", "mean"])
     numbers = explain("tiny-last", scale=0.02).set_index("measure")
     assert numbers.loc["accuracy_lost", "reason"] == NO_NOISE

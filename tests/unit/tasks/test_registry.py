@@ -19,7 +19,10 @@ OUTSIDE = [
 ]
 TASKS = task_names()
 # Words that are no task: a key of a published file, and a label in a drawing of a network.
-OTHER_WORDS = {"corpora/movies.py": "classification", "report/figures/networks.py": "translation"}
+OTHER_WORDS = {
+    "corpora/published.py": "classification",
+    "report/figures/networks.py": "translation",
+}
 
 
 def named(source: str) -> set[str]:

@@ -1,6 +1,6 @@
 """The predictions of a trained multi-label classifier: a probability for each class by itself."""
 
-from typing import Any
+import functools
 
 import numpy as np
 import pandas as pd
@@ -46,6 +46,4 @@ class MultilabelPredictor(classification.ClassificationPredictor):
         return table.assign(probability=np.maximum(probability, 1 - probability).prod(1))
 
 
-def load_predictor(*arguments: Any) -> classification.ClassificationPredictor:
-    """Return a run, ready to predict, as that of a classification."""
-    return classification.load_predictor(*arguments, kind=MultilabelPredictor)
+load_predictor = functools.partial(classification.load_predictor, kind=MultilabelPredictor)
