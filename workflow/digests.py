@@ -5,8 +5,11 @@ the files of their packages that are not code (templates); and the versions of t
 they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
 this check.
 
-It also writes the results `none`, which dvc.yaml names where a study has none of its own: of no
-search, of no explanation and of no adversary.
+The file of the recipe of a model that matches another in size has the line of that model too, of
+which dvc.yaml does not know.
+
+It also writes the results `none`, on which the report depends where a study has none of its own: of
+no explanation and of no adversary.
 """
 
 import ast
@@ -34,8 +37,7 @@ from heed.code.digests import (
 )
 from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError, write_text
-from heed.paths import ADVERSARIES, EXPLANATIONS, SEARCHES
-from heed.search.stage import write_untuned
+from heed.paths import ADVERSARIES, EXPLANATIONS
 from heed.study import Params, load
 from heed.tasks import STAGE_MODULES, TASKS
 
@@ -172,6 +174,11 @@ def code_texts() -> dict[Path, str]:
         if (kind := (stage, frozenset(tasks))) not in described:
             described[kind] = describe(closure(stage, tasks, roots[stage], graph))
         texts[code_file(stage, key)] = described[kind]
+    for name, model in params.models.items():
+        if model.match != name:
+            path, matched = code_file("recipe", name), params.models[model.match]
+            content = {"match": matched.model_dump(exclude_defaults=True), **json.loads(texts[path])}
+            texts[path] = f"{json.dumps(content, indent=1)}\n"
     return texts
 
 
@@ -190,7 +197,6 @@ def main() -> None:
         for path, text in find_changed(texts).items():
             write_text(path, text)
         remember()
-        write_untuned(SEARCHES / "none")
         write_unexplained(EXPLANATIONS / "none", ADVERSARIES / "none")
     except HeedError as error:
         sys.exit(f"heed: {error}")

@@ -7,7 +7,6 @@ from typing import Any
 
 from heed.cli import publication, stages, studies, texts
 from heed.cli.argument_types import count, delimiter, factor, seed, seeds, share, size, with_tabs
-from heed.paths import PARAMS
 
 # argparse has no public name for what add_subparsers returns
 Commands = argparse._SubParsersAction
@@ -152,14 +151,6 @@ def _add_studies(commands: Commands) -> None:
 def _add_checks(commands: Commands) -> None:
     """Add the commands that check a study, and write what follows from it."""
     _add(commands, studies.check)
-    _add(commands, studies.format_study, "format").add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        type=Path,
-        default=PARAMS,
-        help="the file of a study; default: params.yaml",
-    )
     _add(commands, studies.schema)
 
 

@@ -1,6 +1,5 @@
 """The commands that choose, check and edit a study, and its models and corpora."""
 
-from pathlib import Path
 from typing import Any
 
 from heed.cli.cores import count_cores
@@ -62,13 +61,6 @@ def check() -> None:
     )
 
 
-def format_study(file: Path) -> None:
-    """Write what follows from the rest into a study's models, one line a model, in order."""
-    from heed.study.editing.formatting import format_study
-
-    print_line(format_study(file))
-
-
 def schema() -> None:
     """Write docs/params.md and docs/params.schema.json from the schema."""
     from heed.files import write_json, write_text
@@ -95,13 +87,13 @@ def corpus_remove(name: str) -> None:
 
 def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
     """Add a model to params.yaml: its line with all that follows, checked."""
-    from heed.study.editing.model_lines import add_model
+    from heed.study.editing import add_model
 
     print_line(add_model(PARAMS, experiment, variant, settings, like))
 
 
 def model_remove(model: str) -> None:
     """Remove a model from params.yaml."""
-    from heed.study.editing.model_lines import remove_model
+    from heed.study.editing import remove_model
 
     print_line(remove_model(PARAMS, model))

@@ -14,7 +14,7 @@ from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, NAMES_BY_TASK, SECTIONS, Defaults
 from heed.study.experiments import EXPERIMENTS, Published, Study
 from heed.study.explain import Explain, ExplainedModel
-from heed.study.following import FOLLOWING_KEYS, may_follow
+from heed.study.following import follow
 from heed.study.models import Model
 from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Key, Params
@@ -73,9 +73,10 @@ def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False)
         raise HeedError("\n".join(_messages(path, tree, error))) from None
     if params.is_empty and may_be_empty:
         return params
-    if mistakes := list(contradictions(params)):
+    followed = follow(params)
+    if mistakes := [*followed.mistakes, *contradictions(followed.params)]:
         raise mistakes_error(mistakes, tree, path)
-    return params
+    return followed.params
 
 
 def mistakes_error(mistakes: list[tuple[Key, str]], tree: Node, path: str | Path) -> HeedError:
@@ -129,22 +130,11 @@ def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]
     mistakes = [_read_mistake(item) for item in error.errors()]
     unknown = [mistake for mistake in mistakes if mistake.kind == "extra_forbidden"]
     intended = {key for mistake in unknown for key in mistake.intended_keys}
-    lines: list[str] = []
-    short: dict[tuple[Any, ...], list[str]] = {}  # entries that `heed format` completes
-    for mistake in mistakes:
-        if mistake.kind == "missing" and mistake.key in intended:
-            continue
-        if mistake.kind == "missing" and may_follow(mistake.key):
-            short.setdefault(mistake.key[:-1], []).append(mistake.key[-1])
-        elif mistake.found is None and mistake.key[:-1] in FOLLOWING_KEYS:
-            short[mistake.key] = ["its keys"]
-        else:
-            lines.append(_message(path, tree, mistake))
-    command = "heed format" if Path(path) == PARAMS else f"heed format {path}"
-    for key, missing in short.items():
-        location = f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}"
-        lines.append(f"{location}: without {', '.join(missing)}. To write what follows: {command}")
-    return lines
+    return [
+        _message(path, tree, mistake)
+        for mistake in mistakes
+        if mistake.kind != "missing" or mistake.key not in intended
+    ]
 
 
 def _message(path: str | Path, tree: Node, mistake: _Mistake) -> str:
@@ -198,6 +188,7 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
         "sources": Source,
         "corpora": Corpus,
         "searches": Search,
+        "later_searches": Search,
         "models": Model,
         "split": Split,
         "published": Published,

@@ -8,7 +8,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.table import read_documents
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.editing.params_file import changed_text
+from heed.study.editing import changed_text
 from heed.study.own.entries import (
     CorpusEntries,
     CorpusOptions,
