@@ -255,18 +255,13 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "a search, named by a model": (
         "searches: {}",
-        (
-            "searches: {hunt: {experiment: feelings, model: feelings-attention}}"
-        ),
+        ("searches: {hunt: {experiment: feelings, model: feelings-attention}}"),
         # the recipes of its experiment, which come out the same
         ["code", *(f"recipe {model}" for model in sorted(MODELS[:2])), "report", "search hunt"],
     ),
     "a model to be explained": (
         "searches: {}",
-        (
-            "searches: {}\nexplain: {documents: 1, models: {author-baseline: "
-            "{noise: letters}}}"
-        ),
+        ("searches: {}\nexplain: {documents: 1, models: {author-baseline: {noise: letters}}}"),
         ["code", "explain author-baseline", "report"],
     ),
     "an adversary": (
@@ -1115,7 +1110,7 @@ def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
     assert declared["vars"] == [sections]
     for name, stage in declared["stages"].items():
         if name not in ("code", "corpus"):
-            command = f"heed {name.removesuffix('-later')}"
+            command = f"heed {name.removesuffix('_later')}"
             key = " ${key}" if "foreach" in stage else ""
             assert stage.get("do", stage)["cmd"] == f"{command}{key}"
         assert not {"wdir", "vars"} & {*stage, *stage.get("do", {})}

@@ -23,10 +23,8 @@ from heed.calibration import measure
 from heed.cli import stages
 from heed.corpora.label_cells import split_labels
 from heed.files import HeedError, sha256
-from heed.paths import SEARCHES
 from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
-from heed.search.stage import write_untuned
 from heed.study import load, parse
 from heed.study.cost.estimate import study_workloads
 from heed.study.cost.table import format_cost
@@ -99,7 +97,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("news")
         stages.tokenize("news")
-        write_untuned(SEARCHES / "none")
         for model in MODELS:
             stages.recipe(model)
             stages.train(model, [1, 2])

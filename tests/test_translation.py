@@ -20,11 +20,10 @@ from heed.evaluation.tables import evaluate
 from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
-from heed.paths import SEARCHES, recipe_file
+from heed.paths import recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
 from heed.report.figures.states import project
-from heed.search.stage import write_untuned
 from heed.study import load
 from heed.tasks import task_module
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
@@ -83,7 +82,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("pair")
         stages.tokenize("pair")
-        write_untuned(SEARCHES / "none")
         for variant in MODELS:
             stages.recipe(f"pair-{variant}")
     return folder
@@ -288,7 +286,6 @@ def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monke
     Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
     stages.download("mine")
     stages.tokenize("mine")
-    write_untuned(SEARCHES / "none")
     for model in load().models:
         stages.recipe(model)
         recipe = read_model_recipe(model)

@@ -39,7 +39,9 @@ from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError, write_text
 from heed.paths import ADVERSARIES, EXPLANATIONS
 from heed.study import Params, load
+from heed.study.reader import describe_old_form
 from heed.tasks import STAGE_MODULES, TASKS
+from heed.terminal import print_line
 
 SRC = Path("src")
 STAGES = tuple(stage.__name__ for stage in stages.STAGES)
@@ -177,7 +179,8 @@ def code_texts() -> dict[Path, str]:
     for name, model in params.models.items():
         if model.match != name:
             path, matched = code_file("recipe", name), params.models[model.match]
-            content = {"match": matched.model_dump(exclude_defaults=True), **json.loads(texts[path])}
+            line = matched.model_dump(exclude_defaults=True)
+            content = {"match": line, **json.loads(texts[path])}
             texts[path] = f"{json.dumps(content, indent=1)}\n"
     return texts
 
@@ -197,6 +200,8 @@ def main() -> None:
         for path, text in find_changed(texts).items():
             write_text(path, text)
         remember()
+        if old_form := describe_old_form():
+            print_line(old_form)
         write_unexplained(EXPLANATIONS / "none", ADVERSARIES / "none")
     except HeedError as error:
         sys.exit(f"heed: {error}")

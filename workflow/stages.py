@@ -47,7 +47,7 @@ LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last s
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
-LENGTHS = {"search": 10, "search-later": 10, "train": 12, "explain": 8, "adversaries": 20}
+LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversaries": 20}
 THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
 USELESS = re.compile(
     "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
@@ -147,7 +147,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "tokenize":
             generated = KINDS[params.corpora[key].kind].generated
             return 1 if generated else THREADS, 0
-        case "search" | "search-later":  # on a cluster one core here, for the process that waits
+        case "search" | "search_later":  # on a cluster one core here, for the process that waits
             return params.searches[key].resources if read_address() == LOCAL else (1, 0)
         case "train":
             return params.models[key].threads, params.models[key].gpus

@@ -43,7 +43,7 @@ def tokenize(corpus: str) -> None:
 
 
 def search(name: str, address: str) -> None:
-    """Search hyperparameters (trials 0: keep the configured values): results/search/EXPERIMENT/NAME."""
+    """Search hyperparameters (trials 0: keep the configured values): results/search."""
     from heed.search.stage import run_search
     from heed.study import load
 
@@ -63,7 +63,9 @@ def recipe(model: str) -> None:
 
     params = load()
     section = params.section("models", model)
-    search = None if section.tuned_by == "none" else SEARCHES / section.experiment / section.tuned_by
+    search = (
+        None if section.tuned_by == "none" else SEARCHES / section.experiment / section.tuned_by
+    )
     resolved = make_recipe(params, model, search, TOKENS / section.corpus)
     write_recipe(recipe_file(model), resolved)
     write_prediction(prediction_file(model), params.prediction(model))

@@ -32,7 +32,7 @@ def write_untuned(folder: Path, best: Configuration | None = None) -> None:
 def run_search(
     params: "Params", name: str, searches: Path, tokens: Path, cores: int, address: str = ""
 ) -> str:
-    """Run search `name`; write its folder in `searches` and results/timing/; return a line for people.
+    """Run search `name`; write its results and results/timing/; return a line for people.
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
 

@@ -13,7 +13,7 @@ from ruamel.yaml.nodes import MappingNode, Node
 from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.reader import load, parse, read_text
+from heed.study.reader import format_line, load, parse, read_text
 from heed.study.suggestions import unknown_name
 from heed.study.syntax import read_yaml
 
@@ -110,14 +110,6 @@ def remove_model(path: Path, name: str) -> str:
         _check_models(changed, path, {*params.models} - {name})
         write_text(path, changed)
     return f"{path}: removed {text[start:end].strip()}"
-
-
-def format_line(name: str, values: Mapping[str, Any]) -> str:
-    """Return an entry of a section on one line: `name: {key: value, …}`."""
-    yaml, text = _yaml(), StringIO()
-    yaml.default_flow_style = True
-    yaml.dump({name: dict(values)}, text)
-    return text.getvalue().strip()[1:-1]
 
 
 def _check_models(text: str, path: Path, expected: set[str]) -> None:

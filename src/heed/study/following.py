@@ -52,8 +52,9 @@ def follow(params: Params) -> Followed:
         for name, model in params.models.items()
     }
     for name, model in models.items():
-        if model.variant == WIDE and (matched := models.get(model.match)):
-            models[name] = done.fill(("models", name), model, tuned_by=matched.tuned_by or "none")
+        if model.variant == WIDE:  # a rule reports an unknown match
+            tuned_by = models.get(model.match, model).tuned_by or "none"
+            models[name] = done.fill(("models", name), model, tuned_by=tuned_by)
     of_model = {name: model.corpus for name, model in models.items()}
     explained = {
         name: done.fill(("explain", "models", name), each, corpus=of_model.get(name, ""))
@@ -106,6 +107,7 @@ def _follow_searches(done: Followed, corpus: dict[str, str]) -> dict[str, Search
                         f"`later_searches`: move {name} there",
                     )
                 )
+                search = search.model_copy(update={"after": ""})
             elif not after and search.after in ("", "none"):
                 done.mistakes.append((key, "starts from the winner of which search? Write after"))
             follows = {"corpus": corpus.get(search.experiment, "")}

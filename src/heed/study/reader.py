@@ -1,10 +1,14 @@
 """Read params.yaml, and report each mistake in one line: file, line, key and what is allowed."""
 
 import dataclasses
+import functools
+import operator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
@@ -77,6 +81,34 @@ def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False)
     if mistakes := [*followed.mistakes, *contradictions(followed.params)]:
         raise mistakes_error(mistakes, tree, path)
     return followed.params
+
+
+def describe_old_form(path: str | Path = PARAMS) -> str:
+    """Return how the lines of a study in the form of heed 0.2.0 are written today; "" of others.
+
+    Raises HeedError as `load` does.
+    """
+    text = read_text(Path(path))
+    load(path, may_be_empty=True)
+    tree, values = read_yaml(text, path)
+    old = follow(Params.model_validate(values)).old
+    if not old:
+        return ""
+    key, may_go = next(iter(old.items()))
+    entry = functools.reduce(operator.getitem, key, values)
+    line = format_line(key[-1], {name: each for name, each in entry.items() if name not in may_go})
+    return (
+        f"{path}: {len(old)} entries have keys that follow from the rest, as heed 0.2.0 wrote "
+        f"them. They are read; without them line {_line(tree, key)} is\n  {line}"
+    )
+
+
+def format_line(name: str, values: dict[str, Any]) -> str:
+    """Return an entry of a section on one line: `name: {key: value, …}`."""
+    yaml, text = YAML(), StringIO()
+    yaml.width, yaml.default_flow_style = 10_000, True
+    yaml.dump({name: values}, text)
+    return text.getvalue().strip()[1:-1]
 
 
 def mistakes_error(mistakes: list[tuple[Key, str]], tree: Node, path: str | Path) -> HeedError:
