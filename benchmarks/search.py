@@ -21,7 +21,6 @@ import pandas as pd
 import yaml
 
 from benchmarks.workload import Row, print_rows
-from heed.search.stage import write_untuned
 
 STUDIES = {"author": "letters", "headlines": "headlines"}  # by experiment
 SPACE = {
@@ -57,7 +56,6 @@ def study(
         (work / "data").mkdir()
         (work / "data/tokens").symlink_to((folder / "data/tokens").resolve())
         (work / "params.yaml").write_text(yaml.safe_dump(params))
-        write_untuned(work / "results/search/none")
         yield work
 
 
@@ -85,7 +83,7 @@ def compare_strategies(folder: Path, experiment: str, minutes: float, cores: int
         search = {"trials": TRIALS, "minutes": minutes, "space": SPACE, **search}
         with study(folder, experiment, hyperparameters, search) as work:
             wall = heed(work, "search", "measured", cores=cores) / 60
-            trials = pd.read_csv(work / "results/search/measured/trials.csv")
+            trials = pd.read_csv(work / "results/search" / experiment / "measured/trials.csv")
         rate = trials["stop"].isin(["finished", "stopped by asha"]).sum() / minutes * 60
         random_rate = random_rate or rate
         target = ">= 2.5x, score no worse" if strategy == "asha" else ""

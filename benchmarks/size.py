@@ -19,7 +19,6 @@ from typing import Any
 
 from benchmarks.generated import write_texts
 from heed.files import sha256
-from heed.search.stage import write_untuned
 
 MODEL = "texts-baseline"
 DOCUMENTS = (20_000, 200_000, 1_000_000)
@@ -130,7 +129,6 @@ def measure(documents: int, commands: list[str], folder: Path, limit: float) -> 
     write_texts(folder / "texts.csv", documents)
     study = STUDY.format(digest=sha256(folder / "texts.csv"))
     (folder / "params.yaml").write_text(study)
-    write_untuned(folder / "results/search/none")
     cells: dict[str, str] = {}
     failed: set[str] = set()
     for name in _with_needed(commands):

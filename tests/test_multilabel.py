@@ -22,10 +22,8 @@ import heed
 from heed.cli import stages
 from heed.corpora.table import split_labels
 from heed.files import HeedError, sha256
-from heed.paths import SEARCHES
 from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
-from heed.search.stage import write_untuned
 from heed.study import load, parse
 from heed.study.cost import study_workloads
 from heed.study.cost_table import format_cost
@@ -104,7 +102,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("news")
         stages.tokenize("news")
-        write_untuned(SEARCHES / "none")
         for model in MODELS:
             stages.recipe(model)
             stages.train(model, [1, 2])

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "workflow"))
 import stages
 
 PARAMS = (ROOT / "tests/toy/params.yaml").read_text()
-MODEL = "experiment: author, corpus: letters, variant: other, tuned_by: none, match: author-other"
+MODEL = "experiment: author, variant: other"
 # section: (text of the toy's params.yaml, a pattern for the same text with an entry named NAME)
 SECTIONS = {
     "sources": ("  one: {kind", "  NAME: {kind"),
@@ -35,13 +35,12 @@ SECTIONS = {
     ),
     "searches": (
         "searches: {}",
-        "searches: {NAME: {corpus: letters, experiment: author, model: author-baseline, "
-        "after: none}}",
+        "searches: {NAME: {experiment: author, model: author-baseline}}",
     ),
     "models": ("  author-baseline: {", f"  NAME: {{{MODEL}}}\n  author-baseline: {{"),
     "explain": (
         "searches: {}",
-        "explain: {documents: 1, models: {NAME: {corpus: letters, noise: letters}}}\nsearches: {}",
+        "explain: {documents: 1, models: {NAME: {noise: letters}}}\nsearches: {}",
     ),
     "adversaries": (
         "searches: {}",
@@ -92,14 +91,14 @@ def harm(toy: Toy, victims: list[Path]) -> str:
 def test_every_stage_depends_on_the_check_of_params_yaml(
     clone: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = "author-baseline: {corpus: letters, noise: letters}"
-    second = "feelings-attention: {corpus: feelings, noise: letters}"
+    first = "author-baseline: {noise: letters}"
+    second = "feelings-attention: {noise: letters}"
     explained = f"explain: {{documents: 1, models: {{{first}, {second}}}}}\n"
     adversary = SECTIONS["adversaries"][1].replace("NAME", "liar").partition("\n")[0]
     clone.params.write_text(with_name("searches", "hunt") + explained + adversary)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
-    assert len(found) == 22
+    assert len(found) == 24
     for name, stage in found.items():
         if name != "code":
             assert stage.deps[0].startswith("results/code/"), name
@@ -151,7 +150,7 @@ MALICIOUS: dict[str, Callable[[str], str]] = {
         )
     ),
     "a host of Ray": lambda _: with_name("searches", "hunt").replace(
-        "after: none}}", "after: none, address: '10.0.0.1:6379'}}"
+        "baseline}}", "baseline, address: '10.0.0.1:6379'}}"
     ),
 }
 

@@ -11,8 +11,6 @@ import pytest
 
 from heed.cli import stages
 from heed.files import read_json
-from heed.paths import SEARCHES
-from heed.search.stage import write_untuned
 from heed.study import load
 from heed.study.own.corpus import add_corpus
 from heed.study.own.entries import VARIANTS, CorpusOptions
@@ -67,7 +65,6 @@ def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, monkeypatch, s
     Path("params.yaml").write_text(re.sub("(preset: [a-z-]+)", r"\1, epochs: 1", text))
     stages.download("mine")
     stages.tokenize("mine")
-    write_untuned(SEARCHES / "none")
     stages.recipe("mine-attention")
     stages.train("mine-attention", [1])
     meta = read_json("data/tokens/mine/meta.json", "")

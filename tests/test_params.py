@@ -87,28 +87,16 @@ WRONG = [
     ("kind: random, test: 0.25", "kind: folds", "corpora.sample-sentiment.split", "needs `k`"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
     (
-        "variant: baseline",
-        "variant: attention",
-        "models.sample-sentiment-baseline",
-        "expected sample-sentiment-attention",
-    ),
-    (
-        "tuned_by: none",
+        "tuned_by: sample-author-searched",
         "tuned_by: nine",
-        "models.sample-sentiment-baseline.tuned_by",
+        "models.sample-author-searched.tuned_by",
         "no search nine",
     ),
     (
-        "match: sample-sentiment-mean",
-        "match: sample-sentiment-men",
-        "models.sample-sentiment-mean.match",
-        "did you mean sample-sentiment-mean?",
-    ),
-    (
-        "match: sample-sentiment-mean",
-        "match: sample-author-mean",
-        "models.sample-sentiment-mean.match",
-        "only variant wide",
+        "sample-author-mean: {experiment: sample-author}",
+        "sample-author-wide: {experiment: sample-author, match: sample-author-baselin}",
+        "models.sample-author-wide.match",
+        "did you mean sample-author-baseline?",
     ),
     (
         "attention: multi-head, heads: 4",
@@ -257,7 +245,7 @@ WRONG = [
         "searches.sample-author-searched.space.hidden_size",
         "found 0",
     ),
-    ("  sample-author-searched:\n    corpus", "  none:\n    corpus", "searches.none", "taken"),
+    ("  sample-author-searched:\n    exp", "  none:\n    exp", "searches.none", "taken"),
     (
         "{label: author}",
         "{label: autor}",
@@ -471,7 +459,7 @@ def test_a_key_that_a_terminal_would_obey_is_escaped():
     message = error_message(SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1))
     assert message == (
         "params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, seeds, sources, corpora, "
-        "experiments, searches, defaults, models, explain, adversaries"
+        "experiments, searches, later_searches, defaults, models, explain, adversaries"
     )
 
 
@@ -489,9 +477,8 @@ def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, expe
     )
     number = int(first.split(":")[1])
     last_key = key.rsplit(".", 1)[-1]
-    assert last_key in text.splitlines()[number - 1] or (
-        key == "seeds" and "seeds" in text.splitlines()[number - 1]
-    )
+    # a variant follows from the name of its model
+    assert last_key == "variant" or last_key in text.splitlines()[number - 1]
     assert first.startswith("params.yaml:")
     assert "Traceback" not in message
 
@@ -695,10 +682,7 @@ def test_the_documented_schema_is_the_one_in_the_code():
 
 
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
-    wide = (
-        "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
-        "tuned_by: none, match: sample-author-attention}\n"
-    )
+    wide = "  sample-author-wide: {experiment: sample-author, match: sample-author-attention}\n"
     loaded = study.parse(SAMPLE + wide)
     assert loaded.resolved("sample-author-wide", {}) == loaded.resolved(
         "sample-author-attention", {}
@@ -711,10 +695,7 @@ def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
 
 
 def test_a_variant_cannot_be_named_as_an_opponent():
-    text = SAMPLE.replace("sample-author-mean", "sample-author-linear").replace(
-        "variant: mean, tuned_by: none, match: sample-author-linear",
-        "variant: linear, tuned_by: none, match: sample-author-linear",
-    )
+    text = SAMPLE.replace("sample-author-mean", "sample-author-linear")
     assert (
         "models.sample-author-linear.variant: linear is the name of an opponent"
         in error_message(text)

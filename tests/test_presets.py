@@ -18,14 +18,11 @@ SMALL = PRESETS["classification"]["small"].values
 QUICK = SAMPLE.replace(
     "defaults:\n", "defaults:\n  presets:\n    quick: {epochs: 2, dropout: 0.4}\n"
 ).replace(
-    "sample-author-attention, attention: multi-head",
-    "sample-author-attention, preset: quick, attention: multi-head",
+    "sample-author-attention: {experiment: sample-author, ",
+    "sample-author-attention: {experiment: sample-author, preset: quick, ",
 )
 LINE_OF_QUICK = QUICK[: QUICK.index("quick:")].count("\n") + 1
-WIDE = (
-    "  sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
-    "tuned_by: none, match: sample-author-attention}\n"
-)
+WIDE = "  sample-author-wide: {experiment: sample-author, match: sample-author-attention}\n"
 
 
 def error_message(text: str) -> str:
@@ -55,7 +52,7 @@ def test_a_preset_of_heeds_own_is_what_its_values_written_out_are() -> None:
 
 def test_the_winner_of_a_search_replaces_the_presets_values() -> None:
     text = SAMPLE.replace(
-        "match: sample-author-searched,", "match: sample-author-searched, preset: small,"
+        "tuned_by: sample-author-searched,", "tuned_by: sample-author-searched, preset: small,"
     )
     params = study.parse(text)
     assert "learning_rate" in params.searches["sample-author-searched"].space
@@ -84,7 +81,7 @@ def test_a_preset_may_say_how_is_predicted() -> None:
     text = (ROOT / "workflow/studies/translation.yaml").read_text()
     text = text.replace("defaults:\n", "defaults:\n  presets: {greedy: {beam: 1}}\n")
     name, line = re.search(r"^  ([a-z0-9-]+-attention): (.*)$", text, re.MULTILINE).groups()
-    params = study.parse(text.replace(line, line.replace("match:", "preset: greedy, match:")))
+    params = study.parse(text.replace(line, line.replace("decoder:", "preset: greedy, decoder:")))
     assert params.models[name].preset == "greedy"
     assert params.prediction(name).beam == 1
 
@@ -120,7 +117,7 @@ def test_a_mistake_is_a_line_with_file_line_and_a_suggestion(
 
 def test_the_preset_of_another_task_is_named() -> None:
     text = (ROOT / "workflow/studies/translation.yaml").read_text()
-    error = error_message(text.replace("match:", "preset: small, match:", 1))
+    error = error_message(text.replace("decoder:", "preset: small, decoder:", 1))
     assert ".preset: preset small is of classification, and this model of translation" in error
 
 

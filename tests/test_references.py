@@ -12,10 +12,8 @@ from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.opponents import write_opponents
-from heed.paths import SEARCHES
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
-from heed.search.stage import write_untuned
 from heed.study import load
 from heed.tasks.translation.recipe import resolve_data
 from heed.tasks.translation.statistics import signatures
@@ -73,7 +71,6 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_study("")
         stages.download("mine")
         stages.tokenize("mine")
-        write_untuned(SEARCHES / "none")
         stages.recipe("mine-baseline")
         recipe = Path("results/recipe/mine-baseline.yaml").read_bytes()
         train("mine-baseline", 1)

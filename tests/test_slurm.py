@@ -241,5 +241,5 @@ def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
         *("sbatch", "--wait", "--nodes=2", "--cpus-per-task=2", "--output=search.log"),
         *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),
     )
-    assert (clone / "results/search/sample-author-searched/best.yaml").exists()
+    assert (clone / "results/search/sample-author/sample-author-searched/best.yaml").exists()
     wait_for(lambda: not slurm.run("squeue", "--noheader"), 60, slurm.logs)  # its nodes are free

@@ -21,10 +21,9 @@ from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
 from heed.models.size import count_parameters
-from heed.paths import SEARCHES, TOKENS, recipe_file
+from heed.paths import TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
-from heed.search.stage import write_untuned
 from heed.study import load
 from heed.task import task_module
 from heed.tasks.translation import network
@@ -85,7 +84,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with contextlib.chdir(folder):
         stages.download("pair")
         stages.tokenize("pair")
-        write_untuned(SEARCHES / "none")
         for variant in MODELS:
             stages.recipe(f"pair-{variant}")
     return folder
@@ -290,7 +288,6 @@ def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monke
     Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
     stages.download("mine")
     stages.tokenize("mine")
-    write_untuned(SEARCHES / "none")
     for model in load().models:
         stages.recipe(model)
         recipe = read_model_recipe(model)

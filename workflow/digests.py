@@ -5,8 +5,11 @@ the files of their packages that are not code (templates); and the versions of t
 they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
 this check.
 
-It also writes the results `none`, which dvc.yaml names where a study has none of its own: of no
-search, of no explanation and of no adversary.
+The file of the recipe of a model that matches another in size has the line of that model too, of
+which dvc.yaml does not know.
+
+It also writes the results `none`, on which the report depends where a study has none of its own: of
+no explanation and of no adversary.
 """
 
 import ast
@@ -34,10 +37,11 @@ from heed.digests import (
 )
 from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError, write_text
-from heed.paths import ADVERSARIES, EXPLANATIONS, SEARCHES
-from heed.search.stage import write_untuned
+from heed.paths import ADVERSARIES, EXPLANATIONS
 from heed.study import Params, load
+from heed.study.reader import describe_old_form
 from heed.task import STAGE_MODULES, part_modules
+from heed.terminal import print_line
 
 SRC = Path("src")
 STAGES = tuple(stage.__name__ for stage in stages.STAGES)
@@ -172,6 +176,12 @@ def code_texts() -> dict[Path, str]:
             ignored = IGNORED - OF_REPORT if stage == "report" else IGNORED
             described[kind] = describe(closure(stage, parts, roots[stage], graph), ignored)
         texts[code_file(stage, key)] = described[kind]
+    for name, model in params.models.items():
+        if model.match != name:
+            path, matched = code_file("recipe", name), params.models[model.match]
+            line = matched.model_dump(exclude_defaults=True)
+            content = {"match": line, **json.loads(texts[path])}
+            texts[path] = f"{json.dumps(content, indent=1)}\n"
     return texts
 
 
@@ -190,7 +200,8 @@ def main() -> None:
         for path, text in find_changed(texts).items():
             write_text(path, text)
         remember()
-        write_untuned(SEARCHES / "none")
+        if old_form := describe_old_form():
+            print_line(old_form)
         write_unexplained(EXPLANATIONS / "none", ADVERSARIES / "none")
     except HeedError as error:
         sys.exit(f"heed: {error}")

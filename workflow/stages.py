@@ -47,7 +47,7 @@ LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last s
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
-LENGTHS = {"search": 10, "train": 12, "explain": 8, "adversaries": 20}
+LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversaries": 20}
 THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
 USELESS = re.compile(
     "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
@@ -90,7 +90,7 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
 
     try:
         repository = engine.open_repository(root)
-        return [_read_stage(repository, stage, params) for stage in engine.stages(repository)]
+        stages = [_read_stage(repository, stage, params) for stage in engine.stages(repository)]
     except engine.missing_repository_errors() as error:
         raise HeedError(
             f"{error}: heed runs in the top folder of a git clone: it needs .git and .dvc"
@@ -103,11 +103,31 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
             f"{error.filename}: {error.strerror}. It is a link that leads nowhere, or may not be "
             "read: mend it, or delete it, and its stage makes it again"
         ) from None
+    return _with_tokens(stages)
+
+
+def _with_tokens(stages: list[Stage]) -> list[Stage]:
+    """Return the stages; those that may run elsewhere name the stages whose tokens they read.
+
+    In dvc.yaml they depend on these only through the recipe, which has the digest of the tokens.
+    """
+    tokens: dict[str, set[str]] = {}
+    for stage in stages:
+        tokens[stage.name] = {up for up in stage.upstream if up.startswith("tokenize@")}
+        tokens[stage.name].update(*(tokens[up] for up in stage.upstream if up in tokens))
+    return [
+        stage
+        if stage.local
+        else dataclasses.replace(
+            stage, upstream=[*stage.upstream, *sorted(tokens[stage.name] - {*stage.upstream})]
+        )
+        for stage in stages
+    ]
 
 
 def _read_stage(repository: Any, stage: Any, params: Params) -> Stage:
     name, meta = stage.addressing, stage.meta or {}
-    on_ray = name.startswith("search@") and read_address() != LOCAL  # it is started from here
+    on_ray = name.startswith("search") and read_address() != LOCAL  # it is started from here
     return Stage(
         name,
         engine.upstream(repository, stage),
@@ -127,7 +147,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "tokenize":
             generated = KINDS[params.corpora[key].kind].generated
             return 1 if generated else THREADS, 0
-        case "search":  # on a cluster one core here, for the process that waits
+        case "search" | "search_later":  # on a cluster one core here, for the process that waits
             return params.searches[key].resources if read_address() == LOCAL else (1, 0)
         case "train":
             return params.models[key].threads, params.models[key].gpus

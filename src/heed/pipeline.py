@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -168,6 +167,8 @@ def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
         stage = declared.get("do", declared)
         section = declared.get("foreach")  # ${models}: a stage for each key
         stages = len(attrgetter(section[2:-1])(params)) if section else 1
+        if name == "search":  # heed has all searches in one section
+            stages -= len(params.later_searches)
         deps, outs = (list(_patterns(stage.get(key, []))) for key in ("deps", "outs"))
         kinds[name] = Kind(stages, deps, outs)
     return kinds
@@ -197,9 +198,14 @@ def link_kinds(kinds: dict[str, Kind]) -> list[tuple[str, str]]:
 def _overlap(out: str, dep: str) -> bool:
     """Whether one path is the other, or lies in it, for some names."""
     return all(
-        fnmatchcase(first, second) or fnmatchcase(second, first)
+        _matches(first, second) or _matches(second, first)
         for first, second in zip(out.split("/"), dep.split("/"), strict=False)
     )
+
+
+def _matches(part: str, pattern: str) -> bool:
+    """Whether a part of a path is one of a pattern, in which a `*` stands for a name (no dot)."""
+    return bool(re.fullmatch(re.escape(pattern).replace(r"\*", "[a-z0-9*-]+"), part))
 
 
 def draw_mermaid(kinds: dict[str, Kind]) -> str:

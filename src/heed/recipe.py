@@ -70,26 +70,26 @@ class Recipe(Generic[Data, Hyperparameters]):
         return dataclasses.asdict(self)
 
 
-def make_recipe(params: "Params", name: str, search: Path, tokens: Path) -> Recipe[Any, Any]:
+def make_recipe(params: "Params", name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
     """Return the recipe of model `name`.
 
     Args:
         params: the study.
         name: a key of `models`.
-        search: the folder of the search that tunes the model, with best.yaml.
+        search: the folder of the search that tunes the model, with best.yaml; None for no search.
         tokens: the folder of the model's corpus, with meta.json.
 
     Raises:
         HeedError: a file is missing; the corpus lacks the label of the experiment.
 
     """
-    return resolve(params, name, read_best(search), read_meta(tokens))
+    best = read_best(search) if search else {}
+    return resolve(params, name, best, read_meta(tokens))
 
 
 def read_best(search: Path) -> Configuration:
     """Return the hyperparameters in best.yaml of a search. Raises HeedError if it is missing."""
-    made_by = "dvc repro code" if search.name == "none" else f"heed search {search.name}"
-    return read_yaml(search / "best.yaml", made_by) or {}
+    return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
 
 
 def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from heed.explanation.unexplained import write_unexplained
-from heed.search.stage import write_untuned
 from tests.conftest import ROOT
 from tests.reports import without_times
 
@@ -45,7 +44,7 @@ PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
-    "search": ("search hunt", ["results/search/hunt"]),
+    "search": ("search hunt", ["results/search/author/hunt"]),
     "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
     "train": (
         "train author-attention",
@@ -197,7 +196,6 @@ class Study:
     def make(self, params: str) -> None:
         """Write the files of a clone that commands need, and what the stage `code` writes."""
         (self.path / "data").mkdir(parents=True)
-        write_untuned(self.path / "results/search/none")
         write_unexplained(
             self.path / "results/explain/none", self.path / "results/adversaries/none"
         )

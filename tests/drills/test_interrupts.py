@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from heed.progress import INTERRUPTED
-from heed.search.stage import write_untuned
 from tests.conftest import ROOT, change_recipe
 from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
 from tests.pipeline.makers import SNAKEMAKE, Toy
@@ -80,19 +79,18 @@ def test_a_training(workplace: Path) -> None:
 @pytest.mark.xdist_group("ray")
 def test_a_search(workplace: Path) -> None:
     Path("params.yaml").write_text(STUDY.replace("epochs: 3", "epochs: 40"))
-    write_untuned(Path("results/search/none"))
     process = start("search", "hunt")
     _, errors = interrupt(
         process, lambda: [*Path(".heed/work").glob("search-*/trials/*/*.safetensors")]
     )
     assert process.returncode == 1
     assert ended_by_one_line(errors)
-    assert not Path("results/search/hunt").exists()
+    assert not Path("results/search/tiny/hunt").exists()
     assert start("search", "hunt").wait(timeout=300) == 0
-    interrupted = contents(Path("results/search/hunt"))
-    shutil.rmtree("results/search/hunt")
+    interrupted = contents(Path("results/search/tiny/hunt"))
+    shutil.rmtree("results/search/tiny/hunt")
     assert start("search", "hunt").wait(timeout=300) == 0
-    assert contents(Path("results/search/hunt")) == interrupted
+    assert contents(Path("results/search/tiny/hunt")) == interrupted
 
 
 @pytest.mark.parametrize("driver", ["dvc", "snakemake"])

@@ -28,16 +28,15 @@ sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}
 experiments: {author: {task: classification, corpus: letters, data: {label: author}, title: Author}}
 searches:
-  hunt: {corpus: letters, experiment: author, model: author-attention, after: none, trials: 2,
+  hunt: {experiment: author, model: author-attention, trials: 2,
       scheduler: none, space: {learning_rate: {uniform: [0.001, 0.01]}}}
 defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 1,
     device: cpu}}
 models:
-  author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: none,
-      match: author-attention, pooling: attention}
-explain: {documents: 0.02, models: {author-attention: {corpus: letters, noise: letters}}}
+  author-attention: {experiment: author, pooling: attention}
+explain: {documents: 0.02, models: {author-attention: {noise: letters}}}
 adversaries:
-  liar: {model: author-attention, corpus: letters, goal: deceive, strength: 1, epochs: 1}
+  liar: {model: author-attention, goal: deceive, strength: 1, epochs: 1}
 """
 UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
 DVC, SNAKEMAKE = ["dvc", "repro", "--quiet"], ["snakemake", "--cores", "2"]
@@ -236,24 +235,19 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "a search, named by a model": (
         "searches: {}",
-        (
-            "searches: {hunt: {corpus: feelings, experiment: feelings, model: feelings-attention, "
-            "after: none}}"
-        ),
-        ["code", "report", "search hunt"],
+        ("searches: {hunt: {experiment: feelings, model: feelings-attention}}"),
+        # the recipes of its experiment, which come out the same
+        ["code", *(f"recipe {model}" for model in sorted(MODELS[:2])), "report", "search hunt"],
     ),
     "a model to be explained": (
         "searches: {}",
-        (
-            "searches: {}\nexplain: {documents: 1, models: {author-baseline: "
-            "{corpus: letters, noise: letters}}}"
-        ),
+        ("searches: {}\nexplain: {documents: 1, models: {author-baseline: {noise: letters}}}"),
         ["code", "explain author-baseline", "report"],
     ),
     "an adversary": (
         "searches: {}",
-        "searches: {}\nexplain: {documents: 1, models: {feelings-attention: {corpus: feelings, "
-        "noise: feelings}}}\nadversaries: {liar: {model: feelings-attention, corpus: feelings, "
+        "searches: {}\nexplain: {documents: 1, models: {feelings-attention: "
+        "{noise: feelings}}}\nadversaries: {liar: {model: feelings-attention, "
         "goal: differ, strength: 1, epochs: 1}}",
         ["adversaries liar", "code", "explain feelings-attention", "report"],
     ),

@@ -180,11 +180,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "params.yaml").write_text(text)
     with (path / "params.yaml").open("a") as params:
         params.write(
-            "searches: {hunt: {corpus: feelings, experiment: feelings, after: none, "
+            "searches: {hunt: {experiment: feelings, "
             "model: feelings-attention}}\n"
-            "explain: {documents: 1, models: {feelings-attention: {corpus: feelings, "
+            "explain: {documents: 1, models: {feelings-attention: {"
             "noise: feelings}}}\n"
-            "adversaries: {liar: {model: feelings-attention, corpus: feelings, goal: differ, "
+            "adversaries: {liar: {model: feelings-attention, goal: differ, "
             "strength: 1, epochs: 1}}\n"
         )
     run(path)
@@ -313,21 +313,6 @@ def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
     stuck = heed(edited, "check", HEED_OWN_CODE=str(edited / "src"))
     assert stuck.returncode == 1
     assert "the code of this clone cannot be run" in stuck.stderr
-
-
-def test_heed_check_names_keys_that_dvc_needs_to_read_dvc_yaml(edited: Path) -> None:
-    params = edited / "params.yaml"
-    text = params.read_text()
-    for missing in ("corpus: letters, ", "match: author-baseline, ", "tuned_by: none, "):
-        line = next(line for line in text.splitlines() if line.startswith("  author-baseline:"))
-        params.write_text(text.replace(line, line.replace(missing, "")))
-        done = heed(edited, "check")
-        assert done.returncode == 1
-        number = text.splitlines().index(line) + 1
-        key = missing.partition(":")[0]
-        place = f"heed: params.yaml:{number}: models.author-baseline"
-        assert f"{place}: without {key}. To write what follows: heed format" in done.stderr
-        assert done.stderr.count("\n") == 1
 
 
 LOADS = """

@@ -31,7 +31,7 @@ def test_after_snakemake_neither_driver_has_anything_to_do(toy: Toy) -> None:
     assert toy.executed(*DVC) == []
     assert toy.executed(*SNAKEMAKE) == []
     output = toy.run("snakemake", "-n")
-    assert "all 18 stages are up to date" in output
+    assert "all 20 stages are up to date" in output
     assert "Job" not in output
     for stage in ("compare", "train@feelings-attention"):
         assert (toy.path / f"logs/{stage}.log").exists()
@@ -180,8 +180,7 @@ PAIR = {
     "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
     "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
     "data: {source: norvic, target: soldan, tokenize: none}}",
-    "models:": "  pair-attention: {experiment: pair, corpus: pair, variant: attention, "
-    "tuned_by: none, match: pair-attention, beam: 2}",
+    "models:": "  pair-attention: {experiment: pair, beam: 2}",
 }
 
 

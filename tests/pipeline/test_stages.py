@@ -23,7 +23,7 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
     toy: Toy,
 ) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
-    toy.change("corpus: feelings, variant", "gpus: 1, corpus: feelings, variant")
+    toy.change("{experiment: feelings", "{gpus: 1, experiment: feelings")
     toy.log.write_text("")
     toy.run(
         "snakemake",
@@ -51,7 +51,7 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
 @pytest.mark.slow
 def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
     toy.change("dropout: 0.5", "dropout: 0.4")
-    toy.change("corpus: feelings, variant", "gpus: 1, corpus: feelings, variant")
+    toy.change("{experiment: feelings", "{gpus: 1, experiment: feelings")
     toy.log.write_text("")
     toy.run("snakemake", "--cores", "4", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
     runs = sorted(

@@ -17,13 +17,12 @@ import psutil
 import pytest
 import yaml
 
-from heed.search.stage import write_untuned
 from tests.conftest import ROOT, write_tokens
 from tests.ray_nodes import RayNodes, ray_nodes
 from tests.unit.search.makers import STUDY, gone, marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
-RESULTS = Path("results/search/hunt")
+RESULTS = Path("results/search/tiny/hunt")
 TRIALS, EPOCHS = 8, 12
 NO_TOKEN = "heed: the Ray cluster at {} asks for no token: whoever reaches its ports can run code"
 
@@ -118,7 +117,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "max_tokens: 12", "max_tokens: 60"
     )
     Path("params.yaml").write_text(text.replace("batch_size: 8", "batch_size: 16"))
-    write_untuned(Path("results/search/none"))
     return tmp_path
 
 
@@ -324,7 +322,7 @@ def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
     for process in both:
         finish(process)
     drawn = [
-        json.loads(Path(f"results/search/{name}/search.json").read_text())["trials"]
+        json.loads(Path(f"results/search/tiny/{name}/search.json").read_text())["trials"]
         for name in ("hunt", "other")
     ]
     assert [len(trials) for trials in drawn] == [TRIALS, TRIALS]

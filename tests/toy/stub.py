@@ -47,6 +47,11 @@ def write(path: str, text: str) -> None:
         del os.environ["TOY_HOLD"]
 
 
+def tokens(model: str) -> str:
+    experiment = PARAMS["experiments"][PARAMS["models"][model]["experiment"]]
+    return read(f"data/tokens/{experiment['corpus']}/meta.json")
+
+
 def read(path: str) -> str:
     return Path(path).read_text()
 
@@ -64,8 +69,10 @@ def recipe() -> None:
     if "attention" not in values:
         # so a change of heads does not change the recipe of a model without attention
         del values["heads"]
-    values |= yaml.safe_load(read(f"results/search/{model['tuned_by']}/best.yaml")) or {}
-    values["tokens"] = read(f"data/tokens/{model['corpus']}/meta.json")
+    if search := model.get("tuned_by"):
+        path = f"results/search/{model['experiment']}/{search}/best.yaml"
+        values |= yaml.safe_load(read(path)) or {}
+    values["tokens"] = tokens(KEY)
     prediction = {"beam": values.pop("beam", 1)}
     write(f"results/recipe/{KEY}.yaml", json.dumps(values, sort_keys=True))
     write(f"results/recipe/{KEY}.prediction.yaml", json.dumps(prediction))
@@ -107,13 +114,14 @@ def tokenize() -> None:
 
 
 def search() -> None:
-    write(f"results/search/{KEY}/best.yaml", "{}")
+    experiment = PARAMS["searches"][KEY]["experiment"]
+    write(f"results/search/{experiment}/{KEY}/best.yaml", "{}")
 
 
 def opponents() -> None:
     section = PARAMS["experiments"][KEY]
-    tokens = read(f"data/tokens/{section['corpus']}/meta.json")
-    write(f"results/opponents/{KEY}/opponents.json", digest(section, tokens, code()))
+    path = f"data/tokens/{section['corpus']}/meta.json"
+    write(f"results/opponents/{KEY}/opponents.json", digest(section, read(path), code()))
 
 
 def read_runs(model: str = KEY) -> list[str]:
@@ -121,24 +129,21 @@ def read_runs(model: str = KEY) -> list[str]:
 
 
 def score() -> None:
-    tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
     settings = read(f"results/recipe/{KEY}.prediction.yaml")
-    predictions = digest(read_runs(), tokens, settings)
+    predictions = digest(read_runs(), tokens(KEY), settings)
     write(f"results/predict/{KEY}/predictions.parquet", predictions)
     write(f"results/evaluate/{KEY}/summary.csv", digest(predictions, code()))
 
 
 def explain() -> None:
-    tokens = read(f"data/tokens/{PARAMS['models'][KEY]['corpus']}/meta.json")
     noise = read(f"data/tokens/{PARAMS['explain']['models'][KEY]['noise']}/meta.json")
-    inputs = read_runs(), tokens, noise, PARAMS["explain"]["documents"], code()
+    inputs = read_runs(), tokens(KEY), noise, PARAMS["explain"]["documents"], code()
     write(f"results/explain/{KEY}/summary.csv", digest(*inputs))
 
 
 def adversaries() -> None:
     section = PARAMS["adversaries"][KEY]
-    tokens = read(f"data/tokens/{section['corpus']}/meta.json")
-    inputs = read_runs(section["model"]), tokens, section, code()
+    inputs = read_runs(section["model"]), tokens(section["model"]), section, code()
     write(f"results/adversaries/{KEY}/summary.csv", digest(*inputs))
 
 

@@ -54,20 +54,15 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
-    from heed.study import load
+    from heed.study.reader import describe_old_form, load
 
     params = load()
+    if old_form := describe_old_form():
+        print_line(old_form)
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
     )
-
-
-def format_study(file: Path) -> None:
-    """Write what follows from the rest into a study's models, one line a model, in order."""
-    from heed.study.editing.formatting import format_study
-
-    print_line(format_study(file))
 
 
 def schema() -> None:
@@ -96,14 +91,14 @@ def corpus_remove(name: str) -> None:
 
 def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
     """Add a model to params.yaml: its line with all that follows, checked."""
-    from heed.study.editing.model_lines import add_model
+    from heed.study.editing import add_model
 
     print_line(add_model(PARAMS, experiment, variant, settings, like))
 
 
 def model_remove(model: str) -> None:
     """Remove a model from params.yaml."""
-    from heed.study.editing.model_lines import remove_model
+    from heed.study.editing import remove_model
 
     print_line(remove_model(PARAMS, model))
 

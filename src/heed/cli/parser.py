@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from heed.cli import commands, stages
-from heed.paths import PARAMS
 
 # argparse has no public name for what add_subparsers returns
 Commands = argparse._SubParsersAction
@@ -184,14 +183,6 @@ def _add_studies(subparsers: Commands) -> None:
 def _add_checks(subparsers: Commands) -> None:
     """Add the commands that check a study, and write what follows from it."""
     _add(subparsers, commands.check)
-    _add(subparsers, commands.format_study, "format").add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        type=Path,
-        default=PARAMS,
-        help="the file of a study; default: params.yaml",
-    )
     _add(subparsers, commands.schema)
 
 

@@ -43,13 +43,14 @@ def tokenize(corpus: str) -> None:
 
 
 def search(name: str, address: str) -> None:
-    """Search hyperparameters (trials 0: keep the configured values): results/search/NAME."""
+    """Search hyperparameters (trials 0: keep the configured values): results/search."""
     from heed.search.stage import run_search
     from heed.study import load
 
     params = load()
     section = params.section("searches", name)
-    print_line(run_search(params, name, SEARCHES, TOKENS / section.corpus, count_cores(), address))
+    folder = SEARCHES / section.experiment
+    print_line(run_search(params, name, folder, TOKENS / section.corpus, count_cores(), address))
 
 
 def recipe(model: str) -> None:
@@ -62,7 +63,10 @@ def recipe(model: str) -> None:
 
     params = load()
     section = params.section("models", model)
-    resolved = make_recipe(params, model, SEARCHES / section.tuned_by, TOKENS / section.corpus)
+    search = (
+        None if section.tuned_by == "none" else SEARCHES / section.experiment / section.tuned_by
+    )
+    resolved = make_recipe(params, model, search, TOKENS / section.corpus)
     write_recipe(recipe_file(model), resolved)
     write_prediction(prediction_file(model), params.prediction(model))
 

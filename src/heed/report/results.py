@@ -112,7 +112,7 @@ class Results:
     def search_folders(self, experiment: Experiment) -> list[Path]:
         """Return the folders of an experiment's searches."""
         return [
-            self.folder / "search" / key
+            self.folder / "search" / experiment.key / key
             for key, search in self.params.searches.items()
             if search.experiment == experiment.key and search.trials
         ]

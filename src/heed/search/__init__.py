@@ -1,4 +1,4 @@
-"""Search: which hyperparameters, from data/tokens and params.yaml to results/search/NAME.
+"""Search: which hyperparameters, from data/tokens and params.yaml to results/search.
 
 The only package that imports ray.
 

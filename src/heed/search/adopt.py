@@ -8,7 +8,7 @@ from pathlib import Path
 from heed.files import HeedError
 from heed.recipe import read_best
 from heed.search.results import read_search
-from heed.study.editing.params_file import editing
+from heed.study.editing import editing
 
 
 def adopt(name: str, params: Path, searches: Path) -> str:
@@ -28,10 +28,10 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         search = study.section("searches", name)
         if not search.trials:
             raise HeedError(f"{params}: searches.{name}.trials is 0: there is no winner to adopt")
-        best = read_best(searches / name)
-        result = read_search(searches / name)
+        folder = searches / search.experiment / name
+        best, result = read_best(folder), read_search(folder)
         if result is None:
-            raise HeedError(f"{searches / name}: has not run with trials. Run: heed search {name}")
+            raise HeedError(f"{folder}: has not run with trials. Run: heed search {name}")
         models = [model for model, section in study.models.items() if section.tuned_by == name]
         if not models:
             raise HeedError(
@@ -43,13 +43,14 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         )
         for model in models:
             section = tree["models"][model]
-            section["tuned_by"] = "none"
+            section.pop("tuned_by", None)
             if study.models[model].match == model:
                 section.update(best)
                 tree["models"].yaml_set_comment_before_after_key(
                     model, before=f"adopted from search {name}: {winner}", indent=2
                 )
-        tree["searches"][name]["trials"] = 0
+        section = "searches" if name in tree["searches"] else "later_searches"
+        tree[section][name]["trials"] = 0
     return (
         f"{params}: {', '.join(models)} took {winner} of search {name}; it was {search.trials} "
         "trials, now 0. "

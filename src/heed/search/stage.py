@@ -1,4 +1,4 @@
-"""The search stage: from the space in params.yaml to the winner in results/search/NAME/."""
+"""The search stage: from the space in params.yaml to the winner in results/search/."""
 
 import hashlib
 import json
@@ -33,14 +33,14 @@ def write_untuned(folder: Path, best: Configuration | None = None) -> None:
 def run_search(
     params: "Params", name: str, searches: Path, tokens: Path, cores: int, address: str = ""
 ) -> str:
-    """Run search `name`; write results/search/NAME/ and results/timing/; return a line for people.
+    """Run search `name`; write its results and results/timing/; return a line for people.
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
 
     Args:
         params: the study.
         name: a key of `searches`.
-        searches: the folder of all searches' results.
+        searches: the folder with the results of the experiment's searches.
         tokens: the folder of the search's corpus.
         cores: of this machine, for a local Ray.
         address: of a Ray cluster; without one HEED_RAY_ADDRESS, else this machine.
@@ -52,7 +52,7 @@ def run_search(
     from heed.recipe import read_best
 
     search = params.search(name)
-    previous = read_best(searches / search.after)
+    previous = read_best(searches / search.after) if search.after != "none" else {}
     if not search.trials:
         write_untuned(searches / name, previous)
         return f"{name}: no trials, hyperparameters as given"
@@ -120,7 +120,7 @@ def _write_results(
     best: "TrialRun",
     hyperparameters: Configuration,
 ) -> None:
-    """Write results/search/NAME (docs/search.md); `hyperparameters` are the winner's best.yaml."""
+    """Write the results of a search (docs/search.md); `hyperparameters` are its best.yaml."""
     from heed.search import results
 
     metric = search.metric

@@ -13,13 +13,13 @@ section for each key:
 | `rules` `model_rules` `preset_rules` `search_rules` `truth_rules` | the checks across sections |
 | `syntax` `reader` `suggestions` | from YAML to `Params`, and the error messages |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
-| `following` | what follows of a model from its name and its experiment |
+| `following` | what follows in a line from its name and its experiment |
 | `token_count` | about how many tokens a text has, without a tokenizer |
 | `text_columns` | which columns of a corpus are texts |
 | `studies` | heed's studies and the user's own: list, make, activate |
 | `cost`, `cost_table` | what a study costs: core-seconds by model, the table |
 | `corpus_size` | the size of a corpus before it is tokenised |
-| `editing/` | edit a study and keep its comments; complete the lines of models; add a model |
+| `editing` | edit a study and keep its comments; add a model |
 | `own/` | `heed corpus add`: files, facts, entries, what is printed |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).

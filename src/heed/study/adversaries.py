@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from heed.study.section import Count, Section
+from heed.study.section import FOLLOWS, Count, Section
 
 
 class Adversary(Section):
@@ -13,7 +13,7 @@ class Adversary(Section):
     model: str = Field(
         description="the base: a key of `explain.models`, a classifier that learns weights"
     )
-    corpus: str = Field(description="the model's corpus again (dvc.yaml reads it here)")
+    corpus: str = Field("", description=FOLLOWS)
     goal: Literal["differ", "deceive"] = Field(
         description=(
             "differ: weights unlike the base's for the same predictions; deceive: no weight on "

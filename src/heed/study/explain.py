@@ -4,13 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from heed.study.section import Name, Section
+from heed.study.section import FOLLOWS, Name, Section
 
 
 class ExplainedModel(Section):
     """A model that `heed explain` tests; its name is a key of `models`."""
 
-    corpus: str = Field(description="the model's corpus again (dvc.yaml reads it here)")
+    corpus: str = Field("", description=FOLLOWS)
     noise: str = Field(
         description=(
             "the corpus whose words are put beside texts to see whether they disturb the model; "

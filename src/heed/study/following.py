@@ -1,147 +1,116 @@
-"""What follows in params.yaml from the rest: keys that dvc.yaml reads and people may leave out.
+"""What follows in a study from the rest, so that a line of params.yaml says only what is its own.
 
-A model `imdb-attention: {heads: 4}` has the experiment imdb, its corpus, the variant attention, is
-not tuned, and matches itself. `heed format` writes these keys into the file.
+A model `imdb-attention: {experiment: imdb, heads: 4}` has the corpus of its experiment and the
+variant attention, is not tuned, and matches itself. heed 0.2.0 wrote these keys on every line; they
+are still read, and must say what follows.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import dataclasses
+from typing import TypeVar
 
-from heed.study.suggestions import unknown_name
+from heed.study.adversaries import Adversary
+from heed.study.explain import ExplainedModel
+from heed.study.models import Model
+from heed.study.schema import Key, Params
+from heed.study.searches import Search
 
-Key = tuple[str, ...]
-# By section: the keys of each entry that may follow, in the order in which they are written.
-FOLLOWING_KEYS: dict[Key, tuple[str, ...]] = {
-    ("models",): ("experiment", "corpus", "variant", "tuned_by", "match"),
-    ("searches",): ("corpus", "experiment", "after"),
-    ("explain", "models"): ("corpus",),
-    ("adversaries",): ("corpus",),
-}
-
-FORM = "a model is named EXPERIMENT-VARIANT"
+Entry = TypeVar("Entry", Model, Search, ExplainedModel, Adversary)
+WIDE = "wide"  # the control with as many parameters as the model in its `match`
 
 
-class UnclearError(ValueError):
-    """A key does not follow; its message says what to write."""
+@dataclasses.dataclass
+class Followed:
+    """A study with every key in place.
 
-
-def may_follow(key: Key) -> bool:
-    """Whether a key of params.yaml may follow from the rest."""
-    return key[-1] in FOLLOWING_KEYS.get(key[:-2], ())
-
-
-def entries(values: Mapping[str, Any], section: Key) -> dict[str, dict[str, Any]]:
-    """Return the entries of a section of params.yaml by name, an empty one for `NAME:`.
-
-    What has another form is left out: the schema reports it.
+    `mistakes` are (key, message) of values that contradict what follows. `old` are the entries that
+    are written as in heed 0.2.0, with the keys that may go.
     """
-    content: Any = values
-    for part in section:
-        content = content.get(part) if isinstance(content, dict) else None
-    return {
-        name: given or {}
-        for name, given in (content.items() if isinstance(content, dict) else ())
-        if isinstance(name, str) and (given is None or isinstance(given, dict))
+
+    params: Params
+    mistakes: list[tuple[Key, str]] = dataclasses.field(default_factory=list)
+    old: dict[Key, list[str]] = dataclasses.field(default_factory=dict)
+
+    def fill(self, key: Key, entry: Entry, **follows: str) -> Entry:
+        """Return an entry with what follows; note what contradicts it, and what may go."""
+        for name, value in follows.items():
+            given = getattr(entry, name)
+            if given and value and given != value:
+                self.mistakes.append(
+                    ((*key, name), f"{value} follows from the rest, found {given}: remove `{name}`")
+                )
+            elif given:
+                self.old.setdefault(key, []).append(name)
+        return entry.model_copy(update={name: value for name, value in follows.items() if value})
+
+
+def follow(params: Params) -> Followed:
+    """Complete a study whose sections are valid one by one."""
+    done = Followed(params)
+    corpus = {name: experiment.corpus for name, experiment in params.experiments.items()}
+    models = {
+        name: _follow_model(done, name, model, corpus.get(model.experiment, ""))
+        for name, model in params.models.items()
     }
+    for name, model in models.items():
+        if model.variant == WIDE:  # a rule reports an unknown match
+            tuned_by = models.get(model.match, model).tuned_by or "none"
+            models[name] = done.fill(("models", name), model, tuned_by=tuned_by)
+    of_model = {name: model.corpus for name, model in models.items()}
+    explained = {
+        name: done.fill(("explain", "models", name), each, corpus=of_model.get(name, ""))
+        for name, each in params.explain.models.items()
+    }
+    done.params = params.model_copy(
+        update={
+            "models": models,
+            "searches": _follow_searches(done, corpus),
+            "explain": params.explain.model_copy(update={"models": explained}),
+            "adversaries": {
+                name: done.fill(("adversaries", name), each, corpus=of_model.get(each.model, ""))
+                for name, each in params.adversaries.items()
+            },
+        }
+    )
+    return done
 
 
-def find_following(
-    values: Mapping[str, Any],
-) -> tuple[dict[Key, dict[str, str]], list[tuple[Key, str]]]:
-    """Return what follows for each entry that lacks it, and where something does not.
-
-    Args:
-        values: the content of params.yaml, not checked.
-
-    Returns:
-        ("models", NAME) → the missing keys with their values, in the order in which they are
-        written; and (key of an entry, message) for each of which something does not follow.
-
-    """
-    following: dict[Key, dict[str, str]] = {}
-    mistakes: list[tuple[Key, str]] = []
-    models: dict[str, dict[str, Any]] = {}  # with what follows
-    for section, keys in FOLLOWING_KEYS.items():
-        for name, given in entries(values, section).items():
-            try:
-                if section == ("models",):
-                    whole = models[name] = _complete_model(values, name, given)
-                else:
-                    whole = _complete_from_model(models, name, given, keys)
-            except UnclearError as error:
-                mistakes.append(((*section, name), str(error)))
-                continue
-            if missing := {key: whole[key] for key in keys if key in whole and key not in given}:
-                following[*section, name] = missing
-    return following, mistakes
-
-
-def complete(values: Mapping[str, Any], following: Mapping[Key, dict[str, str]]) -> Any:
-    """Return `values` with what follows in place."""
-    whole: Any = _copy(values)
-    for key, missing in following.items():
-        section = whole
-        for part in key[:-1]:
-            section = section[part]
-        section[key[-1]] = (section[key[-1]] or {}) | missing
-    return whole
-
-
-def _copy(value: Any) -> Any:
-    return {key: _copy(each) for key, each in value.items()} if isinstance(value, dict) else value
-
-
-def _complete_model(values: Mapping[str, Any], name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return a model's entry with what follows. Raises UnclearError."""
-    experiments = entries(values, ("experiments",))
-    experiment = given.get("experiment") or _find_experiment(name, given, [*experiments])
-    if not isinstance(experiment, str) or not name.startswith(f"{experiment}-"):
-        raise UnclearError(f"{FORM}, and its experiment is {experiment}")
-    whole = {"experiment": experiment, "variant": name.removeprefix(f"{experiment}-")} | given
-    if experiment in experiments and "corpus" in experiments[experiment]:
-        whole.setdefault("corpus", experiments[experiment]["corpus"])
-    if "match" not in given:
-        is_wide = whole["variant"] == "wide"
-        whole["match"] = _find_match(values, experiment) if is_wide else name
-    matched = entries(values, ("models",)).get(str(whole["match"]), {})
-    return {"tuned_by": matched.get("tuned_by", "none")} | whole
-
-
-def _find_experiment(name: str, given: Mapping[str, Any], experiments: list[str]) -> str:
-    """Return the experiment of a model by its name and, where it is given, its variant."""
-    if "variant" in given:
-        experiment = name.removesuffix(f"-{given['variant']}")
-        if experiment == name:
-            raise UnclearError(f"{FORM}, and its variant is {given['variant']}")
-        return experiment
-    found = [each for each in experiments if name.startswith(f"{each}-")]
-    if not found:
-        start = name.rpartition("-")[0] or name
-        raise UnclearError(f"{FORM}, and {unknown_name(start, 'experiment', experiments)}")
-    if len(found) > 1:
-        raise UnclearError(
-            f"its name begins with the experiments {' and '.join(found)}: write which one it is, "
-            f"as experiment: {max(found, key=len)}"
+def _follow_model(done: Followed, name: str, model: Model, corpus: str) -> Model:
+    """Return a model with what follows from its name and its experiment."""
+    key, start = ("models", name), f"{model.experiment}-"
+    variant = name.removeprefix(start) if name.startswith(start) else model.variant
+    if not variant:
+        done.mistakes.append(
+            (key, f"its name does not begin with {start}: name it {start}VARIANT, or say `variant`")
         )
-    return found[0]
+    follows = {"corpus": corpus, "variant": variant}
+    if variant != WIDE:
+        follows |= {"match": name}
+        follows |= {"tuned_by": "none"} if model.tuned_by in ("", "none") else {}
+    elif not model.match:
+        done.mistakes.append((key, "wide is as large as which model? Write match: MODEL"))
+    return done.fill(key, model, **follows)
 
 
-def _find_match(values: Mapping[str, Any], experiment: str) -> str:
-    """Return the model that the control wide matches: of the first variant in study.attention."""
-    study = values.get("study")
-    variants = study.get("attention") if isinstance(study, dict) else None
-    models = entries(values, ("models",))
-    for variant in variants if isinstance(variants, list) else ["attention"]:
-        if f"{experiment}-{variant}" in models:
-            return f"{experiment}-{variant}"
-    raise UnclearError("wide is as large as which model? Write match: MODEL")
-
-
-def _complete_from_model(
-    models: dict[str, dict[str, Any]], name: str, given: dict[str, Any], keys: tuple[str, ...]
-) -> dict[str, Any]:
-    """Return an entry that names a model, or has its name, with what follows from that model."""
-    model = given.get("model", name)
-    of_model = models.get(model, {}) if isinstance(model, str) else {}
-    follows = {key: of_model[key] for key in keys if key in of_model}
-    return follows | ({"after": "none"} if "after" in keys else {}) | given
+def _follow_searches(done: Followed, corpus: dict[str, str]) -> dict[str, Search]:
+    """Return the searches of both sections, with what follows from their experiments."""
+    searches = {}
+    for section, after in (("searches", "none"), ("later_searches", "")):
+        for name, search in getattr(done.params, section).items():
+            key = (section, name)
+            if name in searches:
+                done.mistakes.append((key, "a line of `searches` has this name too"))
+            if after and search.after not in ("", after):
+                done.mistakes.append(
+                    (
+                        (*key, "after"),
+                        "a search that starts from the winner of another stands in the section "
+                        f"`later_searches`: move {name} there",
+                    )
+                )
+                search = search.model_copy(update={"after": ""})
+            elif not after and search.after in ("", "none"):
+                done.mistakes.append((key, "starts from the winner of which search? Write after"))
+            follows = {"corpus": corpus.get(search.experiment, "")}
+            follows |= {"after": after} if search.after in ("", after) else {}
+            searches[name] = done.fill(key, search, **follows)
+    return searches

@@ -34,31 +34,15 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     for contradiction in hyperparameter_contradictions(task, params.apply_defaults(model)):
         yield _locate(key, model, contradiction)
     yield from vector_contradictions(params, key, model)
-    # with another name the variant may be wrong, which is reported above
-    if name == f"{model.experiment}-{model.variant}":
-        yield from variant_contradictions(params, name, model)
+    yield from variant_contradictions(params, name, model)
 
 
 def _name_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for a wrong name, corpus or search of a model."""
+    """Yield (key, message) for a variant that another model has, or an unknown search."""
     key = ("models", name)
-    if name != f"{model.experiment}-{model.variant}":
-        yield (
-            key,
-            (
-                "a model is named EXPERIMENT-VARIANT: expected "
-                f"{model.experiment}-{model.variant}, "
-                f"found {name}"
-            ),
-        )
-    if (
-        model.corpus != (expected := params.experiments[model.experiment].corpus)
-        and expected in params.corpora
-    ):
-        yield (
-            (*key, "corpus"),
-            f"experiment {model.experiment} uses corpus {expected}, found {model.corpus}",
-        )
+    for other, each in params.models.items():
+        if other != name and (each.experiment, each.variant) == (model.experiment, model.variant):
+            yield key, f"{other} is the variant {model.variant} of {model.experiment} too"
     if model.tuned_by not in {*params.searches, "none"}:
         yield (
             (*key, "tuned_by"),
@@ -108,11 +92,6 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
         yield _locate(key, model, contradiction)
     if model.variant == "wide":
         yield from _wide_contradictions(params, name, model)
-    elif model.match != name:
-        yield (
-            (*key, "match"),
-            f"only variant wide matches another model; expected {name}, found {model.match}",
-        )
 
 
 def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
@@ -141,5 +120,3 @@ def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
         )
     if message := rules.wide_contradiction(model.match, params.hyperparameters(model.match)):
         yield (*key, "match"), message
-    if model.tuned_by != matched.tuned_by:
-        yield (*key, "tuned_by"), f"must be that of {model.match}: {matched.tuned_by}"

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from heed.hyperparameters import MAX_THREADS
 from heed.study.defaults import Overrides
-from heed.study.section import Name
+from heed.study.section import FOLLOWS, Name
 
 MAX_GPUS = 1024
 
@@ -15,15 +15,18 @@ class Model(Overrides):
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
     experiment: str = Field(description="a key of `experiments`")
-    corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
     variant: Name = Field(
-        description="what is compared: baseline, attention, wide (for capacity), or another name"
+        "",
+        description=(
+            "what is compared: baseline, attention, wide (for capacity), or another name; only "
+            "where the model is not named EXPERIMENT-VARIANT"
+        ),
     )
     tuned_by: str = Field(
-        description="a key of `searches` whose winner replaces the hyperparameters, or none"
+        "", description="a key of `searches` whose winner replaces the hyperparameters"
     )
     match: str = Field(
-        description="the model itself; for wide, the model to whose parameter count it is widened"
+        "", description="of variant wide: the model to whose parameter count it is widened"
     )
     threads: Annotated[int, Field(ge=0, le=MAX_THREADS)] = Field(
         0,
@@ -39,6 +42,7 @@ class Model(Overrides):
             "time, each on one"
         ),
     )
+    corpus: str = Field("", description=FOLLOWS)
     preset: str = Field(
         "",
         description=(

@@ -1,10 +1,14 @@
 """Read params.yaml, and report each mistake in one line: file, line, key and what is allowed."""
 
 import dataclasses
+import functools
+import operator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
@@ -14,7 +18,7 @@ from heed.study.corpora import Corpus, Source, Split
 from heed.study.defaults import NAMES, NAMES_BY_TASK, SECTIONS, Defaults
 from heed.study.experiments import EXPERIMENTS, Published, Study, data_section
 from heed.study.explain import Explain, ExplainedModel
-from heed.study.following import FOLLOWING_KEYS, may_follow
+from heed.study.following import follow
 from heed.study.models import Model
 from heed.study.rules import contradictions
 from heed.study.schema import SINGULAR, Key, Params
@@ -74,9 +78,38 @@ def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False)
         raise HeedError("\n".join(_messages(path, tree, error))) from None
     if params.is_empty and may_be_empty:
         return params
-    if mistakes := list(contradictions(params)):
+    followed = follow(params)
+    if mistakes := [*followed.mistakes, *contradictions(followed.params)]:
         raise mistakes_error(mistakes, tree, path)
-    return params
+    return followed.params
+
+
+def describe_old_form(path: str | Path = PARAMS) -> str:
+    """Return how the lines of a study in the form of heed 0.2.0 are written today; "" of others.
+
+    Raises HeedError as `load` does.
+    """
+    text = read_text(Path(path))
+    load(path, may_be_empty=True)
+    tree, values = read_yaml(text, path)
+    old = follow(Params.model_validate(values)).old
+    if not old:
+        return ""
+    key, may_go = next(iter(old.items()))
+    entry = functools.reduce(operator.getitem, key, values)
+    line = format_line(key[-1], {name: each for name, each in entry.items() if name not in may_go})
+    return (
+        f"{path}: {len(old)} entries have keys that follow from the rest, as heed 0.2.0 wrote "
+        f"them. They are read; without them line {_line(tree, key)} is\n  {line}"
+    )
+
+
+def format_line(name: str, values: dict[str, Any]) -> str:
+    """Return an entry of a section on one line: `name: {key: value, …}`."""
+    yaml, text = YAML(), StringIO()
+    yaml.width, yaml.default_flow_style = 10_000, True
+    yaml.dump({name: values}, text)
+    return text.getvalue().strip()[1:-1]
 
 
 def mistakes_error(mistakes: list[tuple[Key, str]], tree: Node, path: str | Path) -> HeedError:
@@ -130,22 +163,11 @@ def _messages(path: str | Path, tree: Node, error: ValidationError) -> list[str]
     mistakes = [_read_mistake(item) for item in error.errors()]
     unknown = [mistake for mistake in mistakes if mistake.kind == "extra_forbidden"]
     intended = {key for mistake in unknown for key in mistake.intended_keys}
-    lines: list[str] = []
-    short: dict[tuple[Any, ...], list[str]] = {}  # entries that `heed format` completes
-    for mistake in mistakes:
-        if mistake.kind == "missing" and mistake.key in intended:
-            continue
-        if mistake.kind == "missing" and may_follow(mistake.key):
-            short.setdefault(mistake.key[:-1], []).append(mistake.key[-1])
-        elif mistake.found is None and mistake.key[:-1] in FOLLOWING_KEYS:
-            short[mistake.key] = ["its keys"]
-        else:
-            lines.append(_message(path, tree, mistake))
-    command = "heed format" if Path(path) == PARAMS else f"heed format {path}"
-    for key, missing in short.items():
-        location = f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}"
-        lines.append(f"{location}: without {', '.join(missing)}. To write what follows: {command}")
-    return lines
+    return [
+        _message(path, tree, mistake)
+        for mistake in mistakes
+        if mistake.kind != "missing" or mistake.key not in intended
+    ]
 
 
 def _message(path: str | Path, tree: Node, mistake: _Mistake) -> str:
@@ -200,6 +222,7 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
         "sources": Source,
         "corpora": Corpus,
         "searches": Search,
+        "later_searches": Search,
         "models": Model,
         "split": Split,
         "published": Published,

@@ -13,35 +13,31 @@ from heed.study.explain import Explain, ExplainedModel
 from heed.study.models import Model
 from heed.study.schema import Params
 from heed.study.searches import Dimension, Search
+from heed.study.section import FOLLOWS
 from heed.study.tasks import PRESETS
 from heed.study.truths import Truth
 
 WRITING_A_MODEL = """
 ## Writing a model
 
-`experiment`, `corpus`, `variant`, `tuned_by` and `match` follow from the rest, and DVC reads them
-in the file. Two commands write them; both change params.yaml alone, only if all of it is valid,
-and keep its comments.
+A model's line says its experiment and what is its own, as in `imdb-heads-8: {experiment: imdb,
+heads: 8}`. Its variant follows from its name, and its corpus from its experiment. Two commands edit
+params.yaml, only if all of it is valid, and keep its comments.
 
 ```
 heed model add imdb attention-8 attention=multi-head heads=8 preset=long patience=0
 heed model add imdb attention-2 heads=2 --like attention
 heed model add suboptimal wide match=suboptimal-attention
 heed model remove imdb-attention-2
-heed format
 ```
 
 - `heed model add EXPERIMENT VARIANT KEY=VALUE …` adds the line of a model, checked, after the
   models of its experiment. Values are YAML. `--like` takes the keys of another variant of the
   experiment, or of any model; those of the command replace them.
-- `heed format [FILE]` completes lines that you have written: `imdb-attention-8: {heads: 8}` is
-  enough where one experiment alone is the beginning of the name, else write `experiment` too. A
-  model is not tuned and matches itself; `wide` matches the experiment's model of the first
-  variant in `study.attention`, and is tuned as that. Models in another form become one line each:
-  these keys first, then `threads`, `gpus` and `preset`, then the hyperparameters in your order. Of
-  searches, explained models and adversaries it writes the keys that follow from their model. It
-  prints what it changed.
 - `heed model remove MODEL` removes a model that nothing else names.
+
+heed 0.2.0 wrote `corpus`, `variant`, `tuned_by: none`, `match` and `after: none` on every line.
+They are still read, and must say what follows; `heed check` shows a line without them.
 """
 
 
@@ -74,7 +70,7 @@ def reference() -> str:
             "meaning |\n|---|---|---|---|\n"
         )
         for key, field in section.model_fields.items():
-            if section is Model and key in NAMES:
+            if (section is Model and key in NAMES) or field.description == FOLLOWS:
                 continue
             schema = section.model_json_schema()["properties"][key]
             cells = (
@@ -119,7 +115,7 @@ def _titles() -> dict[Any, str]:
     titles |= {
         Published: "experiments.NAME.published",
         Truth: "experiments.NAME.truths (a list)",
-        Search: "searches.NAME",
+        Search: "searches.NAME, later_searches.NAME",
         Dimension: "searches.NAME.space.HYPERPARAMETER",
     }
     titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}

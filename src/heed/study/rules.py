@@ -71,9 +71,7 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
     if name not in params.models:
         yield key, unknown_name(name, "model", params.models)
         return
-    corpus, model = params.explain.models[name].corpus, params.models[name]
-    if corpus != model.corpus:
-        yield (*key, "corpus"), f"is {model.corpus} in models.{name}, found {corpus}"
+    model = params.models[name]
     noise = params.explain.models[name].noise
     if noise not in params.corpora:
         yield (*key, "noise"), unknown_name(noise, "corpus", params.corpora)
@@ -103,9 +101,6 @@ def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, 
             "beside the explanation of its model. Name the model there",
         )
     model = params.models[adversary.model]
-    if adversary.corpus != model.corpus:
-        found = f"is {model.corpus} in models.{adversary.model}, found {adversary.corpus}"
-        yield (*key, "corpus"), found
     if model.experiment in params.experiments:
         rules = rules_of(params.task(model))
         if reason := rules.adversary_contradiction(params.hyperparameters(adversary.model)):

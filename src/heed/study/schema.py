@@ -23,6 +23,7 @@ SINGULAR = {
     "corpora": "corpus",
     "experiments": "experiment",
     "searches": "search",
+    "later_searches": "search",
     "models": "model",
     "adversaries": "adversary",
 }
@@ -41,6 +42,9 @@ class Params(Section):
     corpora: dict[Name, Corpus]
     experiments: dict[Name, AnyExperiment]
     searches: dict[Name, Search]
+    later_searches: dict[Name, Search] = Field(
+        {}, description="searches that start from the winner of another, named in `after`"
+    )
     defaults: Defaults
     models: dict[Name, Model]
     explain: Explain = Explain(documents=1.0, models={})
@@ -60,6 +64,10 @@ class Params(Section):
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]
+
+    def search_key(self, name: str) -> Key:
+        """Return the key of a search in params.yaml."""
+        return "later_searches" if name in self.later_searches else "searches", name
 
     def search(self, name: str) -> Search:
         """Return a search with the figure that decides it: its own, or the first of its task."""

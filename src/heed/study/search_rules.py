@@ -15,16 +15,18 @@ from heed.study.tasks import RECIPES, rules_of
 
 def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for every contradiction of a search."""
-    key, search = ("searches", name), params.searches[name]
+    key, search = params.search_key(name), params.searches[name]
     if name == "none":
         yield key, "the name none is taken: it means that nothing is searched"
     if search.model not in params.models:
         yield (*key, "model"), unknown_name(search.model, "model", params.models)
         return
     model = params.models[search.model]
-    for section in ("experiment", "corpus"):
-        if (found := getattr(search, section)) != (expected := getattr(model, section)):
-            yield (*key, section), f"model {search.model} has {section} {expected}, found {found}"
+    if search.experiment != model.experiment:
+        yield (
+            (*key, "experiment"),
+            f"model {search.model} has experiment {model.experiment}, found {search.experiment}",
+        )
     if model.experiment not in params.experiments:
         return  # a rule on models reports this
     if model.match != search.model:
@@ -42,7 +44,7 @@ def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
 
 def _task_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for what a search asks of another task than its model's."""
-    key, search = ("searches", name), params.searches[name]
+    key, search = params.search_key(name), params.searches[name]
     task = params.task(params.models[search.model])
     figures = RECIPES[task].FIGURES
     if search.metric not in ("", *figures):
@@ -77,7 +79,7 @@ def search_space(params: Params, name: str) -> dict[str, Dimension]:
 
 def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) for contradictions of a search's seed, scheduler, GPUs or space."""
-    key, search = ("searches", name), params.searches[name]
+    key, search = params.search_key(name), params.searches[name]
     if search.seed in params.seeds:
         yield (
             (*key, "seed"),
@@ -135,7 +137,7 @@ def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
         for key, value in params.search(name).budget(params.hyperparameters(search.model)).items():
             if value != budget[key]:
                 yield (
-                    ("searches", name, key),
+                    (*params.search_key(name), key),
                     (
                         f"compared variants get the same budget: {value} here, {budget[key]} in "
                         f"search {other} of experiment {search.experiment}"
@@ -155,7 +157,7 @@ def _grace_period_contradictions(
 
 def _after_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
     """Yield (key, message) when the search before this one is unknown, unsuitable or circular."""
-    key, search = ("searches", name, "after"), params.searches[name]
+    key, search = (*params.search_key(name), "after"), params.searches[name]
     if search.after == "none":
         return
     if search.after not in params.searches:

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value
 from heed.hyperparameters.training import Training
-from heed.study.section import Count, Section, Seed
+from heed.study.section import FOLLOWS, Count, Section, Seed
 
 MAX_MINUTES = 60 * 24 * 365
 
@@ -88,8 +88,7 @@ NOT_SEARCHED = {
 class Search(Section):
     """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
-    corpus: str = Field(description="the experiment's corpus again (dvc.yaml reads it here)")
-    experiment: str = Field(description="the model's experiment again (dvc.yaml reads it here)")
+    experiment: str = Field(description="the model's experiment")
     model: str = Field(
         description=(
             "the key of `models` whose hyperparameters are searched; others may name the winner "
@@ -97,8 +96,12 @@ class Search(Section):
         )
     )
     after: str = Field(
-        description="the search whose winner this one starts from (groups in turn), or none"
+        "",
+        description=(
+            "in `later_searches`: the search whose winner this one starts from (groups in turn)"
+        ),
     )
+    corpus: str = Field("", description=FOLLOWS)
     trials: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
         0, description="how many configurations to try; 0: keep the configured values"
     )

@@ -14,6 +14,7 @@ Name = Annotated[
         pattern=NAME, max_length=MAX_NAME, description="lower-case letters, digits and single '-'"
     ),
 ]
+FOLLOWS = "of heed 0.2.0: follows from the rest; leave it out"
 Count = Annotated[int, Field(gt=0, le=MAX_COUNT)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 

@@ -12,7 +12,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost_table import format_cost
-from heed.study.reader import load, parse
+from heed.study.reader import describe_old_form, load, parse
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
 from heed.study.syntax import read_yaml
@@ -148,6 +148,7 @@ def activate_study(study: str, force: bool) -> str:
             lines = [] if is_active else save_active_study(force, study)
             lines.append(f"{name} is active {'already' if is_active else 'now'}.")
         _write_params(_read_params(path))
+        lines += filter(None, [describe_old_form(path)])
     return "\n".join([*lines, describe_cost(params)])
 
 

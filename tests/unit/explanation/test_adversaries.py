@@ -29,9 +29,7 @@ from heed.explanation.documents import Subject, pad_by_row
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.weighted_sum import WeightedSum
-from heed.paths import SEARCHES
 from heed.recipe import read_model_recipe, write_recipe
-from heed.search.stage import write_untuned
 from heed.study import parse
 from heed.tasks.classification.adversaries import (
     AdversaryLearner,
@@ -510,7 +508,6 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     Path("params.yaml").write_text(STUDY)
     stages.download("sample")
     stages.tokenize(corpus)
-    write_untuned(SEARCHES / "none")
     stages.recipe(f"{corpus}-attention")
     stages.train(f"{corpus}-attention", [1])
     stages.adversaries(f"{corpus}-deceiving", [1])

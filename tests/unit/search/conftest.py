@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from heed.search.stage import write_untuned
 from tests.unit.search.makers import STUDY
 
 
@@ -12,5 +11,4 @@ from tests.unit.search.makers import STUDY
 def study(workplace: Path) -> Path:
     """A folder with the corpus `tiny`, a study that searches on it, and the search `none`."""
     Path("params.yaml").write_text(STUDY)
-    write_untuned(Path("results/search/none"))
     return workplace

@@ -208,8 +208,8 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     lines = (done.stdout + done.stderr).splitlines()
     lines = [line for line in lines if not re.match(r"hunt: [0-3] of 4 trials ended", line)]
     assert len(lines) == 3, lines
-    assert_results_are_those_of_four_trials(Path("results/search/hunt"))
-    assert_the_winner_is_the_training_outside_ray(Path("results/search/hunt"))
+    assert_results_are_those_of_four_trials(Path("results/search/tiny/hunt"))
+    assert_the_winner_is_the_training_outside_ray(Path("results/search/tiny/hunt"))
 
 
 def assert_results_are_those_of_four_trials(folder: Path) -> None:
@@ -262,12 +262,14 @@ def test_a_trial_that_diverges_has_failed_and_the_search_goes_on(study, settings
     Path("params.yaml").write_text(text)
     done = heed("search", "hunt", HEED_THREADS="2")
     assert done.returncode == 0, done.stderr
-    trials = pd.read_csv("results/search/hunt/trials.csv")
+    trials = pd.read_csv("results/search/tiny/hunt/trials.csv")
     diverged = trials["learning_rate"] > 1
     assert diverged.sum() == 2
     assert (trials["stop"] == FAILED).tolist() == diverged.tolist()
     assert trials["score"].isna().tolist() == diverged.tolist()
-    assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text())["learning_rate"] < 1
+    assert (
+        yaml.safe_load(Path("results/search/tiny/hunt/best.yaml").read_text())["learning_rate"] < 1
+    )
     reasons = [line for line in done.stdout.splitlines() if "the training diverged" in line]
     assert len(reasons) == 2 and "learning rate 1e+30" in reasons[0]
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
@@ -287,7 +289,7 @@ def test_a_search_whose_trials_all_diverge_is_one_message(study):
 def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
     Path("params.yaml").write_text(STUDY.replace("trials: 4", "trials: 0"))
     stages.search("hunt", "")
-    assert yaml.safe_load(Path("results/search/hunt/best.yaml").read_text()) == {}
+    assert yaml.safe_load(Path("results/search/tiny/hunt/best.yaml").read_text()) == {}
     assert not Path(".heed/work").exists()
     stages.recipe("tiny-attention")
     assert read_model_recipe("tiny-attention").hyperparameters.learning_rate == 0.01
@@ -295,18 +297,19 @@ def test_with_0_trials_a_search_keeps_the_configured_hyperparameters(study):
 
 def test_a_search_after_another_starts_from_its_winner(study):
     second = (
-        "  second: {corpus: tiny, experiment: tiny, model: tiny-attention, after: hunt, trials: "
+        "later_searches:\n"
+        "  second: {experiment: tiny, model: tiny-attention, after: hunt, trials: "
         "2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     params = parse(STUDY.replace("defaults:", second + "defaults:"))
     before = {"learning_rate": 0.02, "epochs": 2, "select": "accuracy"}
     h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe.hyperparameters
     assert (h.learning_rate, h.epochs) == (0.02, 5), "its winner, but the epochs of this search"
-    Path("results/search/hunt").mkdir()
-    write_yaml(Path("results/search/hunt/best.yaml"), before)
+    Path("results/search/tiny/hunt").mkdir(parents=True)
+    write_yaml(Path("results/search/tiny/hunt/best.yaml"), before)
     none = parse(STUDY.replace("defaults:", second.replace("trials: 2", "trials: 0") + "defaults:"))
-    run_search(none, "second", Path("results/search"), Path("data/tokens/tiny"), 1)
-    assert yaml.safe_load(Path("results/search/second/best.yaml").read_text()) == before
+    run_search(none, "second", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)
+    assert yaml.safe_load(Path("results/search/tiny/second/best.yaml").read_text()) == before
 
 
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
@@ -350,7 +353,7 @@ def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
 # --- heed adopt -----------------------------------------------------------------------------------
 
 
-def write_results(folder: Path = Path("results/search/hunt")) -> dict:
+def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
     best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)

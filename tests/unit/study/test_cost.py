@@ -260,10 +260,7 @@ def test_explanations_and_adversaries_are_in_the_cost_of_a_seed(clone: Path) -> 
 def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
     clone: Path,
 ) -> None:
-    wide = (
-        "  author-wide: {experiment: author, corpus: letters-pieces, variant: wide, "
-        "tuned_by: none, match: author-attention}\n"
-    )
+    wide = "  author-wide: {experiment: author, match: author-attention}\n"
     params = study.parse((clone / "workflow/studies/letters.yaml").read_text() + wide)
     size = corpus_size(params, "letters-pieces")
     wide, matched = (workload_of(params, f"author-{v}", size) for v in ("wide", "attention"))
@@ -297,7 +294,7 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     assert re.search(
         r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
     )
-    measured = SAMPLE.replace("variant: baseline,", "variant: baseline, preset: long,")
+    measured = SAMPLE.replace(", pooling: last", ", preset: long, pooling: last")
     assert "5 of 7 models train for fewer" in " ".join(format_cost(study.parse(measured)).split())
     own = measured.replace("preset: long,", "preset: long, epochs: 2,")
     assert "7 of 7 models train for fewer" in " ".join(format_cost(study.parse(own)).split())

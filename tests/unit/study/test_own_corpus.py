@@ -518,9 +518,9 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone
     [
         ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
         (
-            "corpus: table, variant",
-            "variant",
-            r"^params\.yaml:\d+: models\.table-baseline: without",
+            "{experiment: table, ",
+            "{",
+            r"^params\.yaml:\d+: models\.table-baseline\.experiment: missing",
         ),
         ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: input should be a valid dict"),
     ],

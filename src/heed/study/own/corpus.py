@@ -21,7 +21,7 @@ from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
 from heed.study.cost_table import summarise_cost
-from heed.study.editing.params_file import changed_text
+from heed.study.editing import changed_text
 from heed.study.own.entries import (
     CorpusEntries,
     add_entries,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def make_entries(
             experiments[key]["metric"] = options.metric
         for variant, values in VARIANTS.items():
             settings = {"preset": preset, "max_tokens": max_tokens, **shared, **values}
-            models[f"{key}-{variant}"] = _model(key, name, variant, settings)
+            models[f"{key}-{variant}"] = {"experiment": key, **settings}
     kind, own = KIND.source.name, {**_format_keys(form), **_vectors(options.vectors)}
     source = {"kind": kind, **files.source(), **own}
     return CorpusEntries(
@@ -185,22 +186,6 @@ def _shared_settings(options: CorpusOptions) -> dict[str, object]:
 def _vectors(file: str) -> dict[str, object]:
     """Return the keys of a source for a file with word vectors, if there is one."""
     return {"vectors": file, "vectors_sha256": sha256(file)} if file else {}
-
-
-def _model(
-    experiment: str, corpus: str, variant: str, settings: dict[str, object]
-) -> dict[str, object]:
-    """Return the entry of a model.
-
-    Args:
-        experiment: its experiment.
-        corpus: of the experiment.
-        variant: of the model.
-        settings: its preset and its own hyperparameters.
-
-    """
-    keys = {"experiment": experiment, "corpus": corpus, "variant": variant, "tuned_by": "none"}
-    return {**keys, "match": f"{experiment}-{variant}", **settings}
 
 
 def choose_max_tokens(facts: OwnCorpusFacts, preset: Preset) -> int:
@@ -247,15 +232,19 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
     source = tree["corpora"].pop(name)["source"]
     if not any(corpus["source"] == source for corpus in tree["corpora"].values()):
         tree["sources"].pop(source, None)
+    experiments, models = tree["experiments"], tree["models"]
     explained = (tree.get("explain") or {}).get("models") or {}
-    adversaries = tree.get("adversaries") or {}
-    for section in (tree["experiments"], tree["searches"], tree["models"], explained):
-        for key in [*section]:
-            if name in (section[key]["corpus"], section[key].get("noise")):
-                del section[key]
-    for key in [*adversaries]:
-        if adversaries[key]["model"] not in explained:
-            del adversaries[key]
+    _keep(experiments, lambda _, entry: entry["corpus"] != name)
+    for section in (models, tree["searches"], tree.get("later_searches") or {}):
+        _keep(section, lambda _, entry: entry["experiment"] in experiments)
+    _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
+    _keep(tree.get("adversaries") or {}, lambda _, entry: entry["model"] in explained)
+
+
+def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:
+    """Delete all other entries of a section of the YAML tree."""
+    for name in [name for name, entry in section.items() if not is_kept(name, entry)]:
+        del section[name]
 
 
 def make_seeds(count: int) -> CommentedSeq:

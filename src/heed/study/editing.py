@@ -1,0 +1,205 @@
+"""Edit params.yaml by a program: comments, quotes and order are kept, and the result is checked."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, Node
+
+from heed.files import HeedError, locked, write_text
+from heed.hyperparameters import Value
+from heed.paths import LOCKS, PARAMS, is_name
+from heed.study.reader import format_line, load, parse, read_text
+from heed.study.suggestions import unknown_name
+from heed.study.syntax import read_yaml
+
+NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
+
+
+@contextlib.contextmanager
+def editing(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Yield the checked params in `path`, and the YAML tree with its comments, to be changed.
+
+    The changed tree is checked before it replaces `path`. Another process that edits `path` waits
+    until then: of two edits at once neither is lost. Raises HeedError as `load` does.
+    """
+    with _locked(path):
+        params = load(path)
+        tree = _yaml().load(path.read_text(encoding="utf-8"))
+        yield params, tree
+        write_text(path, _as_text(tree, path))
+
+
+def changed_text(
+    text: str, path: Path, change: Callable[[Any], None], may_be_empty: bool = False
+) -> str:
+    """Return the text of params after `change` of its YAML tree, checked.
+
+    Args:
+        text: of the params.
+        path: for messages.
+        change: a function that changes the tree, whose comments are kept.
+        may_be_empty: whether no corpus may be left.
+
+    Raises HeedError as `load` does, for a mistake in `text` or in the changed text.
+
+    """
+    parse(text, path, may_be_empty=True)
+    tree = _yaml().load(text)
+    change(tree)
+    return _as_text(tree, path, may_be_empty)
+
+
+def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
+    """Write the line of a new model after the models of its experiment.
+
+    Args:
+        path: params.yaml.
+        experiment: a key of `experiments`.
+        variant: the rest of the model's name.
+        settings: `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
+            threads, gpus.
+        like: a variant of the experiment, or a model, whose own keys the new model has too; empty
+            for none. `settings` replace them.
+
+    Returns:
+        the line, with its place.
+
+    Raises:
+        HeedError: an unknown name, a model that is there already, or a mistake in the new one.
+            Nothing is written.
+
+    """
+    name = f"{experiment}-{variant}"
+    if not is_name(name):
+        raise HeedError(f"{name!r} is no name: lower-case letters, digits and single '-'")
+    with _locked(path):
+        text = _text(path)
+        params, (tree, values) = parse(text, path), read_yaml(text, path)
+        params.section("experiments", experiment)
+        if name in params.models:
+            raise HeedError(f"{path}: models.{name} is there already: edit its line")
+        keys = _copied_keys(values["models"], experiment, like) | dict(map(_read_setting, settings))
+        line = format_line(name, {"experiment": experiment} | keys)
+        nodes = _model_nodes(tree)
+        same = [each for each in nodes if params.models[each].experiment == experiment]
+        above = nodes[(same or [*nodes])[-1]]
+        _, end = _lines(text, *above, path)
+        before = text[:end].removesuffix("\n") + "\n"
+        changed = f"{before}{' ' * above[0].start_mark.column}{line}\n{text[end:]}"
+        _check_models(changed, path, {*params.models, name})
+        write_text(path, changed)
+    return f"{path}:{before.count(chr(10)) + 1}: added {line}"
+
+
+def remove_model(path: Path, name: str) -> str:
+    """Remove the line of a model from params.yaml.
+
+    Raises HeedError: there is no such model, or another section names it. Nothing is written.
+    """
+    with _locked(path):
+        text = _text(path)
+        params, (tree, _) = parse(text, path), read_yaml(text, path)
+        params.section("models", name)
+        start, end = _lines(text, *_model_nodes(tree)[name], path)
+        changed = text[:start] + text[end:]
+        _check_models(changed, path, {*params.models} - {name})
+        write_text(path, changed)
+    return f"{path}: removed {text[start:end].strip()}"
+
+
+def _check_models(text: str, path: Path, expected: set[str]) -> None:
+    """Raise HeedError unless the text is a study with these models."""
+    if parse(text, path).models.keys() != expected:
+        raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
+
+
+def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, Any]:
+    """Return the keys that a model like another has from it."""
+    if not like:
+        return {}
+    name = f"{experiment}-{like}" if f"{experiment}-{like}" in models else like
+    if name not in models:
+        start = f"{experiment}-"
+        variants = [each.removeprefix(start) for each in models if each.startswith(start)]
+        raise HeedError(f"--like: {unknown_name(like, 'variant or model', variants)}")
+    follows = {"match": name, "tuned_by": "none"}
+    return {
+        key: value
+        for key, value in models[name].items()
+        if key not in NAMED and follows.get(key) != value
+    }
+
+
+def _read_setting(setting: str) -> tuple[str, Value]:
+    """Return key and value of `key=value`. Raises HeedError."""
+    key, equals, text = setting.partition("=")
+    if not equals or not key.isidentifier():
+        raise HeedError(f"{setting!r}: expected key=value, such as heads=4")
+    if key in NAMED:
+        raise HeedError(f"{setting!r}: {key} follows from EXPERIMENT and VARIANT: leave it out")
+    try:
+        value = YAML(typ="safe", pure=True).load(text)
+    except (YAMLError, ValueError):
+        value = None
+    if not isinstance(value, Value):
+        raise HeedError(f"{setting!r}: expected one value, such as 4, 0.5, true or multi-head")
+    return key, value
+
+
+def _model_nodes(tree: Node) -> dict[str, tuple[Node, Node]]:
+    """Return the nodes of name and content of each model by its name."""
+    models = next(value for key, value in tree.value if key.value == "models")
+    pairs = models.value if isinstance(models, MappingNode) else []
+    return {name.value: (name, content) for name, content in pairs}
+
+
+def _lines(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int]:
+    """Return where the lines of an entry begin and end. Raises HeedError if it shares a line."""
+    start = text.rfind("\n", 0, name_node.start_mark.index) + 1
+    if text[start : name_node.start_mark.index].strip():
+        raise HeedError(
+            f"{path}:{name_node.start_mark.line + 1}: models.{name_node.value}: begins within a "
+            "line. Give each model a line of its own"
+        )
+    end = max(name_node.end_mark.index, node.end_mark.index)  # an alias is written before it
+    lines = text[start:end].splitlines(keepends=True)
+    while not lines[-1].strip() or lines[-1].lstrip().startswith("#"):  # of what follows
+        lines.pop()
+    end = start + sum(map(len, lines)) - lines[-1].endswith("\n")
+    newline = text.find("\n", end)
+    return start, len(text) if newline < 0 else newline + 1
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of params.yaml; other files have none."""
+    read_text(path)  # its message; no lock in a folder that is no clone
+    if path.name != PARAMS.name:
+        yield
+        return
+    with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
+        yield
+
+
+def _text(path: Path) -> str:
+    return read_text(path).removeprefix("\ufeff")
+
+
+def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:
+    """Return a YAML tree as text. Raises HeedError for a mistake in it."""
+    changed = StringIO()
+    _yaml().dump(tree, changed)
+    parse(changed.getvalue(), path, may_be_empty)
+    return changed.getvalue()
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 10_000
+    yaml.preserve_quotes = True
+    return yaml
