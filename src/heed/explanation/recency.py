@@ -119,8 +119,7 @@ def explain_recency(
 
     Args:
         subject: the model, which has a network.
-        h: its hyperparameters.
-        fold: of its training.
+        h, fold: the hyperparameters and the fold of its training.
         labels: class indices, (documents of the corpus,)
         tokens: its corpus.
         noise: the corpus that the words of noise are from.
