@@ -168,7 +168,7 @@ def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
         section = declared.get("foreach")  # ${models}: a stage for each key
         stages = len(attrgetter(section[2:-1])(params)) if section else 1
         if name == "search":  # heed has all searches in one section
-            stages -= len(params.later_searches)
+            stages -= len(attrgetter("later_searches")(params))
         deps, outs = (list(_patterns(stage.get(key, []))) for key in ("deps", "outs"))
         kinds[name] = Kind(stages, deps, outs)
     return kinds
