@@ -284,6 +284,12 @@ WRONG = [
         "is now defaults.classification.epochs",
     ),
     (
+        "source: sample, kind: sample-letters",
+        "source: sample, encoding: latin-1, kind: sample-letters",
+        "corpora.sample-letters.encoding",
+        "is now encoding of the corpus's source, in `sources`",
+    ),
+    (
         "trials: 6",
         "trials: 6\n    address: 10.0.0.1:6379",
         "searches.sample-author-searched.address",

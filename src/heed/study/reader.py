@@ -210,6 +210,9 @@ def _renamed(key: tuple[Any, ...]) -> str:
             f"HEED_RAY_ADDRESS in the environment, or `heed search {key[1]} --address`: connecting "
             "to a Ray host runs code, so no file names one (docs/cluster.md)"
         )
+    if key[0] == "corpora" and key[2:] in (("encoding",), ("delimiter",), ("quotes",)):
+        name = 'quote ("" for quotes: false)' if key[2] == "quotes" else key[2]
+        return f"{name} of the corpus's source, in `sources`"
     return ""
 
 
