@@ -325,7 +325,7 @@ CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
         ),
         (
             f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters, {NOISE}}}}}}}",
-            f"corpus: is sample-sentiment in models.{MODEL}, found sample-letters",
+            "corpus: sample-sentiment follows from the rest, found sample-letters",
         ),
         (
             f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, {NOISE}, corpora: a}}}}}}",
