@@ -49,7 +49,7 @@ class Clone(Toy):
         self.output, self.nodes = path.parent / f"{path.name}.txt", nodes
         self.run("git", "init", "--quiet")
         if nodes:
-            store = nodes.files / f"store of {path.name}"  # the second node sees this folder too
+            store = nodes.files / f"store of {path.parent.name}"  # the second node sees it too
             self.run("dvc", "remote", "add", "--quiet", "--default", "store", str(store))
             self.environment |= nodes.environment | {
                 "HOME": str(path.parent), "SNAKEMAKE_RAY_ADDRESS": nodes.address,
