@@ -19,8 +19,8 @@ from tests.ray_nodes import RayNodes, ray_nodes
 from tests.reports import without_times
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
-# two models, one of which asks for a GPU and for the result of a search; trainings of some seconds
-STUDY = PARAMS.replace("epochs: 2", "epochs: 30").replace("heads: 2}", "heads: 2, gpus: 1}")
+# two models, one of which asks for a GPU and the result of a search; trainings of some ten seconds
+STUDY = PARAMS.replace("epochs: 2", "epochs: 120").replace("heads: 2}", "heads: 2, gpus: 1}")
 BASELINE, ATTENTION = "train@author-baseline", "train@author-attention"
 RAY = ("snakemake", "--executor", "ray", "--shared-fs-usage", "none", "--jobs", "8")
 OPTIONS = ("--max-threads", "2", "--resources", "gpu=1", "--ray-gpu-share", "0.5")
