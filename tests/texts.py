@@ -30,7 +30,7 @@ REPORT = TEMPLATES.parent
 TASKS = REPORT.parent / "tasks"
 # Constants within an argument of `say` that choose a text and are none.
 KEYS = ("gain", "runs")
-# evaluation/explanation.py
+# tasks/classification/token_weights.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
 # search/results.py

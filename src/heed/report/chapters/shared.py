@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from heed.report.answer import TestedDifference
-from heed.report.blocks import PAGE, Block, Column, Disclosure, Figure, Group, Span, Texts
+from heed.report.blocks import (
+    PAGE,
+    Block,
+    Column,
+    Disclosure,
+    Figure,
+    Group,
+    Span,
+    Table,
+    Texts,
+    make_rows,
+)
 from heed.report.experiments import Experiment
 from heed.report.figures.variants import ordered_variants
 from heed.report.formats import POINTS, PROBABILITY
@@ -48,6 +59,39 @@ def join_columns(get_experiment: Callable[[Any], Experiment]) -> tuple[Column, .
         Column("corpus", "", value=lambda record: get_experiment(record).corpus_name),
         Column("mark", "", value=lambda record: get_experiment(record).mark),
     )
+
+
+def values_by_run(
+    results: Results,
+    experiment: Experiment,
+    name: str,
+    summary: str,
+    columns: tuple[Column, ...],
+    records: Iterable[Any],
+) -> Disclosure:
+    """Return a table of each run's values, which the page alone has, and opens on demand.
+
+    Args:
+        results: of the study.
+        experiment: the one that the values are of.
+        name: the table's, after that of the experiment.
+        summary: its title.
+        columns: some that name a record, then one a run.
+        records: a row for each.
+
+    """
+    table = Table(
+        f"{experiment.key}{name}",
+        summary,
+        columns,
+        make_rows(columns, records),
+        sources=results.comparison_sources,
+        location="values",
+        mark=experiment.mark,
+        style="seeds",
+        files=(),
+    )
+    return Disclosure(summary, (table,), "runs", media=(PAGE,))
 
 
 def difference_value(

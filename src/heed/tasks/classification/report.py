@@ -23,7 +23,7 @@ from heed.report.blocks import (
 from heed.report.chapters import comparisons, documents, hyperparameters, provenance
 from heed.report.chapters import experiment as beginning
 from heed.report.chapters.scores import lengths_file
-from heed.report.chapters.shared import all_models, join_columns, on_page
+from heed.report.chapters.shared import all_models, join_columns, on_page, values_by_run
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import curves
 from heed.report.figures.lengths import by_length
@@ -363,18 +363,7 @@ def _by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disc
     )
     values = [(row, figure) for row in table.rows for figure in MEASURES if figure in row.cells]
     summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
-    block = Table(
-        f"{experiment.key}--{table.key}_seeds",
-        summary,
-        columns,
-        make_rows(columns, values),
-        sources=results.comparison_sources,
-        location="values",
-        mark=experiment.mark,
-        style="seeds",
-        files=(),
-    )
-    return Disclosure(summary, (block,), "runs", media=(PAGE,))
+    return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, values)
 
 
 def _seeds_file(results: Results, experiment: Experiment, tables: list[ClassTable]) -> Group:

@@ -41,6 +41,7 @@ from heed.report.chapters.shared import (
     join_columns,
     on_page,
     p_column,
+    values_by_run,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import curves
@@ -442,20 +443,10 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
         Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
         *(Column("", run, PERCENT, _run_value(index)) for index, run in enumerate(runs)),
     )
-    summary = say("Values by seed")
-    table = Table(
-        f"{experiment.key}_by-seed",
-        summary,
-        columns,
-        make_rows(columns, values),
-        sources=results.comparison_sources,
-        location="values",
-        mark=experiment.mark,
-        style="seeds",
-        files=(),
+    shown_runs = values_by_run(
+        results, experiment, "_by-seed", say("Values by seed"), columns, values
     )
-    opened = (Disclosure(summary, (table,), "runs", media=(PAGE,)),) if len(seeds) > 1 else ()
-    return [*opened, _seeds_file(experiment, lines, seeds)]
+    return [*[shown_runs] * (len(seeds) > 1), _seeds_file(experiment, lines, seeds)]
 
 
 def _run_value(run: int) -> Callable[[tuple[str, str, Spread]], float]:
