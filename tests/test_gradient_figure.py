@@ -10,8 +10,8 @@ import pytest
 from heed.files import HeedError
 from heed.models.source_gradients import SourceGradients
 from heed.report.sources import Sources
-from heed.tasks.translation import state_figures as figures
-from heed.tasks.translation.gradients import sentence_table
+from heed.tasks.translation import figures
+from heed.tasks.translation.displayed import sentence_table
 
 MODELS = {"baseline": "pair-baseline", "transformer": "pair-transformer"}
 

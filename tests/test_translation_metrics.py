@@ -10,14 +10,16 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from heed.tasks.translation.alignment import COUNTS, Gold, Links
 from heed.tasks.translation.evaluation import by_length, group_edges
-from heed.tasks.translation.metrics import detail_names, make_metrics, statistic_names
-from heed.tasks.translation.recipe import METRICS, Data, Prediction
-from heed.tasks.translation.statistics import (
+from heed.tasks.translation.metrics import (
     corpus_bleu,
+    detail_names,
+    make_metrics,
     signatures,
+    statistic_names,
     statistics,
     statistics_table,
 )
+from heed.tasks.translation.recipe import METRICS, Data, Prediction
 
 DATA = Data("en", "de", "en", "de", has_gold_alignment=False)
 ALIGNED = Data("norvic", "soldan", "whitespace", "whitespace", has_gold_alignment=True)

@@ -13,7 +13,7 @@ from heed.tasks.translation import evaluation, opponents
 from heed.tasks.translation.alignment import format_links, parse_links
 from heed.tasks.translation.metrics import make_metrics
 from heed.tasks.translation.recipe import Data, Prediction
-from heed.tasks.translation.sentences import (
+from heed.tasks.translation.statistical import (
     join_words,
     learn_sentence_spacing,
     read_sentences,

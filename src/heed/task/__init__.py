@@ -23,13 +23,13 @@ from heed.files import HeedError
 PACKAGE = "heed.tasks"
 # stage → the parts of a task that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
-    "search": ("recipe", "rules", "presets", "network", "learning"),
-    "recipe": ("recipe", "presets"),  # and `network`, of a parameter-matched control
+    "search": ("recipe", "rules", "presets", "learning"),
+    "recipe": ("recipe", "presets"),  # and `learning`, of a parameter-matched control
     "train": ("recipe", "learning"),
-    "score": ("recipe", "metrics", "prediction", "evaluation"),
-    "explain": ("recipe", "explanation"),
-    "adversaries": ("recipe", "adversaries"),
-    "opponents": ("recipe", "opponents"),
+    "score": ("recipe", "metrics", "learning", "prediction", "evaluation"),
+    "explain": ("recipe", "metrics", "learning", "explanation"),
+    "adversaries": ("recipe", "metrics", "learning", "adversaries"),
+    "opponents": ("recipe", "metrics", "opponents"),
     "compare": ("recipe", "metrics"),
     "report": ("recipe", "report"),
 }

@@ -35,7 +35,7 @@ from heed.speed import multiply_adds
 from heed.tasks.translation import figures
 from heed.tasks.translation import report as translation
 from heed.tasks.translation.recipe import Prediction
-from heed.tasks.translation.shown_sentences import count_wrong, mark_wrong, read_sentences
+from heed.tasks.translation.sentences import count_wrong, mark_wrong, read_sentences
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture

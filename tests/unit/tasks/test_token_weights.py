@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.tasks.classification.token_weights import choose_documents
+from heed.tasks.classification.prediction import choose_documents
 from tests.conftest import change_recipe, train_and_predict
 
 INTO = Path("results/predict/tiny-attention")

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -10,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import text_column
 from heed.files import HeedError, writing
 from heed.prediction import load_predictor
-from heed.tasks.classification.prediction import ClassificationPredictor
-from heed.tasks.classification.token_weights import WeightedDocument
+from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.terminal import print_data
 from heed.tokens.arrays import Tokens
@@ -78,15 +79,12 @@ class TextClassifier:
             TypeError: a single str or a table, or something in the list that is no str.
 
         """
-        parts = [self.probabilities(cleaned, tokens) for cleaned, tokens in self._tokenize(texts)]
-        empty = np.zeros((0, len(self.classes)), np.float32)
-        probabilities = np.concatenate([empty, *parts])
+        parts = [np.zeros((0, len(self.classes)), np.float32)]
+        for cleaned, tokens in self._tokenize(texts):
+            parts.append(self.predictor.probabilities(tokens, np.arange(len(cleaned)), cleaned))
+        probabilities = np.concatenate(parts)
         predicted = self.predictor.decide(probabilities)
         return ClassifiedTexts(self.classes, probabilities, predicted)
-
-    def probabilities(self, texts: list[str], tokens: Tokens) -> np.ndarray:
-        """Return the class probabilities of cleaned texts with these tokens, (texts, classes)."""
-        return self.predictor.probabilities(tokens, np.arange(len(texts)), texts)
 
     def weights(self, texts: list[str]) -> list[WeightedWords]:
         """Return the words of each text that the model reads, with their weights.
@@ -181,25 +179,19 @@ def _format_words(tokens: Tokens, documents: list[WeightedDocument]) -> list[str
     """Return a line for each word that was read, with its mean weight over runs."""
     positions = documents[0].positions
     weights = np.mean([document.weights for document in documents], 0)
-    head = (
+    lines = [
         f"weights over {len(positions)} words read of {len(tokens.ids)} (weights are not "
         "explanations by themselves):"
-    )
-    return [
-        head,
-        *(
-            f"  {tokens.lexicon[tokens.ids[position]]:24} {weight:.4f}"
-            for position, weight in zip(positions, weights, strict=True)
-        ),
     ]
+    for position, weight in zip(positions, weights, strict=True):
+        lines.append(f"  {tokens.lexicon[tokens.ids[position]]:24} {weight:.4f}")
+    return lines
 
 
 def _format_sentences(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
     """Return a line for each sentence that was read; none for models that are not hierarchical."""
     positions = documents[0].positions
-    weights = [
-        document.sentence_weights for document in documents if document.sentence_weights is not None
-    ]
+    weights = [each.sentence_weights for each in documents if each.sentence_weights is not None]
     if not weights or not len(positions):
         return []
     sentences = np.searchsorted(tokens.sentences(0), positions, side="right")
@@ -272,7 +264,10 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
         HeedError: no trained run, no classifier, a table that cannot be read, another ending.
 
     """
-    _check_output(table.path, output)
+    if output and output.suffix not in SUFFIXES:
+        raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
+    if output and output.exists() and table.path.exists() and output.samefile(table.path):
+        raise HeedError(f"--output {output}: this is the table itself. Name another file")
     runs = load_classifiers(model)
     key = "id" if table.id_column else "row"
     count, rows = 0, table.read()
@@ -285,16 +280,6 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
             count += len(batch)
             batch = list(itertools.islice(rows, AT_ONCE))
     return f"{output or table.path}: {count:,} rows, mean of {len(runs)} runs of {model}"
-
-
-def _check_output(table: Path, output: Path | None) -> None:
-    """Raise HeedError for an output of another ending, or that is the table itself."""
-    if output is None:
-        return
-    if output.suffix not in SUFFIXES:
-        raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
-    if output.exists() and table.exists() and output.samefile(table):
-        raise HeedError(f"--output {output}: this is the table itself. Name another file")
 
 
 def _predictions(
@@ -325,13 +310,12 @@ def _writing_table(output: Path | None) -> Iterator[Write]:
     if output is None:
         yield lambda table: print_data(_as_csv(table).removesuffix("\n"))
         return
-    with writing(output) as temporary:
+    with writing(output) as temporary, contextlib.ExitStack() as stack:
         if output.suffix == ".parquet":
-            with _writing_parquet(temporary) as write:
-                yield write
-            return
-        convert = _as_csv if output.suffix == ".csv" else _as_json_lines
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            yield functools.partial(_write_parquet, temporary, stack, [])
+        else:
+            convert = _as_csv if output.suffix == ".csv" else _as_json_lines
+            file = stack.enter_context(temporary.open("w", encoding="utf-8", newline="\n"))
             yield lambda table: file.write(convert(table))
 
 
@@ -348,20 +332,11 @@ def _as_json_lines(table: pd.DataFrame) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-@contextlib.contextmanager
-def _writing_parquet(path: Path) -> Iterator[Write]:
-    """Yield a function that adds rows to a parquet file: a row group a call."""
-    import pyarrow
-    import pyarrow.parquet
-
-    with contextlib.ExitStack() as stack:
-        writers: list[pyarrow.parquet.ParquetWriter] = []
-
-        def write(table: pd.DataFrame) -> None:
-            rows = pyarrow.Table.from_pandas(table, preserve_index=False)
-            if not writers:
-                writer = pyarrow.parquet.ParquetWriter(path, rows.schema)
-                writers.append(stack.enter_context(writer))
-            writers[0].write_table(rows)
-
-        yield write
+def _write_parquet(
+    path: Path, stack: contextlib.ExitStack, writers: list[Any], table: pd.DataFrame
+) -> None:
+    """Add rows to a parquet file, a row group a call; the first call opens it."""
+    rows = pyarrow.Table.from_pandas(table, preserve_index=False)
+    if not writers:
+        writers.append(stack.enter_context(pyarrow.parquet.ParquetWriter(path, rows.schema)))
+    writers[0].write_table(rows)

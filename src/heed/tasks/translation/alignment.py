@@ -9,10 +9,11 @@ section 3.3): a mean of the sentences' rates would count short sentences more.
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from heed import links
 from heed.tasks.translation.recipe import Data
-from heed.tokens.arrays import ParallelTokens
+from heed.tokens.arrays import ParallelTokens, Side
 
 Links = set[tuple[int, int]]
 Gold = tuple[Links, Links]  # sure links, and possible ones, the sure included
@@ -25,12 +26,25 @@ def parse_links(text: str, line: str) -> Gold:
     return {*sure}, {*sure, *possible}
 
 
+def read_links(texts: pd.Series) -> list[Gold | None]:
+    """Return the links of a column of texts by id, such as `gold`; None for a cell without text."""
+    return [
+        parse_links(text, f"{texts.name} of sentence {id_}") if isinstance(text, str) else None
+        for id_, text in texts.items()
+    ]
+
+
 def format_links(sure: Links, possible: Iterable[tuple[int, int]] = ()) -> str:
     """Return links in Pharaoh's format, by target word and then by source word."""
     return " ".join(
         f"{i}{'-' if (i, j) in sure else '?'}{j}"
         for i, j in sorted(sure.union(possible), key=lambda link: link[::-1])
     )
+
+
+def sides(tokens: ParallelTokens, data: Data) -> tuple[Side, Side]:
+    """Return the texts that are translated, and those that they are translated into."""
+    return tokens.sides[data.source], tokens.sides[data.target]
 
 
 def gold_links(
@@ -49,15 +63,7 @@ def links_from_weights(
 ) -> Links:
     """Return a link of each target word to the source word with the largest weight.
 
-    The weight of a source word is the sum over its units, since attention spreads over them; that
-    of a target word is the mean over its units, so that weights still sum to 1. Of equal weights
-    the first source word's is taken.
-
-    Args:
-        weights: of attention, (target units, source units); no row for the end of the sentence
-        source_words: index of the word that each source unit belongs to, (source units,)
-        target_words: the same of each target unit, (target units,)
-
+    Of equal weights the first source word's is taken. Arguments as of `weights_of_words`.
     """
     by_words = weights_of_words(weights, source_words, target_words)
     return {(int(row.argmax()), word) for word, row in enumerate(by_words) if len(row)}
@@ -68,7 +74,14 @@ def weights_of_words(
 ) -> np.ndarray:
     """Return the weights between words, (target words, source words), from those between units.
 
-    Arguments and rule as in `links_from_weights`.
+    The weight of a source word is the sum over its units, since attention spreads over them; that
+    of a target word is the mean over its units, so that weights still sum to 1.
+
+    Args:
+        weights: of attention, (target units, source units); no row for the end of the sentence
+        source_words: index of the word that each source unit belongs to, (source units,)
+        target_words: the same of each target unit, (target units,)
+
     """
     shape = [int(words.max(initial=-1)) + 1 for words in (target_words, source_words)]
     by_words = np.zeros(shape)
@@ -102,21 +115,19 @@ def error_rate(counts: np.ndarray) -> np.ndarray:
 
     Och & Ney 2003, equation 21. Where nothing is linked although there are sure links, it is 1.
     """
-    links, sure, links_sure, links_possible = _columns(counts)
+    links, sure, links_sure, links_possible = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
     wrong = links + sure - links_sure - links_possible
     return ratio(wrong, links + sure)
 
 
 def precision(counts: np.ndarray) -> np.ndarray:
     """Return the share of links that are possible, (..., 4) to (...,); 0 where there are none."""
-    links, _, _, links_possible = _columns(counts)
-    return ratio(links_possible, links)
+    return ratio(counts[..., 3], counts[..., 0])
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
     """Return the share of sure links that were found, (..., 4) to (...,); 0 without sure links."""
-    _, sure, links_sure, _ = _columns(counts)
-    return ratio(links_sure, sure)
+    return ratio(counts[..., 2], counts[..., 1])
 
 
 def corpus_counts(links: Sequence[Links], gold: Sequence[Gold | None]) -> np.ndarray:
@@ -128,10 +139,6 @@ def corpus_counts(links: Sequence[Links], gold: Sequence[Gold | None]) -> np.nda
         ],
         dtype=np.int64,
     ).reshape(-1, len(COUNTS))
-
-
-def _columns(counts: np.ndarray) -> tuple[np.ndarray, ...]:
-    return tuple(np.moveaxis(np.asarray(counts, np.float64), -1, 0))
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

@@ -1,15 +1,24 @@
 """BLEU, chrF, ROUGE and alignment error, as functions of statistics that are added over sentences.
 
-`statistics.py` counts them. All figures lie between 0 and 1: a BLEU of 39 is .39.
+sacrebleu and rouge_score count the statistics. All figures lie between 0 and 1: a BLEU of 39 is
+.39. References are compared as they were written. sacrebleu tokenises them and the hypotheses
+itself, so that a score does not depend on how a model segments its text; a hypothesis must be
+detokenised.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
+import sacrebleu.metrics
 
 from heed.task.interface import Details, Metric, Metrics
 from heed.tasks.translation import alignment
-from heed.tasks.translation.recipe import METRICS, Data
+from heed.tasks.translation.alignment import Gold, Links, ratio
+from heed.tasks.translation.recipe import METRICS, Data, Prediction
+from heed.tokens.arrays import ParallelTokens
 
 BLEU_ORDER, CHRF_ORDER = 4, 6  # the longest n-grams: of words, of characters
 BETA = 2  # of chrF2: recall counts twice as much as precision
@@ -26,6 +35,8 @@ CHRF = tuple(
 )
 MEANS = tuple(name for name in METRICS if name not in ("bleu", "chrf"))  # over sentences
 WORDS = ("source_words", "unknown_words")
+TRUNCATION = 8  # steps of backpropagation through time, where gradients are measured truncated
+KINDS = ("rouge1", "rouge2", "rougeL")
 
 
 def statistic_names(data: Data) -> list[str]:
@@ -64,7 +75,7 @@ def make_metrics(data: Data) -> Metrics:
             Metric("alignment_precision", of(alignment.COUNTS, alignment.precision)),
             Metric("alignment_recall", of(alignment.COUNTS, alignment.recall)),
         ]
-    precisions = of(BLEU, lambda sums: alignment.ratio(sums[..., 2:6], sums[..., 6:]))
+    precisions = of(BLEU, lambda sums: ratio(sums[..., 2:6], sums[..., 6:]))
 
     def details(sums: np.ndarray) -> Details:
         values = precisions(sums).tolist()
@@ -103,9 +114,9 @@ def bleu(sums: np.ndarray) -> np.ndarray:
     missing = matches == 0
     smoothed = np.where(missing, 0.5 ** np.cumsum(missing, -1), matches)
     is_defined = (totals > 0).all(-1) & ~missing.all(-1)
-    precision = alignment.ratio(smoothed, totals)
+    precision = ratio(smoothed, totals)
     log_mean = np.log(np.where(is_defined[..., None], precision, 1.0)).mean(-1)
-    shortage = np.maximum(alignment.ratio(reference, hypothesis) - 1, 0)  # of the brevity penalty
+    shortage = np.maximum(ratio(reference, hypothesis) - 1, 0)  # of the brevity penalty
     return np.where(is_defined, np.exp(log_mean - shortage), 0.0)
 
 
@@ -122,11 +133,159 @@ def chrf(sums: np.ndarray) -> np.ndarray:
     hypothesis, reference, matches = np.moveaxis(counts, -1, 0)
     occurs = (hypothesis > 0) & (reference > 0)
     lengths = occurs.sum(-1)
-    precision = alignment.ratio((alignment.ratio(matches, hypothesis) * occurs).sum(-1), lengths)
-    recall = alignment.ratio((alignment.ratio(matches, reference) * occurs).sum(-1), lengths)
-    return alignment.ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
+    precision = ratio((ratio(matches, hypothesis) * occurs).sum(-1), lengths)
+    recall = ratio((ratio(matches, reference) * occurs).sum(-1), lengths)
+    return ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
 
 
 def _share(sums: np.ndarray) -> np.ndarray:
     """Return the first sum over the second, (..., 2) to (...,)."""
-    return alignment.ratio(sums[..., 0], sums[..., 1])
+    return ratio(sums[..., 0], sums[..., 1])
+
+
+def statistics(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    words: np.ndarray,
+    alignments: tuple[Sequence[Links], Sequence[Gold | None]] | None,
+    data: Data,
+    scoring: Prediction,
+) -> pd.DataFrame:
+    """Return the statistics of each sentence, with the columns of `metrics.statistic_names`.
+
+    Args:
+        hypotheses: one a sentence, detokenised.
+        references: one or more for each sentence, as they were written.
+        words: of each source, and how many of them are unknown, (sentences, 2)
+        alignments: the links of each sentence and its reference, and the gold links, None where a
+            sentence has none; used where the corpus has a gold alignment.
+        data: the languages.
+        scoring: how translations are scored.
+
+    """
+    bleu, chrf = _scorers(scoring)
+    rows, columns = len(hypotheses), list(itertools.zip_longest(*references))
+    # These counts are all that `corpus_score` sums; the method that returns them for each sentence
+    # is not documented.
+    counted = [
+        np.asarray(scorer._extract_corpus_statistics(hypotheses, columns), np.int32)
+        for scorer in (bleu, chrf)
+    ] if rows else [np.zeros((0, 10), np.int32), np.zeros((0, 18), np.int32)]  # fmt: skip
+
+    def fold_case(text: str) -> str:
+        return text.strip().lower() if scoring.lowercase else text.strip()
+
+    texts = [*map(fold_case, hypotheses)]
+    correct = [[*map(fold_case, each)] for each in references]
+    exact = [text in each for text, each in zip(texts, correct, strict=True)]
+    parts = [
+        np.ones((rows, 1), np.int32),
+        *counted,
+        rouge(texts, correct, lambda text: bleu.tokenizer(text).split()),
+        np.asarray(exact, np.int32)[:, None],
+        np.asarray(words, np.int32).reshape(-1, 2),
+    ]
+    if data.has_gold_alignment and alignments is not None:
+        parts.append(alignment.corpus_counts(*alignments).astype(np.int32))
+    tables = [pd.DataFrame(part) for part in parts]
+    return pd.concat(tables, axis=1).set_axis(statistic_names(data), axis=1)
+
+
+def statistics_table(
+    predictions: pd.DataFrame, gold: Sequence[Gold | None] | None, data: Data, scoring: Prediction
+) -> pd.DataFrame:
+    """Return the statistics of each row of a table of predictions (docs/contracts.md).
+
+    `gold` are the gold links of each row; None where the corpus has none.
+    """
+    links = filter(None, alignment.read_links(predictions.set_index("id")["links"]))
+    return statistics(
+        predictions["hypothesis"].tolist(),
+        read_references(predictions),
+        predictions[["source_words", "unknown_words"]].to_numpy(),
+        None if gold is None else ([sure for sure, _ in links], gold),
+        data,
+        scoring,
+    )
+
+
+def sentence_table(
+    tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
+) -> pd.DataFrame:
+    """Return what every prediction of these rows has in common: `id, source, reference, …`.
+
+    The further references are the texts of other languages, without those that are empty: a model
+    learns from the target alone, and its translations are compared with all.
+    """
+    source, target = alignment.sides(tokens, data)
+    texts = [tokens.sides[language].texts(rows) for language in scoring.references]
+    further = [[column[i] for column in texts if column[i]] for i in range(len(rows))]
+    return pd.DataFrame(
+        {
+            "id": tokens.documents(["id"])["id"].to_numpy()[rows],
+            "source": source.texts(rows),
+            "reference": target.texts(rows),
+            "further_references": further,
+            "source_words": np.diff(source.offsets)[rows],
+        }
+    )
+
+
+def read_references(predictions: pd.DataFrame) -> list[list[str]]:
+    """Return the references of each row of a table of predictions, that of the target first."""
+    columns = predictions["reference"], predictions["further_references"]
+    return [[reference, *further] for reference, further in zip(*columns, strict=True)]
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], scoring: Prediction
+) -> float:
+    """Return BLEU, between 0 and 1, of hypotheses with one or more references each; 0 of none."""
+    if not hypotheses:
+        return 0.0
+    columns = list(itertools.zip_longest(*references))
+    return float(_scorers(scoring)[0].corpus_score(hypotheses, columns).score) / 100
+
+
+def signatures(scoring: Prediction, references: int | None = 1) -> dict[str, str]:
+    """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
+
+    Args:
+        scoring: how translations are scored.
+        references: how many each sentence has; None where sentences differ in it.
+
+    """
+    bleu, chrf = _scorers(scoring)
+    counts = (1, 2) if references is None else (references,)
+    columns = list(itertools.zip_longest(*(["a"] * count for count in counts)))
+    for scorer in (bleu, chrf):  # a scorer knows the number of references once it has scored
+        scorer.corpus_score(["a"] * len(counts), columns)
+    return {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
+
+
+def _scorers(scoring: Prediction) -> tuple[sacrebleu.metrics.BLEU, sacrebleu.metrics.CHRF]:
+    lowercase = scoring.lowercase
+    return (
+        sacrebleu.metrics.BLEU(tokenize=scoring.tokenize, lowercase=lowercase, force=True),
+        sacrebleu.metrics.CHRF(lowercase=lowercase),
+    )
+
+
+def rouge(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    split: Callable[[str], list[str]],
+) -> np.ndarray:
+    """Return precision and recall of ROUGE-1, -2 and -L of each sentence, (sentences, 6).
+
+    Of one or more references the one with the best F1 counts, for each kind alone. `split` returns
+    the words of a text.
+    """
+    # rouge_score imports all of nltk, which takes two seconds: a report needs none of it.
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(KINDS, tokenizer=SimpleNamespace(tokenize=split))
+    scores = [*map(scorer.score_multi, references, hypotheses)]
+    return np.asarray(
+        [[value for kind in KINDS for value in score[kind][:2]] for score in scores], np.float64
+    ).reshape(-1, 2 * len(KINDS))

@@ -15,33 +15,35 @@ from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
-from heed.models.source_gradients import source_gradients
 from heed.models.translator import Translator
-from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
 from heed.task.interface import Predictor
-from heed.tasks.translation import gradients
 from heed.tasks.translation.alignment import (
     Links,
     format_links,
     gold_links,
     links_from_weights,
-    parse_links,
+    read_links,
     weights_of_words,
 )
 from heed.tasks.translation.displayed import (
     SPREAD_SENTENCES,
     displayed_rows,
     displayed_tables,
+    gradient_table,
+    states_of,
 )
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
+from heed.tasks.translation.metrics import sentence_table, statistics_table
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
-from heed.tasks.translation.references import further_references
-from heed.tasks.translation.states import states_of
-from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.training.checkpoint import load_weights, whole_run
+
+PREDICTED = [
+    "id", "source", "reference", "further_references", "hypothesis", "score", "links", "gold",
+    "source_words", "unknown_words",
+]  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,40 +131,28 @@ class TranslationPredictor(Predictor):
         The links are those of the source and its reference, which the model is given: gold links
         join the same two. A row without gold links has None there.
         """
-        data = self.recipe.data
-        source, target = (tokens.sides[language] for language in (data.source, data.target))
-        pairs = self.encode(tokens, rows)
+        data, pairs = self.recipe.data, self.encode(tokens, rows)
         best = [hypotheses[0] for hypotheses in self.search(pairs.sources(rows))]
         gold = gold_links(tokens, data, rows) or [None] * len(rows)
-        return pd.DataFrame(
-            {
-                "id": tokens.documents(["id"])["id"].to_numpy()[rows],
-                "source": source.texts(rows),
-                "reference": target.texts(rows),
-                "further_references": further_references(tokens, self.settings.references, rows),
-                "hypothesis": [self.detokenize(hypothesis) for hypothesis in best],
-                "score": np.asarray([hypothesis.score for hypothesis in best], np.float64),
-                "links": [format_links(each.links) for each in self.align(pairs, rows)],
-                "gold": [None if links is None else format_links(*links) for links in gold],
-                "source_words": np.diff(source.offsets)[rows],
-                "unknown_words": [
-                    count_unknown_words(self.source, ids) for ids in pairs.sources(rows)
-                ],
-            }
+        unknown = [count_unknown_words(self.source, ids) for ids in pairs.sources(rows)]
+        table = sentence_table(tokens, data, self.settings, rows).assign(
+            hypothesis=[self.target.decode(np.asarray(each.tokens, np.int64)) for each in best],
+            score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
+            links=[format_links(each.links) for each in self.align(pairs, rows)],
+            gold=[None if links is None else format_links(*links) for links in gold],
+            unknown_words=unknown,
         )
+        return table[PREDICTED]
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the additive statistics of each sentence, as metrics.py defines them."""
-        gold = None
-        if self.recipe.data.has_gold_alignment:
-            gold = [
-                parse_links(links, f"gold links of {id_}") if isinstance(links, str) else None
-                for id_, links in zip(predictions["id"], predictions["gold"], strict=True)
-            ]
-        return statistics_table(predictions, gold, self.recipe.data, self.settings)
+        data, gold = self.recipe.data, read_links(predictions.set_index("id")["gold"])
+        return statistics_table(
+            predictions, gold if data.has_gold_alignment else None, data, self.settings
+        )
 
     def explain(self, tokens: ParallelTokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `sentences` and `weights` (displayed.py), `gradients` and `states`.
+        """Return `sentences` and `weights`, `gradients` and `states` (displayed.py).
 
         The sentences are chosen by their lengths alone, so they are the same for every model.
         """
@@ -172,34 +162,12 @@ class TranslationPredictor(Predictor):
         tables = displayed_tables(tokens, data, predictions, rows, aligned, self.words)
         rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
         pairs = self.encode(tokens, rows)
-        sentences = pd.DataFrame(
-            {
-                "id": tokens.documents(["id"])["id"].to_numpy()[rows],
-                "source_words": np.diff(tokens.sides[data.source].offsets)[rows],
-            }
-        )
-        states = states_of(self.model, pairs, rows, self.device)
+        sentences = sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
+        states = pd.Series(states_of(self.model, pairs, rows, self.device))
         return tables | {
-            "gradients": self.gradient_table(pairs, rows, sentences),
-            "states": sentences.assign(state=pd.Series(states)),
+            "gradients": gradient_table(self.model, pairs, rows, sentences, self.device),
+            "states": sentences.assign(state=states),
         }
-
-    def gradient_table(
-        self, pairs: EncodedPairs, rows: np.ndarray, sentences: pd.DataFrame
-    ) -> pd.DataFrame:
-        """Return the gradient that reaches each word of these sources, also truncated.
-
-        `sentences` has `id` and `source_words` of each row.
-        """
-        tables = []
-        is_recurrent = isinstance(self.model, RecurrentTranslator)
-        truncations = (None, gradients.TRUNCATION) if is_recurrent else (None,)
-        for i, (id_, words) in enumerate(sentences.itertuples(index=False)):
-            pair = pairs.batch(rows[i : i + 1]).to(self.device)
-            for truncation in truncations:
-                norms = source_gradients(self.model, pair, truncation)
-                tables.append(gradients.sentence_table(id_, int(words), truncation, norms))
-        return pd.concat(tables, ignore_index=True)
 
     def encode(self, tokens: ParallelTokens, rows: np.ndarray) -> EncodedPairs:
         """Return the pairs of these rows as indices."""
@@ -218,14 +186,8 @@ class TranslationPredictor(Predictor):
 
     def search(self, sources: list[np.ndarray], n_best: int = 1) -> list[list[Hypothesis]]:
         """Return the best translations of each source, best first, by the run's settings."""
-        return beam.translate(
-            self.model,
-            sources,
-            max(self.settings.beam, n_best),
-            self.settings.length_penalty,
-            self.device,
-            n_best,
-        )
+        width, penalty = max(self.settings.beam, n_best), self.settings.length_penalty
+        return beam.translate(self.model, sources, width, penalty, self.device, n_best)
 
     def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[Aligned]:
         """Return the attention between each source and its target, which the model is given."""
@@ -290,10 +252,6 @@ class TranslationPredictor(Predictor):
             int((source == UNKNOWN).sum()),
             lambda: self.align(pair, row_of_pair)[0],
         )
-
-    def detokenize(self, hypothesis: Hypothesis) -> str:
-        """Return the text of a translation."""
-        return self.target.decode(np.asarray(hypothesis.tokens, np.int64))
 
 
 def count_unknown_words(segmenter: Segmenter, ids: np.ndarray) -> int:
