@@ -44,17 +44,9 @@ def explain_run(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
     """Return the tables of one seed (TABLES of stage.py), and test → why it is not defined.
 
-    Args:
-        run: the run.
-        tokens: its corpus.
-        rows: test documents that are not empty, in the order of their draw.
-        scale: multiplies the numbers of documents.
-        report_progress: called with the documents that are done, and their number.
-        noise: the corpus that words of noise are from.
-
-    Raises:
-        HeedError: a file of the run is missing or broken.
-
+    `rows` are test documents that are not empty, in the order of their draw; `scale` multiplies
+    their numbers; `noise` is the corpus that words of noise are from. Raises HeedError: a file of
+    the run is missing or broken.
     """
     if not task_module(run.recipe.task, "metrics").HAS_ONE_CLASS:
         return _no_documents(SEVERAL_CLASSES)

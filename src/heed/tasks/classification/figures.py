@@ -3,6 +3,7 @@
 In a matrix of many classes nothing can be found at a glance: such a matrix is a figure of its own.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 
 import matplotlib.figure
@@ -88,22 +89,13 @@ def class_gain(results: Results, experiment: Experiment) -> list[Figure]:
             classes=len(changes),
             key=experiment.key,
         )
-    models = results.models(experiment)
-    folders = [results.evaluation_folder(models[table.key]) for table in pair]
-    figure = Figure(
-        f"{experiment.key}_class-gain",
-        title,
-        caption,
-        results.sources.add(*(folder / "classes.csv" for folder in folders)),
-        lambda figure: _draw(figure, drawn),
-        (WIDTH, 1.0 + 0.2 * len(drawn)),
-        alt_text=drawing.alt_text(experiment, caption),
-        mark=experiment.mark,
-    )
-    return [figure]
+    size = WIDTH, 1.0 + 0.2 * len(drawn)
+    draw, variants = functools.partial(_draw_changes, changes=drawn), [each.key for each in pair]
+    arguments = title, caption, size, draw, variants
+    return [make_figure(results, experiment, "class-gain", "classes", *arguments)]
 
 
-def _draw(figure: matplotlib.figure.Figure, changes: list[ClassChange]) -> None:
+def _draw_changes(figure: matplotlib.figure.Figure, changes: list[ClassChange]) -> None:
     axes = figure.subplots()
     for row, change in enumerate(changes):
         _draw_change(axes, row, change)
@@ -125,14 +117,9 @@ def _draw_change(axes: Axes, row: int, change: ClassChange) -> None:
     label = say("mean ± standard deviation") if first else None
     axes.plot([mean], [row], "o", color=SERIES[0], label=label)
     spread = "" if deviation is None else f" ± {format_number(deviation, 1)}"
-    axes.annotate(
-        f"{format_points(mean, 1)}{spread}",
-        (1.01, row),
-        xycoords=axes.get_yaxis_transform(),
-        va="center",
-        fontsize=7,
-        color=SOFT,
-    )
+    style: Style = {"va": "center", "fontsize": 7, "color": SOFT}
+    place, text = axes.get_yaxis_transform(), f"{format_points(mean, 1)}{spread}"
+    axes.annotate(text, (1.01, row), xycoords=place, **style)
     if change.talk is not None:
         label = say("the talk") if first else None
         axes.plot([change.talk], [row], "D", color=SERIES[1], markerfacecolor="none", label=label)
@@ -154,22 +141,14 @@ def calibration(
         else:
             _draw_calibrated_together(figure, tables, look)
 
-    return make_figure(
-        results,
-        experiment,
-        key,
-        "calibration",
-        say("Calibration"),
-        say(
-            "On the dotted line the probability is the share of right predictions; below it, a "
-            "model is overconfident. After its name: the expected calibration error. Ten bins of "
-            "probability, all seeds together; the larger a mark, the more documents."
-        )
-        + describe_choice(results, experiment, variants),
-        panel_size(len(variants), 1.3, 0.5) if with_panels else (WIDTH, 3.1),
-        draw,
-        variants,
-    )
+    caption = say(
+        "On the dotted line the probability is the share of right predictions; below it, a "
+        "model is overconfident. After its name: the expected calibration error. Ten bins of "
+        "probability, all seeds together; the larger a mark, the more documents."
+    ) + describe_choice(results, experiment, variants)
+    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (WIDTH, 3.1)
+    arguments = say("Calibration"), caption, size, draw, variants
+    return make_figure(results, experiment, key, "calibration", *arguments)
 
 
 def _draw_calibrated_together(
@@ -190,10 +169,8 @@ def _draw_calibrations(
 ) -> None:
     def draw(axes: Axes, variant: str) -> None:
         _draw_calibration(axes, tables[variant], look[variant])
-        place = axes.transAxes
-        axes.text(
-            0.04, 0.9, _percent_error(tables[variant]), transform=place, fontsize=7.5, color=INK
-        )
+        style: Style = {"fontsize": 7.5, "color": INK, "transform": axes.transAxes}
+        axes.text(0.04, 0.9, _percent_error(tables[variant]), **style)
         axes.set_xticks((0, 0.5, 1))
         axes.set_yticks((0, 0.5, 1))
 
@@ -245,17 +222,13 @@ def matrices(results: Results, experiment: Experiment) -> Figure:
     columns, cell, width = _layout(len(variants), names)
     rows = -(-len(variants) // columns)
     height = rows * (cell * len(names) + TITLE) + LETTER * _longest(names) + LABELS
-    return make_figure(
-        results,
-        experiment,
-        "confusion",
-        "confusion",
-        say("Confusion matrices"),
-        _describe(),
-        (width, min(height, MAX_HEIGHT)),
-        lambda figure: _draw_matrices(figure, percents, names, columns, cell),
-        variants,
-    )
+    size = width, min(height, MAX_HEIGHT)
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        _draw_matrices(figure, percents, names, columns, cell)
+
+    arguments = say("Confusion matrices"), _describe(), size, draw, variants
+    return make_figure(results, experiment, "confusion", "confusion", *arguments)
 
 
 def matrix(results: Results, experiment: Experiment, variant: str) -> Figure:
@@ -301,24 +274,16 @@ def largest_errors(results: Results, experiment: Experiment, variants: Sequence[
         axes.set_xlabel(say("predicted wrong"))
         legend(figure, axes, 2)
 
-    return make_figure(
-        results,
-        experiment,
-        "errors",
-        "confusion",
-        say("Classes with the most errors"),
-        say(
-            "The {count} of {classes} classes of which the models drawn predict the most documents "
-            "wrong, all seeds together; after the arrow, the class that is predicted most often "
-            "instead.",
-            count=len(order),
-            classes=len(names),
-        )
-        + describe_choice(results, experiment, variants),
-        (WIDTH, 1.1 + 0.2 * len(order)),
-        draw,
-        variants,
-    )
+    caption = say(
+        "The {count} of {classes} classes of which the models drawn predict the most documents "
+        "wrong, all seeds together; after the arrow, the class that is predicted most often "
+        "instead.",
+        count=len(order),
+        classes=len(names),
+    ) + describe_choice(results, experiment, variants)
+    size, title = (WIDTH, 1.1 + 0.2 * len(order)), say("Classes with the most errors")
+    arguments = title, caption, size, draw, variants
+    return make_figure(results, experiment, "errors", "confusion", *arguments)
 
 
 def _error_name(names: list[str], wrong: np.ndarray, row: int) -> str:

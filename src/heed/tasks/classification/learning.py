@@ -237,14 +237,8 @@ def make_learner(
 ) -> ClassificationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Args:
-        recipe: the recipe of the training.
-        tokens: the recipe's corpus, of which only the documents in `rows` are read.
-        rows: documents of the train and validation parts.
-        seed: determines the order of documents.
-        device: cpu or cuda.
-        kind: of a task that is based on this one.
-
+    Only the documents in `rows`, of the train and validation parts, are read; `seed` determines
+    their order. `kind` is that of a task that is based on this one.
     """
     h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)

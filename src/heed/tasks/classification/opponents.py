@@ -55,12 +55,8 @@ Shares = dict[str, np.ndarray]  # probability of each class on validation and te
 def fit(tokens: Tokens, data: Data, experiment: Any) -> Fitted:
     """Return the predictions of both opponents on each fold, and how they were chosen.
 
-    Args:
-        tokens: the corpus.
-        data: the label that is predicted and its classes.
-        experiment: `opponent_features` are the features of the linear model. How labels are learned
-            and predicted is that of its task, which may be based on this one.
-
+    The experiment's `opponent_features` are the features of the linear model. How labels are
+    learned and predicted is that of its task, which may be based on this one.
     """
     part, metrics = (task_module(experiment.task, name) for name in ("opponents", "metrics"))
     features: str = experiment.opponent_features
@@ -231,7 +227,7 @@ def optima(
             whether each class is one of the document's, bool (documents, classes); of each class
             both occur, and then two classes have weights each.
         strengths: the values of C, ascending.
-        report: called with C and the number of finished passes; LIBLINEAR tells none.
+        report: called with C and the finished passes; LIBLINEAR tells none.
 
     """
     if rows.values <= IN_MEMORY:

@@ -152,10 +152,7 @@ class ClassificationPredictor(Predictor):
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> Callable[[int], WeightedDocument]:
-        """Return a function from a document in `rows` to its prediction and weights.
-
-        `texts` are those of all documents, for a corpus that is only in memory.
-        """
+        """Return a function from a document in `rows` to its prediction and weights."""
         encoded = self._encode(tokens, rows, texts)
         return lambda row: self._read(encoded, np.asarray([row], np.int64))
 
@@ -210,8 +207,7 @@ def choose_documents(
     others; ties go to the first in the corpus. Empty texts are left out.
 
     Args:
-        predictions: `label`, `predicted` and `probability` (of the predicted class), one row a test
-            document.
+        predictions: `label, predicted, probability` (of the predicted class) of each test document.
         lengths: tokens of each document, (documents,)
         documents: the largest number of documents chosen.
 
@@ -243,13 +239,8 @@ def choose_short_documents(
     They are chosen by their length and their class, never by what a model made of them, so that all
     models of a corpus are shown on the same ones. The rule: of the documents with 8 to 40 tokens
     those with evidence before those without, the shorter before the longer, then the first of the
-    corpus; of each class the first one.
-
-    Args:
-        labels: the true class of each document, (documents,)
-        lengths: tokens of each document, (documents,)
-        has_evidence: whether a document, by its index, has a token of known evidence.
-
+    corpus; of each class the first one. `labels` and `lengths` are of all documents, (documents,);
+    `has_evidence` says whether one, by its index, has a token of known evidence.
     """
     candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
     by_length = candidates[np.argsort(lengths[candidates], kind="stable")].tolist()
@@ -307,10 +298,8 @@ def load_predictor(
 ) -> ClassificationPredictor:
     """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
-    Raises:
-        HeedError: a file is missing or broken, or its tensors are not those of the recipe's model;
-            `command` makes the run again.
-
+    Raises HeedError: a file is missing or broken, or its tensors are not those of the recipe's
+    model; `command` makes the run again.
     """
     largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):

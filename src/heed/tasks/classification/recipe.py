@@ -44,15 +44,13 @@ class Hyperparameters(Training, Architecture):
 
     select: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
         "accuracy",
-        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
+        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
     )
     class_weights: Literal["none", "balanced"] = hyperparameter(
         "none",
-        (
-            "balanced: in the training loss a document counts n / (classes × n of its class), by "
-            "the run's training part, so that all classes count the same; validation is not "
-            "weighted"
-        ),
+        "balanced: in the training loss a document counts n / (classes × n of its class), by "
+        "the run's training part, so that all classes count the same; validation is not "
+        "weighted",
     )
 
 
@@ -70,17 +68,10 @@ class Prediction:
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
-    """Return the label that an experiment's section `data` names, with its classes.
+    """Return the label that an experiment's section `data`, {"label": NAME}, names.
 
-    Args:
-        section: `{"label": NAME}`.
-        meta: the corpus's meta.json.
-        key: the section's key in params.yaml, for the message.
-
-    Raises:
-        HeedError: the corpus has no such label, documents have several classes of it, or there is
-            one class only.
-
+    Raises HeedError, with the section's key in params.yaml: the corpus has no such label, documents
+    have several classes of it, or there is one class only.
     """
     label = section["label"]
     require_label(label, meta, key)

@@ -110,10 +110,7 @@ class _Alignments:
     ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
         """Return the figures of a run's links that its statistics do not have, and `distances`.
 
-        Args:
-            formatted: the run's links of each test sentence, by id, as text.
-            fold: that the run was tested on.
-
+        `formatted` are the run's links of each test sentence, by id, as text.
         """
         rows = self.rows[formatted.index].to_numpy()
         links = [sure for sure, _ in filter(None, read_links(formatted))]
@@ -166,11 +163,9 @@ class _Alignments:
 
 
 def group_edges(values: np.ndarray) -> np.ndarray:
-    """Return the largest value of each group, (groups,), ascending.
+    """Return the largest value of each group, (groups,), ascending, of at least one value.
 
-    Args:
-        values: lengths of all tested sentences, or distances of their gold links; at least one.
-
+    They are the lengths of all tested sentences, or the distances of their gold links.
     """
     shares = np.arange(1, GROUPS + 1) / GROUPS
     return np.unique(np.quantile(values, shares, method="higher"))
@@ -187,7 +182,7 @@ def by_length(
         statistics: additive statistics of each sentence, (sentences, statistics)
         lengths: words of each source, (sentences,)
         edges: from `group_edges`.
-        data: how translations are scored.
+        data: the languages.
 
     """
     group = np.searchsorted(edges, lengths)

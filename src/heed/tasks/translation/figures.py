@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from heed.evaluation.results import ModelResult
 from heed.evaluation.verdicts import BASELINE
 from heed.hyperparameters import CorpusSizes
 from heed.report.blocks import Figure
@@ -44,6 +43,7 @@ from heed.tasks.translation.metrics import TRUNCATION
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.tasks.translation.sentences import predicted_path, read_predicted
 
+SIZE = WIDTH, HEIGHT
 AXES = 2.0  # inches: the height of the axes of a figure
 GRADIENT_AXES = 1.9  # inches: of the gradients
 ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
@@ -73,29 +73,20 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
             places = table["furthest"].map(furthest.index)
             values = 100 * table["found"] / table["links"]
             groups = table.assign(value=values, x=places, longest=places)
-            ends.append(_draw_table(axes, variant, groups, look[variant]))
+            ends.append(_draw_groups(axes, variant, groups, look[variant]))
         axes.set_xticks(range(len(furthest)), _ranges(furthest))
         axes.set_xlabel(say("words between the positions of a linked pair"))
         axes.set_ylabel(say("links found, %"))
         axes.set_ylim(0, 105)
         label_ends(axes, ends, AXES)
 
-    figure = make_figure(
-        results,
-        experiment,
-        "distances",
-        "distances",
-        say("Alignment by distance"),
-        say(
-            "The share of the sure gold links that a model's attention finds, by how far the "
-            "translation moves a word. Points: each seed; line: their mean."
-        )
-        + describe_choice(results, experiment, drawn),
-        (WIDTH, HEIGHT),
-        draw,
-        variants,
-    )
-    return [figure]
+    title = say("Alignment by distance")
+    caption = say(
+        "The share of the sure gold links that a model's attention finds, by how far the "
+        "translation moves a word. Points: each seed; line: their mean."
+    ) + describe_choice(results, experiment, drawn)
+    key = "distances"
+    return [make_figure(results, experiment, key, key, title, caption, SIZE, draw, variants)]
 
 
 def operations(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
@@ -118,22 +109,13 @@ def operations(results: Results, experiment: Experiment, variants: Sequence[str]
         axes.set_ylabel(say("multiply-adds"))
         label_ends(axes, ends, AXES)
 
-    return make_figure(
-        results,
-        experiment,
-        "operations",
-        "",
-        say("Operations against the length of the source"),
-        say(
-            "Multiply-adds of one pair of sentences, computed from the hyperparameters with full "
-            "vocabularies, and not measured. Thin: the part of attention alone, which grows with "
-            "the square of the length; all other parts grow with the length, or are constant."
-        )
-        + describe_choice(results, experiment, variants),
-        (WIDTH, HEIGHT),
-        draw,
-        variants,
-    )
+    title = say("Operations against the length of the source")
+    caption = say(
+        "Multiply-adds of one pair of sentences, computed from the hyperparameters with full "
+        "vocabularies, and not measured. Thin: the part of attention alone, which grows with "
+        "the square of the length; all other parts grow with the length, or are constant."
+    ) + describe_choice(results, experiment, variants)
+    return make_figure(results, experiment, "operations", "", title, caption, SIZE, draw, variants)
 
 
 def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, look: Look) -> LineEnd:
@@ -152,26 +134,16 @@ def _power_of_ten(value: float, _: int | None = None) -> str:
     return "10" + str(round(np.log10(value))).translate(SUPERSCRIPTS)
 
 
-def _draw_groups(
-    axes: Axes,
-    variant: str,
-    points: tuple[Sequence[float], Sequence[float]],
-    line: tuple[Sequence[float], Sequence[float]],
-    look: Look,
-) -> LineEnd:
-    """Draw a point for each seed and a line through their means; return the end of the line."""
+def _draw_groups(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> LineEnd:
+    """Draw `x` and `value` of each row, one a seed, and a line through the means of each `longest`.
+
+    Returns the end of the line, for its label.
+    """
     hollow = look.style | {"linestyle": "none", "markerfacecolor": "none", "markeredgewidth": 0.8}
-    axes.plot(*points, markersize=3, alpha=0.6, **hollow)
-    axes.plot(*line, label=short_name(variant), **look.style)
-    return look.end(variant, *line)
-
-
-def _draw_table(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> LineEnd:
-    """Draw the `value` of each group of lengths or distances at its `x`."""
+    axes.plot(table["x"], table["value"], markersize=3, alpha=0.6, **hollow)
     means = table.groupby("longest")[["x", "value"]].mean()
-    return _draw_groups(
-        axes, variant, (table["x"], table["value"]), (means["x"], means["value"]), look
-    )
+    axes.plot(means["x"], means["value"], label=short_name(variant), **look.style)
+    return look.end(variant, means["x"], means["value"])
 
 
 def _ranges(furthest: list[int]) -> list[str]:
@@ -195,11 +167,15 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
     look = looks(results)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
-        axes = figure.subplots()
-        ends = [
-            _draw_shares(axes, [models[name] for name in group], group[-1], look[group[-1]])
-            for group in groups
-        ]
+        axes, ends = figure.subplots(), []
+        for group in groups:
+            rows = [
+                (number, models[name].hyperparameters.training_share, 100 * value)
+                for number, name in enumerate(group)
+                for value in models[name].summary["bleu"].values
+            ]
+            table = pd.DataFrame(rows, columns=["longest", "x", "value"])
+            ends.append(_draw_groups(axes, group[-1], table, look[group[-1]]))
         shares = sorted({models[name].hyperparameters.training_share for name in variants})
         axes.set_xscale("log")
         axes.set_xticks(shares, [f"{100 * share:g}%" for share in shares])
@@ -212,8 +188,7 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
         "numbers of epochs may differ too), on the same test part. Points: each seed; line: their "
         "mean."
     )
-    size = WIDTH, HEIGHT
-    return [make_figure(results, experiment, "shares", "", title, caption, size, draw, variants)]
+    return [make_figure(results, experiment, "shares", "", title, caption, SIZE, draw, variants)]
 
 
 def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
@@ -233,7 +208,7 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
         axes, ends = figure.subplots(), []
         for variant, table in tables.items():
             values = table.assign(value=100 * table["bleu"], x=table["mean_length"])
-            ends.append(_draw_table(axes, variant, values, look[variant]))
+            ends.append(_draw_groups(axes, variant, values, look[variant]))
         for cap in caps:
             axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=SOFT)
         _finish(axes, say("words of the source, mean of each group"), ends)
@@ -244,10 +219,8 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
         "without. Upright: the cap, {cap} words.",
         cap=", ".join(map(str, caps)),
     )
-    size = WIDTH, HEIGHT
-    return [
-        make_figure(results, experiment, "caps", "lengths", title, caption, size, draw, variants)
-    ]
+    key = "caps"
+    return [make_figure(results, experiment, key, "lengths", title, caption, SIZE, draw, variants)]
 
 
 def _finish(axes: Axes, label: str, ends: list[LineEnd]) -> None:
@@ -259,10 +232,9 @@ def _finish(axes: Axes, label: str, ends: list[LineEnd]) -> None:
 
 
 def _groups(results: Results, experiment: Experiment, name: str, *others: str) -> list[list[str]]:
-    """Return the variants that differ in the hyperparameter `name`, two or more a group.
+    """Return the variants that differ in the hyperparameter `name`, the least first.
 
-    The least is the first.
-    They may also differ in `others`, and in nothing else.
+    A group has two or more. They may also differ in `others`, and in nothing else.
     """
     models = results.comparison.experiments[experiment.key].models
     groups: dict[object, list[str]] = {}
@@ -277,15 +249,6 @@ def _groups(results: Results, experiment: Experiment, name: str, *others: str) -
         for group in groups.values()
         if len({getattr(models[variant].hyperparameters, name) for variant in group}) > 1
     ]
-
-
-def _draw_shares(axes: Axes, models: list[ModelResult], label: str, look: Look) -> LineEnd:
-    """Draw the BLEU of models by their share of the pairs: each seed, and a line of the means."""
-    by_share = [(model.hyperparameters.training_share, model.summary["bleu"]) for model in models]
-    points = [(share, 100 * value) for share, bleu in by_share for value in bleu.values]
-    line = [(share, 100 * bleu.mean) for share, bleu in by_share]
-    x_and_y = (tuple(zip(*points, strict=True)), tuple(zip(*line, strict=True)))
-    return _draw_groups(axes, label, *x_and_y, look)
 
 
 def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
@@ -338,16 +301,10 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
 
 
 def project(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return states on their first two principal components, and the shares of the variance.
+    """Return states (sentences, size) on their first two principal components, (sentences, 2).
 
-    As scikit-learn's PCA does, whose import takes longer than the figure: the largest weight of a
-    component is positive.
-
-    Args:
-        states: (sentences, size).
-
-    Returns: points (sentences, 2), shares (2,).
-
+    And the shares of the variance, (2,). As scikit-learn's PCA does, whose import takes longer than
+    the figure: the largest weight of a component is positive.
     """
     centred = states - states.mean(axis=0)
     _, singular, components = np.linalg.svd(centred, full_matrices=False)
@@ -423,7 +380,7 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         caption,
         results.sources.add(*paths, *lengths),
         lambda figure: _draw_gradients(figure, tables, looks(results)),
-        (WIDTH, HEIGHT),
+        SIZE,
         alt_text=drawing.alt_text(experiment, caption),
         mark=experiment.mark,
     )
@@ -460,11 +417,7 @@ def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
     means over the sentences of a group, of their first position's. 1 is as much as reaches the mean
     position of the sentence.
 
-    Args:
-        table: of `sentence_table`, of any number of sentences.
-        edges: the largest length of each group, ascending, as of `diagnosis.group_edges`; no
-            sentence is longer than the last.
-
+    `edges` are the largest length of each group, ascending; no sentence is longer than the last.
     """
     first = table[table["position"] == 0]
     longest = np.asarray(edges)[np.searchsorted(edges, first["source_words"].to_numpy())]

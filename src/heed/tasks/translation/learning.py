@@ -182,16 +182,8 @@ def make_learner(
 ) -> TranslationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Args:
-        recipe: the recipe of the training.
-        tokens: the recipe's corpus, of which only the pairs in `rows` are read.
-        rows: pairs of the train and validation parts.
-        seed: determines the order of pairs.
-        device: cpu or cuda.
-
-    Raises:
-        HeedError: no training pair is within the length caps.
-
+    Only the pairs in `rows`, of the train and validation parts, are read; `seed` determines their
+    order. Raises HeedError: no training pair is within the length caps.
     """
     h, data = recipe.hyperparameters, recipe.data
     rows = rows | {"train": _draw(rows["train"], h.training_share, seed)}

@@ -63,18 +63,19 @@ def make_metrics(data: Data) -> Metrics:
         indices = [names.index(column) for column in columns]
         return lambda sums: value(np.asarray(sums, np.float64)[..., indices])
 
+    def share(sums: np.ndarray) -> np.ndarray:
+        return ratio(sums[..., 0], sums[..., 1])
+
     figures = [
         Metric("bleu", of(BLEU, bleu)),
         Metric("chrf", of(CHRF, chrf)),
-        *(Metric(name, of((name, "sentences"), _share), names.index(name)) for name in MEANS),
-        Metric("unknown_words", of(WORDS[::-1], _share)),
+        *(Metric(name, of((name, "sentences"), share), names.index(name)) for name in MEANS),
+        Metric("unknown_words", of(WORDS[::-1], share)),
     ]
     if data.has_gold_alignment:
-        figures += [
-            Metric("aer", of(alignment.COUNTS, alignment.error_rate)),
-            Metric("alignment_precision", of(alignment.COUNTS, alignment.precision)),
-            Metric("alignment_recall", of(alignment.COUNTS, alignment.recall)),
-        ]
+        of_links = {"aer": alignment.error_rate, "alignment_precision": alignment.precision}
+        of_links["alignment_recall"] = alignment.recall
+        figures += [Metric(key, of(alignment.COUNTS, of_key)) for key, of_key in of_links.items()]
     precisions = of(BLEU, lambda sums: ratio(sums[..., 2:6], sums[..., 6:]))
 
     def details(sums: np.ndarray) -> Details:
@@ -103,11 +104,7 @@ def bleu(sums: np.ndarray) -> np.ndarray:
 
     Where no n-gram of a length matches, sacrebleu's smoothing `exp` puts 1 / 2^k in place of 0, for
     the k-th such length (Chen & Cherry 2014, method 3). It is 0 where nothing matches, or where no
-    hypothesis has four words.
-
-    Args:
-        sums: of hypothesis and reference lengths, matches and totals, (..., 10)
-
+    hypothesis has four words. Sums are (..., 10).
     """
     hypothesis, reference = sums[..., 0], sums[..., 1]
     matches, totals = sums[..., 2:6], sums[..., 6:]
@@ -121,13 +118,9 @@ def bleu(sums: np.ndarray) -> np.ndarray:
 
 
 def chrf(sums: np.ndarray) -> np.ndarray:
-    """Return chrF2 (Popović 2015) of sums in the order of CHRF, as sacrebleu averages it.
+    """Return chrF2 (Popović 2015) of sums in the order of CHRF, (..., 18), as sacrebleu does.
 
     Precision and recall are means over the lengths of n-grams that both texts have.
-
-    Args:
-        sums: of character n-grams in hypothesis, reference and both, by length, (..., 18)
-
     """
     counts = sums.reshape(*sums.shape[:-1], CHRF_ORDER, 3)
     hypothesis, reference, matches = np.moveaxis(counts, -1, 0)
@@ -138,11 +131,6 @@ def chrf(sums: np.ndarray) -> np.ndarray:
     return ratio((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
 
 
-def _share(sums: np.ndarray) -> np.ndarray:
-    """Return the first sum over the second, (..., 2) to (...,)."""
-    return ratio(sums[..., 0], sums[..., 1])
-
-
 def statistics(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
@@ -151,7 +139,7 @@ def statistics(
     data: Data,
     scoring: Prediction,
 ) -> pd.DataFrame:
-    """Return the statistics of each sentence, with the columns of `metrics.statistic_names`.
+    """Return the statistics of each sentence, with the columns of `statistic_names`.
 
     Args:
         hypotheses: one a sentence, detokenised.
@@ -159,8 +147,7 @@ def statistics(
         words: of each source, and how many of them are unknown, (sentences, 2)
         alignments: the links of each sentence and its reference, and the gold links, None where a
             sentence has none; used where the corpus has a gold alignment.
-        data: the languages.
-        scoring: how translations are scored.
+        data, scoring: the languages, and how their translations are scored.
 
     """
     bleu, chrf = _scorers(scoring)
@@ -250,10 +237,7 @@ def corpus_bleu(
 def signatures(scoring: Prediction, references: int | None = 1) -> dict[str, str]:
     """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
 
-    Args:
-        scoring: how translations are scored.
-        references: how many each sentence has; None where sentences differ in it.
-
+    `references` is how many each sentence has, None where sentences differ in it.
     """
     bleu, chrf = _scorers(scoring)
     counts = (1, 2) if references is None else (references,)

@@ -43,14 +43,7 @@ FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0
 
 
 def fit(tokens: ParallelTokens, data: Data, experiment: Any) -> Fitted:
-    """Return the translations of both opponents on each fold, and the weights of the search.
-
-    Args:
-        tokens: the corpus.
-        data: the languages.
-        experiment: says how translations are scored.
-
-    """
+    """Return the translations of both opponents on each fold, and the weights of the search."""
     section = experiment.data
     scoring = Prediction(
         tokenize=section.tokenize, lowercase=section.lowercase, references=section.references

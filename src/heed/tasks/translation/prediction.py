@@ -268,10 +268,8 @@ def load_predictor(
 ) -> TranslationPredictor:
     """Return the run in `folder`, ready to translate on `device`.
 
-    Raises:
-        HeedError: a file is missing or broken, or its tensors are not those of the recipe's model;
-            `command` makes the run again.
-
+    Raises HeedError: a file is missing or broken, or its tensors are not those of the recipe's
+    model; `command` makes the run again.
     """
     h = recipe.hyperparameters
     with whole_run(folder, command):

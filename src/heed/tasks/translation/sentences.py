@@ -38,7 +38,7 @@ from heed.report.formats import COUNT
 from heed.report.language import say
 from heed.report.results import Results
 from heed.report.sources import Source
-from heed.tasks.translation.alignment import Gold, parse_links
+from heed.tasks.translation.alignment import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")
 PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
@@ -63,12 +63,6 @@ class Sentence:
     weights: dict[str, np.ndarray]
 
 
-def sentence_sources(results: Results, experiment: Experiment, name: str) -> tuple[Source, ...]:
-    """Return the sources of all models' tables `name`: sentences or weights."""
-    models = results.models(experiment).values()
-    return results.sources.add(*(predicted_path(results, model, name) for model in models))
-
-
 def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
     """Return the sentences, which are the same for all models, in the order of their lengths.
 
@@ -80,13 +74,27 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
         for variant, model in models.items()
     }
     weights = {
-        variant: dict(list(read_predicted(results, model, "weights").groupby("id")))
+        variant: dict([*read_predicted(results, model, "weights").groupby("id")])
         for variant, model in models.items()
     }
-    return [
-        _sentence(id_, tables, {name: each[id_] for name, each in weights.items() if id_ in each})
-        for id_ in next(iter(tables.values())).index
-    ]
+    first, sentences = next(iter(tables.values())), []
+    for (id_, row), gold in zip(first.iterrows(), read_links(first["gold"]), strict=True):
+        source, reference = list(row["source_words"]), list(row["reference_words"])
+        matrices = {}
+        for variant, by_id in weights.items():
+            if (pairs := by_id.get(id_)) is not None:
+                matrices[variant] = matrix = np.zeros((len(reference), len(source)))
+                matrix[pairs["target"].astype(int), pairs["source"].astype(int)] = pairs["weight"]
+        translations = {variant: table.loc[id_, "hypothesis"] for variant, table in tables.items()}
+        texts = row["source"], row["reference"], source, reference
+        sentences.append(Sentence(*texts, gold, translations, matrices))
+    return sentences
+
+
+def _sources(results: Results, experiment: Experiment, name: str) -> tuple[Source, ...]:
+    """Return the sources of all models' tables `name`: sentences or weights."""
+    models = results.models(experiment).values()
+    return results.sources.add(*(predicted_path(results, model, name) for model in models))
 
 
 def mark_wrong(hypothesis: str, reference: str) -> Phrase:
@@ -123,61 +131,27 @@ def predicted_path(results: Results, model: str, name: str) -> Path:
     return results.folder / "predict" / model / f"{name}.parquet"
 
 
-def _sentence(
-    id_: str, tables: dict[str, pd.DataFrame], weights: dict[str, pd.DataFrame]
-) -> Sentence:
-    rows: dict[str, Any] = {variant: table.loc[id_] for variant, table in tables.items()}
-    row = next(iter(rows.values()))
-    source_words, reference_words = list(row["source_words"]), list(row["reference_words"])
-    gold = row["gold"]
-    shape = len(reference_words), len(source_words)
-    return Sentence(
-        row["source"],
-        row["reference"],
-        source_words,
-        reference_words,
-        parse_links(gold, f"gold links of {id_}") if isinstance(gold, str) else None,
-        {variant: row["hypothesis"] for variant, row in rows.items()},
-        {variant: _matrix(table, shape) for variant, table in weights.items()},
-    )
-
-
-def _matrix(weights: pd.DataFrame, shape: tuple[int, int]) -> np.ndarray:
-    """Return the weights of a sentence, (reference words, source words)."""
-    matrix = np.zeros(shape)
-    matrix[weights["target"].astype(int), weights["source"].astype(int)] = weights["weight"]
-    return matrix
-
-
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
     """Return heat maps and examples; a sentence in their place where they are left out.
 
     Paper goes along with an edition that is published, so it has generated sentences only.
     """
-    media = tuple(
-        medium
-        for medium, printed in (
-            (PAGE, results.with_documents or experiment.generated),
-            (PAPER, experiment.generated),
-        )
-        if printed
-    )
-    blocks = _printed_sentences(results, experiment, media)
+    is_on_page = results.with_documents or experiment.generated
+    media = (PAGE,) * is_on_page + (PAPER,) * experiment.generated
+    others = tuple(medium for medium in EVERYWHERE if medium not in media)
     reason = say(
         "The sentences of this corpus are left out of what may be published, since heed did not "
         "generate them. reports/index.html has them, with the attention between their words and "
         "the translations of each model."
     )
-    others = tuple(medium for medium in EVERYWHERE if medium not in media)
+    blocks = _printed_sentences(results, experiment, media) if media else []
     return [*blocks, Paragraph((reason,), "small", media=others)] if others else blocks
 
 
 def _printed_sentences(
     results: Results, experiment: Experiment, media: tuple[str, ...]
 ) -> list[Block]:
-    """Return the rule, the examples and the heat maps, for these media; nothing without any."""
-    if not media:
-        return []
+    """Return the rule, the examples and the heat maps, for these media."""
     sentences = read_sentences(results, experiment)
     rule = say(
         "Of the test sentences, sorted by the length of their source, those in the middle of "
@@ -185,6 +159,14 @@ def _printed_sentences(
         "are those of the first seed’s run.",
         count=len(sentences),
     )
+    examples = [_examples(results, experiment, sentences, media)]
+    if PAPER in media:  # which has the first of them
+        page = tuple(medium for medium in media if medium != PAPER)
+        few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
+        examples = [
+            dataclasses.replace(examples[0], media=page),
+            dataclasses.replace(few, files=()),
+        ]
     maps = alignments(results, experiment, sentences)
     maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
     key = say(
@@ -194,21 +176,9 @@ def _printed_sentences(
     )
     return [
         Paragraph((rule, " ", *caution(results, experiment)), media=media),
-        *_examples_by_medium(results, experiment, sentences, media),
+        *examples,
         *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
     ]
-
-
-def _examples_by_medium(
-    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
-) -> list[Table]:
-    """Return the examples of the page and the file, and those of paper: the first of them."""
-    every = _examples(results, experiment, sentences, media)
-    if PAPER not in media:
-        return [every]
-    few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
-    page = tuple(medium for medium in media if medium != PAPER)
-    return [dataclasses.replace(every, media=page), dataclasses.replace(few, files=())]
 
 
 def _examples(
@@ -216,7 +186,8 @@ def _examples(
 ) -> Table:
     """Return the table of examples: each text of a sentence below the other, wrong words marked.
 
-    The models are those of the figures that compare all.
+    The models are those of the figures that compare all; the translations of all models are in
+    results/predict/MODEL/predictions.parquet.
     """
     variants = drawn_variants(results, experiment)
     columns = (
@@ -227,37 +198,25 @@ def _examples(
         Column("text", say("Text"), value=lambda row: row[2], width=115),
         Column("wrong_words", "", COUNT, lambda row: row[3]),
     )
+    rows: list[tuple[int, str, Phrase | str, int | None]] = []
+    for number, each in enumerate(sentences, 1):
+        rows.append((number, say("source"), each.source, None))
+        rows.append((number, say("reference"), each.reference, None))
+        for variant in variants:
+            marked = mark_wrong(each.translations[variant], each.reference)
+            rows.append((number, variant, marked, count_wrong(marked)))
+    caption = say("Underlined: words of a translation that the reference does not have.")
     return Table(
         f"{experiment.key}_examples",
         say("Examples"),
         columns,
-        make_rows(
-            columns, [row for each in enumerate(sentences, 1) for row in _example(*each, variants)]
-        ),
-        caption=say("Underlined: words of a translation that the reference does not have.")
-        + describe_choice(results, experiment, variants),
-        sources=sentence_sources(results, experiment, "sentences"),
+        make_rows(columns, rows),
+        caption=caption + describe_choice(results, experiment, variants),
+        sources=_sources(results, experiment, "sentences"),
         mark=experiment.mark,
         style="scores",
         media=media,
     )
-
-
-def _example(
-    number: int, sentence: Sentence, variants: list[str]
-) -> list[tuple[int, str, Phrase | str, int | None]]:
-    """Return the rows of a sentence: source, reference, and what each of these models made of it.
-
-    The translations of all models are in results/predict/MODEL/predictions.parquet.
-    """
-    rows: list[tuple[int, str, Phrase | str, int | None]] = [
-        (number, say("source"), sentence.source, None),
-        (number, say("reference"), sentence.reference, None),
-    ]
-    for variant in variants:
-        marked = mark_wrong(sentence.translations[variant], sentence.reference)
-        rows.append((number, variant, marked, count_wrong(marked)))
-    return rows
 
 
 def alignments(
@@ -287,37 +246,31 @@ def _alignment(
         source=len(sentence.source_words),
         reference=len(sentence.reference_words),
     )
-    layout = _layout(sentence, len(names))
     text = say(
         "Source: {source} Reference: {reference}",
         source=sentence.source,
         reference=sentence.reference,
     )
+    size, columns, cell = _layout(sentence, len(names))
     return Figure(
         f"{experiment.key}_alignment-{number}",
         title,
         caption,
-        sentence_sources(results, experiment, "weights"),
-        lambda figure: _draw_alignment(figure, sentence, names, layout),
-        layout.size,
+        _sources(results, experiment, "weights"),
+        lambda figure: _draw_alignment(figure, sentence, names, columns, cell),
+        size,
         subject=" / ".join(names),
         alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
         mark=experiment.mark,
-        wide=layout.size[0] > WIDTH,
+        wide=size[0] > WIDTH,
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """The size of a figure, how many heat maps stand side by side, and the inches of a cell."""
+def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, float]:
+    """Return the size of so many heat maps, how many stand side by side, and the inches of a cell.
 
-    size: tuple[float, float]
-    columns: int
-    cell: float
-
-
-def _layout(sentence: Sentence, count: int) -> Layout:
-    """Return the layout of so many heat maps: side by side or stacked, with the larger cells."""
+    They stand side by side or are stacked, with the larger cells.
+    """
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     labels, heads = (
         LETTER * max(map(len, map(short_name, words)), default=0)
@@ -329,19 +282,19 @@ def _layout(sentence: Sentence, count: int) -> Layout:
         width = (WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
         height = ((MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
         cell = min(CELL, width, height)
-        size = (
-            max(across * (columns * cell + 0.25) + labels + 0.2, WIDTH),
-            down * (rows * cell + heads + 0.4) + 0.2,
-        )
-        layouts.append(Layout(size, across, cell))
-    return max(layouts, key=lambda each: (each.cell, each.columns))
+        wide = max(across * (columns * cell + 0.25) + labels + 0.2, WIDTH)
+        layouts.append(((wide, down * (rows * cell + heads + 0.4) + 0.2), across, cell))
+    return max(layouts, key=lambda each: each[:0:-1])
 
 
 def _draw_alignment(
-    figure: matplotlib.figure.Figure, sentence: Sentence, names: list[str], layout: Layout
+    figure: matplotlib.figure.Figure,
+    sentence: Sentence,
+    names: list[str],
+    across: int,
+    cell: float,
 ) -> None:
-    shape = len(names) // layout.columns, layout.columns
-    grid = figure.subplots(*shape, squeeze=False, sharey=True).flat
+    grid = figure.subplots(len(names) // across, across, squeeze=False, sharey=True).flat
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     for axes, name in zip(grid, names, strict=True):
         if name in sentence.weights:
@@ -355,7 +308,7 @@ def _draw_alignment(
         axes.set_ylim(rows - 0.5, -0.5)
         axes.set_aspect("equal")
         axes.grid(visible=False)
-        axes.tick_params(length=0, labelsize=max(4, min(7, 44 * layout.cell)))
+        axes.tick_params(length=0, labelsize=max(4, min(7, 44 * cell)))
 
 
 def _draw_weights(axes: Axes, weights: np.ndarray) -> None:
@@ -372,8 +325,7 @@ def _draw_weights(axes: Axes, weights: np.ndarray) -> None:
 
 def _outline_gold(axes: Axes, sentence: Sentence) -> None:
     sure, possible = sentence.gold or (set(), set())
-    for link in sorted(sure | possible):
-        i, j = link
-        style: Style = {"fill": False, "edgecolor": SERIES[1], "lw": 1.1}
-        style["linestyle"] = "solid" if link in sure else (0, (1.5, 1))
-        axes.add_patch(Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, **style))
+    style: Style = {"fill": False, "edgecolor": SERIES[1], "lw": 1.1}
+    for i, j in sorted(sure | possible):
+        dash: Any = "solid" if (i, j) in sure else (0, (1.5, 1))
+        axes.add_patch(Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, linestyle=dash, **style))

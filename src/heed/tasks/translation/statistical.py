@@ -1,19 +1,14 @@
 """The statistical road of translation: argmax over Y of P(X | Y) P(Y), from counted words.
 
-Lecture notation: X is the source, Y the translation.
-
-P(X | Y) is that of IBM model 1, word by word (Brown et al. 1993, "The mathematics of statistical
-machine translation", section 4.2). Every target word is made by one source word, or by the null
-word; all are equally probable before the words are known, so the position of a word tells nothing.
-Expectation maximisation finds the table.
-
-P(Y) is a trigram language model with interpolated Kneser-Ney smoothing (Kneser & Ney 1995,
+Lecture notation: X is the source, Y the translation. P(X | Y) is that of IBM model 1, word by word
+(Brown et al. 1993, "The mathematics of statistical machine translation", section 4.2): every target
+word is made by one source word, or by the null word, all equally probable before the words are
+known. P(Y) is a trigram language model with interpolated Kneser-Ney smoothing (Kneser & Ney 1995,
 "Improved backing-off for m-gram language modeling", in the form of Chen & Goodman 1999, "An
-empirical study of smoothing techniques for language modeling", section 3).
-
-A search with a beam writes the translation from left to right and in each step translates one
-source word that is not yet translated, by no, one or more target words (Koehn, Och & Marcu 2003,
-"Statistical phrase-based translation", section 2.3, with phrases of one source word).
+empirical study of smoothing techniques for language modeling", section 3). A search with a beam
+writes the translation from left to right and in each step translates one source word that is not
+yet translated, by no, one or more target words (Koehn, Och & Marcu 2003, "Statistical phrase-based
+translation", section 2.3, with phrases of one source word).
 """
 
 import dataclasses
@@ -142,10 +137,8 @@ def train_ibm1(
     del listed
     source_of_pair = codes // width
     probabilities = np.full(len(codes), 1 / width)
-    prior = -sum(
-        len(target) * math.log(len(source) + 1)
-        for source, target in zip(sources, targets, strict=True)
-    )
+    pairs_of = zip(sources, targets, strict=True)
+    prior = -sum(len(target) * math.log(len(source) + 1) for source, target in pairs_of)
     log_likelihoods = []
     for _ in range(rounds):
         counts, log_likelihood = np.zeros(len(codes)), prior
@@ -169,22 +162,17 @@ def _combinations(
     A target word's combinations, with null and each word of the source, follow each other.
     """
     for first in range(0, len(sources), CHUNK):
-        part = [
-            np.concatenate([[NULL], source]).astype(np.int64)
-            for source in sources[first : first + CHUNK]
-        ]
-        words = [np.asarray(target, np.int64) for target in targets[first : first + CHUNK]]
-        target_lengths = np.asarray([len(target) for target in words])
+        part = [np.append(NULL, each).astype(np.int64) for each in sources[first : first + CHUNK]]
+        words = [np.asarray(each, np.int64) for each in targets[first : first + CHUNK]]
+        source_lengths, target_lengths = (np.asarray([*map(len, each)]) for each in (part, words))
         if not target_lengths.sum():
             continue
-        source_lengths = np.asarray([len(source) for source in part])
         source_starts = np.cumsum(source_lengths) - source_lengths
         lengths = np.repeat(source_lengths, target_lengths)  # combinations of each target word
         starts = np.cumsum(lengths) - lengths
         position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
-        source = np.concatenate(part)[
-            position + np.repeat(np.repeat(source_starts, target_lengths), lengths)
-        ]
+        position += np.repeat(np.repeat(source_starts, target_lengths), lengths)
+        source = np.concatenate(part)[position]
         yield (source + 1) * width + np.repeat(np.concatenate(words), lengths), starts
 
 
@@ -300,13 +288,9 @@ def learn_options(
     """Return the translations of each source word: what it was linked to most often in training.
 
     Target words that are linked to one source word and stand side by side are a translation, at
-    most MAX_WORDS of them; a source word without a link has the translation of no words.
-
-    Args:
-        sources, targets: word ids of each sentence.
-        forward: P(target word | source word), by which words are linked.
-        backward: P(source word | target word).
-
+    most MAX_WORDS of them; a source word without a link has the translation of no words. `forward`
+    is P(target word | source word), by which words are linked, `backward` is P(source word | target
+    word).
     """
     counts: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
     for source, target in zip(sources, targets, strict=True):
@@ -335,13 +319,8 @@ def translate(
 ) -> Translation:
     """Return the translation with the highest score that the search finds.
 
-    Args:
-        options: the translations of each source word, at least one. A negative id is a word that
-            the language model does not know.
-        language_model: P(Y).
-        weights: of the parts of the score.
-        beam: hypotheses that are kept of those that have translated as many source words.
-
+    `options` are the translations of each source word, at least one; a negative id is a word that
+    the language model does not know.
     """
     estimates = [
         max(_score_words(option, UNKNOWN, UNKNOWN, language_model, weights)[0] for option in each)
