@@ -18,16 +18,25 @@ EXPLAINED_METRICS = ("evidence_weight", "accuracy_in_middle")
 FURTHER_METRICS = ()
 
 
-def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+def corpus_contradictions(
+    data: Any, corpus: DeclaredCorpus, has_several: bool = False
+) -> Iterator[tuple[str, str]]:
     """Yield (key of an experiment, message) where a corpus lacks what an experiment needs.
 
-    `data` is the experiment's `Target`.
+    `data` is the experiment's `Target`; `has_several` says that its task learns any number of
+    labels a document.
     """
-    if corpus.has_several:
+    if corpus.has_several and not has_several:
         yield (
             "task",
             f"each document of corpus {corpus.name} has any number of labels, by its "
             "label_separator: its task is multilabel, found classification",
+        )
+    if has_several and not corpus.has_several:
+        yield (
+            "task",
+            f"each document of corpus {corpus.name} has one label, without its label_separator: "
+            "its task is classification, found multilabel",
         )
     yield from label_contradictions(data.label, corpus)
 

@@ -14,7 +14,6 @@ from heed.tasks.multilabel.metrics import THRESHOLD, figures, label_matrix
 from heed.tasks.multilabel.recipe import FIGURES
 from heed.tokens.arrays import Tokens
 
-SMALLEST = 1e-30  # probability whose logarithm is taken
 activation = torch.sigmoid  # from logits (..., classes): the probability of each class by itself
 
 
@@ -22,10 +21,7 @@ class MultilabelLearner(classification.ClassificationLearner):
     """A classifier and the documents that it learns from."""
 
     def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Return the binary cross entropy of logits (batch, classes), summed over both.
-
-        Label smoothing takes its share of each target for one half.
-        """
+        """Return the summed binary cross entropy; label smoothing takes its share for one half."""
         share = self._h.label_smoothing
         targets = self._targets[batch.rows].to(self.device) * (1 - share) + share / 2
         weights = None if self._weights is None else self._weights[batch.rows].to(logits)
@@ -35,8 +31,7 @@ class MultilabelLearner(classification.ClassificationLearner):
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
         """Return the weight of each decision in the loss, float32 (documents, classes).
 
-        The documents with a class weigh as much as those without it; all together the weights are
-        1 in the mean over the training part.
+        The documents with a class weigh as much as those without it; their mean weight is 1.
         """
         share = labels[train].mean(0)
         has_both = (share > 0) & (share < 1)
@@ -51,15 +46,12 @@ class MultilabelLearner(classification.ClassificationLearner):
         is_true = self._labels[rows] > 0
         decisions = np.where(is_true, predicted, 1 - predicted).astype(np.float64)
         values = figures(is_true, predicted > THRESHOLD)
-        loss = float(-np.log(np.maximum(decisions, SMALLEST)).sum(1).mean())
+        loss = float(-np.log(np.maximum(decisions, 1e-30)).sum(1).mean())
         return {"loss": loss, **{name: values[name] for name in FIGURES[:2]}}
 
     @staticmethod
     def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-        """Return which classes the documents `rows` have, float32 (documents, classes).
-
-        It is 0 for other documents. Raises HeedError for a class that `data` lacks.
-        """
+        """Return which classes the documents `rows` have, float32 (documents, classes); else 0."""
         column = f"label_{data.label}"
         matrix = np.zeros((len(tokens.offsets) - 1, len(data.classes)), np.float32)
         try:

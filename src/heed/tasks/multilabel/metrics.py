@@ -19,10 +19,7 @@ THRESHOLD = 0.5  # a document has the classes with a larger probability
 
 
 def label_matrix(labels: Iterable[Sequence[str]], classes: Sequence[str]) -> np.ndarray:
-    """Return which classes each document has, bool (documents, classes).
-
-    Raises KeyError for a class that is none of `classes`.
-    """
+    """Return which classes each document has, bool (documents, classes). Raises KeyError."""
     column = {name: index for index, name in enumerate(classes)}
     rows = [[column[name] for name in names] for names in labels]
     matrix = np.zeros((len(rows), len(column)), bool)
@@ -48,10 +45,9 @@ def prediction_table(
 def certainties(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return `id`, `label` and `predicted` as text, and the probability of all decisions."""
     probability = predictions.filter(like="p:").to_numpy(np.float64)
-    table = predictions[["id"]].copy()
-    for column in ("label", "predicted"):
-        table[column] = predictions[column].map("; ".join).replace("", "–")
-    return table.assign(probability=np.maximum(probability, 1 - probability).prod(1))
+    texts = predictions[["label", "predicted"]].map("; ".join).replace("", "–")
+    of_all = np.maximum(probability, 1 - probability).prod(1)
+    return predictions[["id"]].join(texts).assign(probability=of_all)
 
 
 def statistic_names(classes: list[str]) -> list[str]:
@@ -67,18 +63,16 @@ def statistics_table(predictions: pd.DataFrame, classes: list[str]) -> pd.DataFr
 
 def statistics(is_true: np.ndarray, is_predicted: np.ndarray) -> np.ndarray:
     """Return the statistics of each document, uint8, from its classes (documents, classes)."""
-    one = np.ones((len(is_true), 1), bool)
     exact = (is_true == is_predicted).all(1, keepdims=True)
-    parts = [one, exact, is_true, is_predicted, is_true & is_predicted]
+    parts = [np.ones_like(exact), exact, is_true, is_predicted, is_true & is_predicted]
     return np.concatenate(parts, 1).astype(np.uint8)
 
 
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; micro F1 decides if a study names no other."""
-    averages = [tuple(name.split("_")) for name in METRICS[:6]]
     return Metrics(
         (
-            *(classification.average_metric(average, figure) for average, figure in averages),
+            *(classification.average_metric(*name.split("_")) for name in METRICS[:6]),
             Metric("subset_accuracy", lambda sums: sums[..., 1] / sums[..., 0], mean_of=1),
             Metric("label_accuracy", _label_accuracy),
         ),

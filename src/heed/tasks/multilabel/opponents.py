@@ -18,9 +18,8 @@ def fit_linear(
     """Return the linear model's probabilities on validation and test, and how it was chosen.
 
     Each class has a linear model of its own; C is the same for all and has the best micro F1 on
-    validation. Probabilities are the logistic function of the decision function, and not
-    calibrated. A class that every training document has, or none, is predicted so. Raises HeedError
-    if there is no other.
+    validation. Probabilities are the logistic function of the decision function. A class that every
+    training document has, or none, is predicted so. Raises HeedError if there is no other.
     """
     matrix, column = label_matrix(labels["train"], classes), str(labels["train"].name)
     count = matrix.sum(0)
@@ -33,7 +32,6 @@ def fit_linear(
     is_true = label_matrix(labels["validation"], classes)
 
     def complete(scores: np.ndarray) -> np.ndarray:
-        """Return the decision function of all classes, (documents, classes)."""
         every = np.tile(np.where(count > 0, np.inf, -np.inf), (len(scores), 1))
         every[:, learned] = scores
         return every
@@ -51,8 +49,5 @@ def _logistic(scores: np.ndarray) -> np.ndarray:
 
 
 def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
-    """Return the share of training documents with each class, (classes,).
-
-    So a document has the classes that more than half of the training documents have.
-    """
+    """Return the share of training documents with each class: above one half it is predicted."""
     return label_matrix(labels, classes).mean(0)

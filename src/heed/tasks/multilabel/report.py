@@ -15,11 +15,8 @@ from heed.tasks.classification.figures import class_gain
 from heed.tasks.classification.tables import Layout
 
 HAS_SCORES = False
-LAYOUT = Layout(
-    ("subset_accuracy", "label_accuracy"),
-    ("micro", "macro"),
-    "Opponent: labels of more than half of the training documents",
-)
+MAJORITY = "Opponent: labels of more than half of the training documents"
+LAYOUT = Layout(("subset_accuracy", "label_accuracy"), ("micro", "macro"), MAJORITY)
 
 
 def title() -> str:
@@ -65,9 +62,8 @@ def below_majority(name: str, figure: str, majority: str) -> str:
 def explain_collapse(values: dict[str, str]) -> str:
     """Return when a run has collapsed, in one sentence."""
     return say(
-        "A run has collapsed if its {metric} is no higher than that of the most frequent "
-        "labels on the same documents, or more than {far} below the median of the model's "
-        "other runs.",
+        "A run has collapsed if its {metric} is no higher than that of the most frequent labels "
+        "on the same documents, or more than {far} below the median of the model's other runs.",
         **values,
     )
 
