@@ -182,10 +182,9 @@ def judge_adversary(
     summary += summarize_documents(tables["documents"])
     guided = None
     if adversary.guided_networks:
-        weights = [
-            _token_weights(model, pair, rows, units) for model in (pair.base, pair.adversary)
-        ]
-        guides = make_guides(*weights, units.token_evidence, len(pair.encoded.vocabulary))
+        models, words = (pair.base, pair.adversary), len(pair.encoded.vocabulary)
+        of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
+        guides = make_guides(of_base, of_other, units.token_evidence, words)
         with_evidence = {row for row, each in units.token_evidence.items() if each.any()}
         training = _diagnostic_training(run, base, labels, parts, with_evidence)
         summary += training.accuracies(guides, work, report_progress)

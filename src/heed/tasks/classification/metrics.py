@@ -53,8 +53,10 @@ def make_metrics(data: Data) -> Metrics:
 
 def class_details(sums: np.ndarray, classes: list[str]) -> Details:
     """Return the metrics of each class from sums (statistics,)."""
-    table = pd.DataFrame(by_class(sums), classes)
-    return {"classes": table.to_dict("index")}
+    columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
+    rows = zip(*columns.values(), strict=True)
+    named = zip(classes, rows, strict=True)
+    return {"classes": {name: dict(zip(columns, row, strict=True)) for name, row in named}}
 
 
 def detail_names(data: Data) -> dict[str, list[str]]:

@@ -194,7 +194,12 @@ class _Tables:
         shape = evidence.shape
         target, unit = (index.ravel() for index in np.indices(shape, dtype=np.int32))
         starts, ends = (np.tile(each, shape[0]) for each in self._positions(pair))
-        columns = {"target": target, "unit": unit, "start": starts, "end": ends}
+        columns: dict[str, np.ndarray] = {
+            "target": target,
+            "unit": unit,
+            "start": starts,
+            "end": ends,
+        }
         columns["evidence"] = evidence.ravel()
         for ranking in (*RANKINGS, "adversarial"):
             matrix = np.full(shape, np.nan, np.float32)
@@ -226,8 +231,8 @@ class _Tables:
         order = np.argsort(-step.probabilities, kind="stable")
         p = step.probabilities[order].astype(np.float64)
         kept = order[: int(np.searchsorted(p.cumsum(), 1 - MISSING)) + 1]
-        values = {"word": self.vocabulary[kept], "p": step.probabilities[kept]}
-        return {"target": np.int32(position)} | values
+        p = step.probabilities[kept]
+        return {"target": np.int32(position), "word": self.vocabulary[kept], "p": p}
 
 
 def _document(pair: JudgedPair, evidence: np.ndarray) -> dict[str, float]:

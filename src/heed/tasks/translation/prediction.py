@@ -133,13 +133,14 @@ class TranslationPredictor(Predictor):
         """
         data, pairs = self.recipe.data, self.encode(tokens, rows)
         best = [hypotheses[0] for hypotheses in self.search(pairs.sources(rows))]
-        gold = gold_links(tokens, data, rows) or [None] * len(rows)
+        links = gold_links(tokens, data, rows) or [None] * len(rows)
+        gold: Any = [None if each is None else format_links(*each) for each in links]
         unknown = [count_unknown_words(self.source, ids) for ids in pairs.sources(rows)]
         table = sentence_table(tokens, data, self.settings, rows).assign(
             hypothesis=[self.target.decode(np.asarray(each.tokens, np.int64)) for each in best],
             score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
             links=[format_links(each.links) for each in self.align(pairs, rows)],
-            gold=[None if links is None else format_links(*links) for links in gold],
+            gold=gold,
             unknown_words=unknown,
         )
         return table[PREDICTED]

@@ -114,8 +114,8 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
             )
     source, target = section["source"], section["target"]
     aligned = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
-    tokenizers = [meta.languages[language].tokenizer for language in (source, target)]
-    return Data(source, target, *tokenizers, has_gold_alignment=bool(aligned))
+    first, second = (meta.languages[language].tokenizer for language in (source, target))
+    return Data(source, target, first, second, has_gold_alignment=bool(aligned))
 
 
 def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:

@@ -77,6 +77,7 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
         variant: dict([*read_predicted(results, model, "weights").groupby("id")])
         for variant, model in models.items()
     }
+    hypotheses = {variant: table["hypothesis"].to_dict() for variant, table in tables.items()}
     first, sentences = next(iter(tables.values())), []
     for (id_, row), gold in zip(first.iterrows(), read_links(first["gold"]), strict=True):
         source, reference = list(row["source_words"]), list(row["reference_words"])
@@ -85,9 +86,9 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
             if (pairs := by_id.get(id_)) is not None:
                 matrices[variant] = matrix = np.zeros((len(reference), len(source)))
                 matrix[pairs["target"].astype(int), pairs["source"].astype(int)] = pairs["weight"]
-        translations = {variant: table.loc[id_, "hypothesis"] for variant, table in tables.items()}
-        texts = row["source"], row["reference"], source, reference
-        sentences.append(Sentence(*texts, gold, translations, matrices))
+        translations = {variant: str(each[id_]) for variant, each in hypotheses.items()}
+        texts = str(row["source"]), str(row["reference"])
+        sentences.append(Sentence(*texts, source, reference, gold, translations, matrices))
     return sentences
 
 
