@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from heed.files import HeedError
-from heed.tasks.translation.alignment import (
+from heed.tasks.translation.evaluation import by_distance, group_edges, link_distances
+from heed.tasks.translation.metrics import (
     corpus_counts,
     count,
     diagonal,
@@ -16,7 +17,6 @@ from heed.tasks.translation.alignment import (
     recall,
     shift,
 )
-from heed.tasks.translation.evaluation import by_distance, group_edges, link_distances
 
 
 def test_a_line_in_pharaohs_format_is_read_and_written():

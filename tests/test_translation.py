@@ -27,9 +27,9 @@ from heed.recipe import read_model_recipe, resolve
 from heed.study import load
 from heed.task import task_module
 from heed.tasks.translation import learning
-from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
 from heed.tasks.translation.figures import project
+from heed.tasks.translation.metrics import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.tasks.translation.rules import variant_contradictions
 from heed.tasks.translation.texts import translate

@@ -8,9 +8,11 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from heed.tasks.translation.alignment import COUNTS, Gold, Links
 from heed.tasks.translation.evaluation import by_length, group_edges
 from heed.tasks.translation.metrics import (
+    COUNTS,
+    Gold,
+    Links,
     corpus_bleu,
     detail_names,
     make_metrics,

@@ -10,8 +10,7 @@ import pytest
 from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, generate_rows
 from heed.evaluation import tested as evaluated
 from heed.tasks.translation import evaluation, opponents
-from heed.tasks.translation.alignment import format_links, parse_links
-from heed.tasks.translation.metrics import make_metrics
+from heed.tasks.translation.metrics import format_links, make_metrics, parse_links
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.statistical import (
     join_words,

@@ -10,17 +10,20 @@ import pandas as pd
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
 from heed.recipe import Recipe
-from heed.tasks.translation.alignment import (
+from heed.tasks.translation.metrics import (
     Gold,
     Links,
+    corpus_bleu,
     corpus_counts,
     error_rate,
     gold_links,
+    has_links,
+    make_metrics,
     read_links,
+    read_references,
     shift,
     sides,
 )
-from heed.tasks.translation.metrics import corpus_bleu, has_links, make_metrics, read_references
 from heed.tasks.translation.recipe import Data
 from heed.tasks.translation.statistical import (
     TranslationTable,

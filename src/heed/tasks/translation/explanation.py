@@ -16,7 +16,7 @@ from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
 from heed.models.target_steps import require_attention
 from heed.paths import run_folder, train_command
-from heed.tasks.translation.alignment import (
+from heed.tasks.translation.metrics import (
     COUNTS,
     Gold,
     corpus_counts,

@@ -4,21 +4,25 @@ sacrebleu and rouge_score count the statistics. All figures lie between 0 and 1:
 .39. References are compared as they were written. sacrebleu tokenises them and the hypotheses
 itself, so that a score does not depend on how a model segments its text; a hypothesis must be
 detokenised.
+
+A link (i, j) joins source word i and target word j, both counted from 0. Annotators call a link
+sure, or only possible; every sure link is possible too. The error rate is a ratio of sums over the
+corpus (Och & Ney 2003, "A systematic comparison of various statistical alignment models",
+section 3.3): a mean of the sentences' rates would count short sentences more.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import sacrebleu.metrics
 
+from heed import links as pharaoh
 from heed.task.interface import Details, Metric, Metrics
-from heed.tasks.translation import alignment
-from heed.tasks.translation.alignment import Gold, Links, ratio
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
-from heed.tokens.arrays import ParallelTokens
+from heed.tokens.arrays import ParallelTokens, Side
 
 BLEU_ORDER, CHRF_ORDER = 4, 6  # the longest n-grams: of words, of characters
 BETA = 2  # of chrF2: recall counts twice as much as precision
@@ -37,6 +41,9 @@ MEANS = tuple(name for name in METRICS if name not in ("bleu", "chrf"))  # over 
 WORDS = ("source_words", "unknown_words")
 TRUNCATION = 8  # steps of backpropagation through time, where gradients are measured truncated
 KINDS = ("rouge1", "rouge2", "rougeL")
+Links = set[tuple[int, int]]
+Gold = tuple[Links, Links]  # sure links, and possible ones, the sure included
+COUNTS = ("links", "sure", "links_sure", "links_possible")  # the order of `count`
 
 
 def statistic_names(data: Data) -> list[str]:
@@ -44,9 +51,9 @@ def statistic_names(data: Data) -> list[str]:
 
     `sentences` is 1; then come lengths and counts of n-grams for BLEU and chrF; the values of each
     metric of MEANS; the words of the source, and those that are unknown; and, where a corpus has a
-    gold alignment, counts of links (`alignment.COUNTS`).
+    gold alignment, counts of links (`COUNTS`).
     """
-    counts = alignment.COUNTS if data.has_gold_alignment else ()
+    counts = COUNTS if data.has_gold_alignment else ()
     return ["sentences", *BLEU, *CHRF, *MEANS, *WORDS, *counts]
 
 
@@ -73,9 +80,9 @@ def make_metrics(data: Data) -> Metrics:
         Metric("unknown_words", of(WORDS[::-1], share)),
     ]
     if data.has_gold_alignment:
-        of_links = {"aer": alignment.error_rate, "alignment_precision": alignment.precision}
-        of_links["alignment_recall"] = alignment.recall
-        figures += [Metric(key, of(alignment.COUNTS, of_key)) for key, of_key in of_links.items()]
+        of_links = {"aer": error_rate, "alignment_precision": precision}
+        of_links["alignment_recall"] = recall
+        figures += [Metric(key, of(COUNTS, of_key)) for key, of_key in of_links.items()]
     precisions = of(BLEU, lambda sums: ratio(sums[..., 2:6], sums[..., 6:]))
 
     def details(sums: np.ndarray) -> Details:
@@ -90,7 +97,7 @@ def make_metrics(data: Data) -> Metrics:
 def has_links(sums: np.ndarray, data: Data) -> np.ndarray:
     """Return whether sums of sentences, (..., statistics), have a sure link or a proposed one."""
     names = statistic_names(data)
-    proposed, sure = (sums[..., names.index(name)] for name in alignment.COUNTS[:2])
+    proposed, sure = (sums[..., names.index(name)] for name in COUNTS[:2])
     return proposed + sure > 0
 
 
@@ -173,7 +180,7 @@ def statistics(
         np.asarray(words, np.int32).reshape(-1, 2),
     ]
     if data.has_gold_alignment and alignments is not None:
-        parts.append(alignment.corpus_counts(*alignments).astype(np.int32))
+        parts.append(corpus_counts(*alignments).astype(np.int32))
     tables = [pd.DataFrame(part) for part in parts]
     return pd.concat(tables, axis=1).set_axis(statistic_names(data), axis=1)
 
@@ -185,7 +192,7 @@ def statistics_table(
 
     `gold` are the gold links of each row; None where the corpus has none.
     """
-    links = filter(None, alignment.read_links(predictions.set_index("id")["links"]))
+    links = filter(None, read_links(predictions.set_index("id")["links"]))
     return statistics(
         predictions["hypothesis"].tolist(),
         read_references(predictions),
@@ -204,7 +211,7 @@ def sentence_table(
     The further references are the texts of other languages, without those that are empty: a model
     learns from the target alone, and its translations are compared with all.
     """
-    source, target = alignment.sides(tokens, data)
+    source, target = sides(tokens, data)
     texts = [tokens.sides[language].texts(rows) for language in scoring.references]
     further = [[column[i] for column in texts if column[i]] for i in range(len(rows))]
     return pd.DataFrame(
@@ -273,3 +280,130 @@ def rouge(
     return np.asarray(
         [[value for kind in KINDS for value in score[kind][:2]] for score in scores], np.float64
     ).reshape(-1, 2 * len(KINDS))
+
+
+def parse_links(text: str, line: str) -> Gold:
+    """Return the sure and the possible links of a line, as `heed.links.parse_links` reads them."""
+    sure, possible = pharaoh.parse_links(text, line)
+    return {*sure}, {*sure, *possible}
+
+
+def read_links(texts: pd.Series) -> list[Gold | None]:
+    """Return the links of a column of texts by id, such as `gold`; None for a cell without text."""
+    return [
+        parse_links(text, f"{texts.name} of sentence {id_}") if isinstance(text, str) else None
+        for id_, text in texts.items()
+    ]
+
+
+def format_links(sure: Links, possible: Iterable[tuple[int, int]] = ()) -> str:
+    """Return links in Pharaoh's format, by target word and then by source word."""
+    return " ".join(
+        f"{i}{'-' if (i, j) in sure else '?'}{j}"
+        for i, j in sorted(sure.union(possible), key=lambda link: link[::-1])
+    )
+
+
+def sides(tokens: ParallelTokens, data: Data) -> tuple[Side, Side]:
+    """Return the texts that are translated, and those that they are translated into."""
+    return tokens.sides[data.source], tokens.sides[data.target]
+
+
+def gold_links(
+    tokens: ParallelTokens, data: Data, rows: Sequence[int] | np.ndarray
+) -> list[Gold | None] | None:
+    """Return the gold links of these rows, None for a row without; None if the corpus has none."""
+    known = tokens.alignment(data.source, data.target)
+    if known is None:
+        return None
+    correct = [known.get(int(row)) for row in rows]
+    return [None if each is None else (set(each.sure), set(each.possible)) for each in correct]
+
+
+def links_from_weights(
+    weights: np.ndarray, source_words: np.ndarray, target_words: np.ndarray
+) -> Links:
+    """Return a link of each target word to the source word with the largest weight.
+
+    Of equal weights the first source word's is taken. Arguments as of `weights_of_words`.
+    """
+    by_words = weights_of_words(weights, source_words, target_words)
+    return {(int(row.argmax()), word) for word, row in enumerate(by_words) if len(row)}
+
+
+def weights_of_words(
+    weights: np.ndarray, source_words: np.ndarray, target_words: np.ndarray
+) -> np.ndarray:
+    """Return the weights between words, (target words, source words), from those between units.
+
+    The weight of a source word is the sum over its units, since attention spreads over them; that
+    of a target word is the mean over its units, so that weights still sum to 1.
+
+    Args:
+        weights: of attention, (target units, source units); no row for the end of the sentence
+        source_words: index of the word that each source unit belongs to, (source units,)
+        target_words: the same of each target unit, (target units,)
+
+    """
+    shape = [int(words.max(initial=-1)) + 1 for words in (target_words, source_words)]
+    by_words = np.zeros(shape)
+    np.add.at(by_words, np.ix_(target_words, source_words), weights)
+    return by_words / np.maximum(1, np.bincount(target_words, minlength=shape[0]))[:, None]
+
+
+def diagonal(source_words: int, target_words: int) -> Links:
+    """Return a link of each target word to the source word at the same share of its sentence."""
+    if not source_words:
+        return set()
+    return {(j * source_words // target_words, j) for j in range(target_words)}
+
+
+def shift(links: Links, target_words: int, by: int = 1) -> Links:
+    """Return the links moved by so many target words, around the end of the sentence.
+
+    The control of an alignment: an error rate that stays low when all links are moved by one word
+    measures nothing, or the links were off by one to begin with.
+    """
+    return {(i, (j + by) % target_words) for i, j in links}
+
+
+def count(links: Links, sure: Links, possible: Links) -> tuple[int, int, int, int]:
+    """Return the numbers of COUNTS for a sentence: |A|, |S|, |A ∩ S| and |A ∩ P|."""
+    return len(links), len(sure), len(links & sure), len(links & (possible | sure))
+
+
+def error_rate(counts: np.ndarray) -> np.ndarray:
+    """Return 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), (..., 4) to (...,); 0 where there are no links.
+
+    Och & Ney 2003, equation 21. Where nothing is linked although there are sure links, it is 1.
+    """
+    links, sure, links_sure, links_possible = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    wrong = links + sure - links_sure - links_possible
+    return ratio(wrong, links + sure)
+
+
+def precision(counts: np.ndarray) -> np.ndarray:
+    """Return the share of links that are possible, (..., 4) to (...,); 0 where there are none."""
+    return ratio(counts[..., 3], counts[..., 0])
+
+
+def recall(counts: np.ndarray) -> np.ndarray:
+    """Return the share of sure links that were found, (..., 4) to (...,); 0 without sure links."""
+    return ratio(counts[..., 2], counts[..., 1])
+
+
+def corpus_counts(links: Sequence[Links], gold: Sequence[Gold | None]) -> np.ndarray:
+    """Return the numbers of COUNTS for each sentence, (sentences, 4); 0 for those without gold."""
+    return np.asarray(
+        [
+            (0, 0, 0, 0) if correct is None else count(proposed, *correct)
+            for proposed, correct in zip(links, gold, strict=True)
+        ],
+        dtype=np.int64,
+    ).reshape(-1, len(COUNTS))
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return the ratio of sums; 0 where the denominator is 0."""
+    zeros = np.zeros(np.shape(numerator))
+    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)

@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 
 from heed.task.interface import Fitted
-from heed.tasks.translation.alignment import diagonal, format_links, gold_links
 from heed.tasks.translation.metrics import (
     corpus_bleu,
+    diagonal,
+    format_links,
+    gold_links,
     read_references,
     sentence_table,
     statistics_table,

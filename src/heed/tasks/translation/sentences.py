@@ -38,7 +38,7 @@ from heed.report.formats import COUNT
 from heed.report.language import say
 from heed.report.results import Results
 from heed.report.sources import Source
-from heed.tasks.translation.alignment import Gold, read_links
+from heed.tasks.translation.metrics import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")
 PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper

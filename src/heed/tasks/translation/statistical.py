@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heed.inputs.spacing import Spacing, learn_spacing
-from heed.tasks.translation.alignment import Links
+from heed.tasks.translation.metrics import Links
 from heed.tokens.arrays import ParallelTokens, Side
 
 ROUNDS = 5  # of expectation maximisation
