@@ -69,18 +69,24 @@ class Learner(abc.ABC):
 
     model: "nn.Module"
     items: int  # number, in the training part
+    encoded: Any  # the items as batches: EncodedCorpus or EncodedPairs
+    train: np.ndarray  # rows of the training part
+    seed: int
+    _h: Any  # hyperparameters
 
-    @abc.abstractmethod
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:
         """Yield the batches of each step; together they have every training item once.
 
         The order depends only on the seed and on `epoch`. A step is split into batches of at most
         `max_tokens` tokens, padding included, or of one item. None: one batch.
         """
+        yield from self.encoded.training_steps(
+            self.train, self._h.batch_size, self.seed, epoch, max_tokens
+        )
 
-    @abc.abstractmethod
     def size(self, batch: Any) -> int:
         """Return the number of items in a batch."""
+        return len(batch.rows)
 
     def weight(self, batch: Any) -> float:
         """Return what the loss of a batch is a sum over: by default its items."""

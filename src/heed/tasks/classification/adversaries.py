@@ -155,9 +155,8 @@ def judge_adversary(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
-    `drawn` are test documents that are not empty, in the order of their draw. Raises HeedError: a
-    file of the base's run is missing or broken; it has no weights that could be others; `deceive`
-    without evidence in the training part; a training that diverged.
+    `drawn` are test documents that are not empty, in the order of their draw. Raises HeedError: the
+    base has no weights that could be others; `deceive` without evidence in the training part.
     """
     rows = np.concatenate(list(parts.values()))
     base = load_subject(run, tokens, rows)

@@ -5,7 +5,7 @@ Of all recipes, those of parameter-matched controls alone build a network.
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -126,16 +126,6 @@ class ClassificationLearner(Learner):
         self._weights: torch.Tensor | None = None
         if hyperparameters.class_weights == "balanced":
             self._weights = torch.from_numpy(self.balance(labels, self.train))
-
-    def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
-        """Yield the batches of each training step; see `EncodedCorpus.training_steps`."""
-        return self.encoded.training_steps(
-            self.train, self._h.batch_size, self.seed, epoch, max_tokens
-        )
-
-    def size(self, batch: Batch) -> int:
-        """Return the number of documents in a batch."""
-        return len(batch.rows)
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents, each with the weight of its class.

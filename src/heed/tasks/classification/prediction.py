@@ -75,9 +75,7 @@ class ClassificationPredictor(Predictor):
     def __post_init__(self) -> None:
         """Find the parts of the recipe's task."""
         task = self.recipe.task
-        self._learning, self._metrics = (
-            task_module(task, part) for part in ("learning", "metrics")
-        )
+        self._learning, self._metrics = task_module(task, "learning"), task_module(task, "metrics")
 
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
@@ -120,8 +118,7 @@ class ClassificationPredictor(Predictor):
         """
         certainties = self._metrics.certainties(predictions)
         rows, marked = tokens.rows_of(certainties["id"]), MarkedTokens(tokens)
-        lengths = np.diff(tokens.offsets)[rows]
-        chosen = choose_documents(certainties, lengths)
+        chosen = choose_documents(certainties, np.diff(tokens.offsets)[rows])
         of_chosen = rows[chosen["row"]]
         documents = certainties.iloc[chosen["row"]].assign(
             rule=chosen["rule"].to_numpy(),
@@ -132,22 +129,29 @@ class ClassificationPredictor(Predictor):
             _token_table(name, tokens, row, read(row), marked)
             for name, row in zip(documents["id"], of_chosen, strict=True)
         ]
-        heads = [pd.DataFrame(columns=HEAD_COLUMNS)]
+        order = ["id", "text", "label", "predicted", "probability", "rule"]
+        return {
+            "documents": documents[order].reset_index(drop=True),
+            "weights": pd.concat(weights, ignore_index=True),
+            "heads": self._head_weights(tokens, certainties, rows, marked),
+        }
+
+    def _head_weights(
+        self, tokens: Tokens, certainties: pd.DataFrame, rows: np.ndarray, marked: MarkedTokens
+    ) -> pd.DataFrame:
+        """Return the table `heads`; `rows` are those of the documents in `certainties`."""
+        lengths, heads = np.diff(tokens.offsets)[rows], [pd.DataFrame(columns=HEAD_COLUMNS)]
+        lengths[lengths > self.recipe.hyperparameters.max_tokens] = 0  # these are not read whole
         for index in choose_short_documents(
             certainties["label"].to_numpy(),
-            np.where(lengths <= self.max_tokens, lengths, 0),  # others are not read whole
+            lengths,
             lambda index: bool(marked and marked.mask(rows[index]).any()),
         ):
             if (of_heads := self._read_heads(tokens, rows[index])) is not None:
                 table = _head_table(tokens, rows[index], of_heads, marked)
                 named = table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]])
                 heads.append(named[HEAD_COLUMNS])
-        order = ["id", "text", "label", "predicted", "probability", "rule"]
-        return {
-            "documents": documents[order].reset_index(drop=True),
-            "weights": pd.concat(weights, ignore_index=True),
-            "heads": pd.concat(heads[1:] or heads, ignore_index=True),
-        }
+        return pd.concat(heads[1:] or heads, ignore_index=True)
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
@@ -155,11 +159,6 @@ class ClassificationPredictor(Predictor):
         """Return a function from a document in `rows` to its prediction and weights."""
         encoded = self._encode(tokens, rows, texts)
         return lambda row: self._read(encoded, np.asarray([row], np.int64))
-
-    @property
-    def max_tokens(self) -> int:
-        """The length cap: how many tokens of a document are read."""
-        return self.recipe.hyperparameters.max_tokens
 
     @torch.inference_mode()
     def _read_heads(self, tokens: Tokens, row: int) -> np.ndarray | None:

@@ -1,8 +1,10 @@
 """Figures of a translation: links by distance, operations, BLEU by what was read, states."""
 
 import dataclasses
+import functools
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
@@ -19,6 +21,7 @@ from heed.report.figures.drawing import (
     HEIGHT,
     SOFT,
     WIDTH,
+    Draw,
     LineEnd,
     colour,
     label_ends,
@@ -286,18 +289,24 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
         count=len(next(iter(tables.values()))),
     )
-    return [
-        Figure(
-            f"{experiment.key}_states",
-            title,
-            caption,
-            results.sources.add(*paths),
-            draw,
-            (WIDTH, 2.9),
-            alt_text=drawing.alt_text(experiment, caption),
-            mark=experiment.mark,
-        )
-    ]
+    return [_predicted_figure(results, experiment, "states", title, caption, paths, 2.9, draw)]
+
+
+def _predicted_figure(
+    results: Results,
+    experiment: Experiment,
+    key: str,
+    title: str,
+    caption: str,
+    paths: list[Path],
+    height: float,
+    draw: Draw,
+) -> Figure:
+    """Return a figure of tables of `heed score`."""
+    name, sources = f"{experiment.key}_{key}", results.sources.add(*paths)
+    alt_text = drawing.alt_text(experiment, caption)
+    size, mark = (WIDTH, height), experiment.mark
+    return Figure(name, title, caption, sources, draw, size, alt_text=alt_text, mark=mark)
 
 
 def project(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -374,16 +383,9 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         "transformer has none. Means over groups of {count} test sentences by length, first seed.",
         count=max(table["id"].nunique() for table in gradients.values()),
     )
-    return Figure(
-        f"{experiment.key}_gradients",
-        title,
-        caption,
-        results.sources.add(*paths, *lengths),
-        lambda figure: _draw_gradients(figure, tables, looks(results)),
-        SIZE,
-        alt_text=drawing.alt_text(experiment, caption),
-        mark=experiment.mark,
-    )
+    draw = functools.partial(_draw_gradients, tables=tables, look=looks(results))
+    paths, key = [*paths, *lengths], "gradients"
+    return _predicted_figure(results, experiment, key, title, caption, paths, HEIGHT, draw)
 
 
 def _draw_gradients(

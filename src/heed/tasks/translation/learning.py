@@ -5,7 +5,6 @@ Of all recipes, those of parameter-matched controls alone build a network.
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -120,16 +119,6 @@ class TranslationLearner(Learner):
         self.validation = rows["validation"]
         self.items = len(self.train)
         self._unknown = encoded.unknown_shares(rows["train"])
-
-    def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[PairBatch]]:
-        """Yield the batches of each training step; see `EncodedPairs.training_steps`."""
-        return self.encoded.training_steps(
-            self.train, self._h.batch_size, self.seed, epoch, max_tokens
-        )
-
-    def size(self, batch: PairBatch) -> int:
-        """Return the number of pairs in a batch."""
-        return len(batch.rows)
 
     def weight(self, batch: PairBatch) -> float:
         """Return the number of target tokens that a batch predicts: the loss is a mean of them."""
