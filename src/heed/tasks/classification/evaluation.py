@@ -22,11 +22,7 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a model by name; the first column of each is `seed`.
 
-    Args:
-        tested: the model's statistics on the test part.
-        seeds: those of its runs, in order.
-        predictions: of all seeds, on validation and test (docs/contracts.md).
-
+    `predictions` are those of all seeds, on validation and test (docs/contracts.md).
     """
     recipe: Recipe[Data, Hyperparameters] = tested.recipe
     part = task_module(recipe.task, "metrics")
@@ -86,11 +82,7 @@ def length_edges(lengths: np.ndarray) -> np.ndarray:
 def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
     """Return `longest, documents, mean_length, right` for each group of lengths with documents.
 
-    Args:
-        right: whether each prediction is right, (documents,)
-        lengths: tokens of each document, (documents,)
-        edges: from `length_edges`.
-
+    `right` and `lengths`, the tokens, are (documents,); `edges` are from `length_edges`.
     """
     longest = edges[np.searchsorted(edges, lengths)]
     table = pd.DataFrame({"longest": longest, "right": right, "length": lengths})
@@ -104,11 +96,7 @@ def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
     """Return `low, high, documents, probability, right` for each bin of certainty with documents.
 
     Guo et al. 2017, "On calibration of modern neural networks", section 2: ten bins of equal width.
-
-    Args:
-        right: whether each prediction is right, (documents,)
-        probability: of the predicted class, (documents,)
-
+    `probability` is that of the predicted class, (documents,).
     """
     probability = np.asarray(probability, float)
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)

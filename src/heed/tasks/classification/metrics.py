@@ -29,11 +29,7 @@ def statistics(
 ) -> np.ndarray:
     """Return the statistics of each document: uint8 (documents, 1 + 3 * classes).
 
-    Args:
-        label: true classes, (documents,)
-        predicted: predicted classes, (documents,)
-        classes: names or indices of all classes.
-
+    `label` and `predicted` are (documents,), of all `classes`, which are names or indices.
     """
     columns = np.asarray(classes)
     is_true, is_predicted = (np.asarray(each)[:, None] == columns for each in (label, predicted))
@@ -130,13 +126,7 @@ def prediction_table(
 ) -> pd.DataFrame:
     """Return `id, label, predicted` and a float32 column `p:CLASS` for each class.
 
-    Args:
-        ids: document ids, (documents,)
-        label: the true classes, (documents,)
-        probabilities: of each class, (documents, classes)
-        classes: names of the classes, in order
-        decide: of a task that is based on this one.
-
+    `probabilities` are (documents, classes); `decide` is that of a task based on this one.
     """
     predicted = decide(probabilities, classes)
     head = pd.DataFrame({"id": ids, "label": label, "predicted": predicted})

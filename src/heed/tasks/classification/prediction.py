@@ -203,13 +203,8 @@ def choose_documents(
     The rule: the test documents fall into eight groups (predicted right or wrong; shorter, or as
     long as the median and longer; the more and the less certain half of those). Of each group an
     eighth of `documents` is taken: the most certain of the certain halves, the least certain of the
-    others; ties go to the first in the corpus. Empty texts are left out.
-
-    Args:
-        predictions: `label, predicted, probability` (of the predicted class) of each test document.
-        lengths: tokens of each document, (documents,)
-        documents: the largest number of documents chosen.
-
+    others; ties go to the first in the corpus. Empty texts are left out. `predictions` have `label,
+    predicted` and the `probability` of the predicted class; `lengths` are in tokens.
     """
     table = predictions.assign(row=np.arange(len(predictions)), length=lengths)
     table = table[table["length"] > 0]

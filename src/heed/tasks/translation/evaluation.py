@@ -47,12 +47,7 @@ def tables(
     same links moved by one target word; where it has none, `ibm1_agreement` of a model with
     attention is the agreement with IBM model 1, fitted on the training part, which is not known to
     be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links.
-
-    Args:
-        tested: the model's statistics on the test part.
-        seeds: those of its runs, in order.
-        predictions: of all seeds, on validation and test (docs/contracts.md).
-
+    `predictions` are those of all seeds, on validation and test (docs/contracts.md).
     """
     is_test = predictions["split"] == "test"
     edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
@@ -179,14 +174,8 @@ def by_length(
 ) -> pd.DataFrame:
     """Return `longest, sentences, mean_length` and figures of each group that has sentences.
 
-    The alignment error rate of a group without gold links is missing.
-
-    Args:
-        statistics: additive statistics of each sentence, (sentences, statistics)
-        lengths: words of each source, (sentences,)
-        edges: from `group_edges`.
-        data: the languages.
-
+    The alignment error rate of a group without gold links is missing. `statistics` are additive,
+    (sentences, statistics), `lengths` the words of each source, `edges` from `group_edges`.
     """
     group = np.searchsorted(edges, lengths)
     occurring = np.unique(group)
@@ -218,13 +207,7 @@ def by_distance(
     """Return `furthest, links, found` of each group: sure links, and those that were found.
 
     BLEU has no positions; the share of the sure links that a model finds, by how far they reach,
-    shows whether its attention can move.
-
-    Args:
-        links: of each sentence and its reference, by the model.
-        gold: of each sentence; None where it has none.
-        edges: from `group_edges` of `link_distances`.
-
+    shows whether its attention can move. `edges` are from `group_edges` of `link_distances`.
     """
     found = [
         (abs(link[0] - link[1]), link in proposed)

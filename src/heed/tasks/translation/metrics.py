@@ -155,7 +155,6 @@ def statistics(
         alignments: the links of each sentence and its reference, and the gold links, None where a
             sentence has none; used where the corpus has a gold alignment.
         data, scoring: the languages, and how their translations are scored.
-
     """
     bleu, chrf = _scorers(scoring)
     rows, columns = len(hypotheses), list(itertools.zip_longest(*references))
@@ -337,13 +336,8 @@ def weights_of_words(
     """Return the weights between words, (target words, source words), from those between units.
 
     The weight of a source word is the sum over its units, since attention spreads over them; that
-    of a target word is the mean over its units, so that weights still sum to 1.
-
-    Args:
-        weights: of attention, (target units, source units); no row for the end of the sentence
-        source_words: index of the word that each source unit belongs to, (source units,)
-        target_words: the same of each target unit, (target units,)
-
+    of a target word is the mean over its units, so that weights still sum to 1. `source_words` and
+    `target_words` are the index of the word of each unit; no row is for the end of the sentence.
     """
     shape = [int(words.max(initial=-1)) + 1 for words in (target_words, source_words)]
     by_words = np.zeros(shape)

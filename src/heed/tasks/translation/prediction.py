@@ -287,14 +287,8 @@ def displayed_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return `sentences` (a row each) and `weights` (a row for each pair of words).
 
-    Args:
-        tokens: the corpus.
-        data: the languages.
-        predictions: of the test part.
-        rows: from `displayed_rows`.
-        aligned: the attention between each source and its reference.
-        split: returns the words of a row that the weights are of.
-
+    `predictions` are those of the test part; `aligned` has the attention between each source and
+    its reference; `split` returns the words of a row that the weights are of.
     """
     ids = tokens.documents(["id"])["id"].to_numpy()[rows]
     columns = ["id", "source", "reference", "hypothesis", "score", "gold"]
