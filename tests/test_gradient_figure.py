@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.files import HeedError
 from heed.models.source_gradients import SourceGradients
 from heed.report.sources import Sources
 from heed.tasks.translation import figures
@@ -64,9 +63,3 @@ def test_what_truncation_cuts_off_is_drawn_as_0(results):
         "gradients.parquet",
         "lengths.csv",
     }
-
-
-def test_a_missing_table_says_which_command_writes_it(results):
-    (results.folder / "predict/pair-baseline/gradients.parquet").unlink()
-    with pytest.raises(HeedError, match="heed score pair-baseline"):
-        figures.first_word(results, EXPERIMENT, ["baseline"])

@@ -100,14 +100,6 @@ def test_the_opponents_are_the_source_and_the_statistical_road(fitted):
     assert figures["statistical"]["bleu"] > 0.2 and figures["statistical"]["aer"] < 0.3
 
 
-def test_opponents_are_the_same_every_time(fitted):
-    tokens, fits = fitted
-    again = opponents.fit(tokens, DATA, EXPERIMENT)
-    assert again.selection == fits.selection
-    for key, table in fits.predictions.items():
-        pd.testing.assert_frame_equal(again.predictions[key], table)
-
-
 def test_the_opponents_read_no_test_sentence(fitted):
     """With other test references the translations of the test part are the same."""
     _, fits = fitted

@@ -84,13 +84,11 @@ class TranslationTable:
     codes: of the pairs of words, ascending, (pairs,)
     probabilities: of the pairs, (pairs,)
     width: number of target words; a pair's code is (source + 1) * width + target
-    log_likelihoods: of the sentence pairs, before each round
     """
 
     codes: np.ndarray
     probabilities: np.ndarray
     width: int
-    log_likelihoods: list[float]
 
     def lookup(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return P(target | source) of arrays of words that broadcast; NULL is a source word."""
@@ -137,21 +135,16 @@ def train_ibm1(
     del listed
     source_of_pair = codes // width
     probabilities = np.full(len(codes), 1 / width)
-    pairs_of = zip(sources, targets, strict=True)
-    prior = -sum(len(target) * math.log(len(source) + 1) for source, target in pairs_of)
-    log_likelihoods = []
     for _ in range(rounds):
-        counts, log_likelihood = np.zeros(len(codes)), prior
+        counts = np.zeros(len(codes))
         for pairs, starts in chunks:
             shares = probabilities[pairs]
             sums = np.add.reduceat(shares, starts)
-            log_likelihood += float(np.log(sums).sum())
             shares /= np.repeat(sums, np.diff(starts, append=len(pairs)))
             counts += np.bincount(pairs, shares, len(codes))
-        log_likelihoods.append(log_likelihood)
         totals = np.bincount(source_of_pair, counts) if len(codes) else counts
         probabilities = counts / totals[source_of_pair]
-    return TranslationTable(codes, probabilities, width, log_likelihoods)
+    return TranslationTable(codes, probabilities, width)
 
 
 def _combinations(
