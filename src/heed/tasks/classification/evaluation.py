@@ -43,7 +43,9 @@ def tables(
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
-        made = {"classes": _by_class(metrics, statistics), "summary": pd.DataFrame([summary])}
+        details = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
+        classes = pd.DataFrame([{"class": name} | values for name, values in details.items()])
+        made = {"classes": classes.astype({"support": int}), "summary": pd.DataFrame([summary])}
         if part.HAS_ONE_CLASS:
             right = (test["label"] == test["predicted"]).to_numpy()
             made["confusion"] = confusion(test)
@@ -53,13 +55,6 @@ def tables(
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
     return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in tables_by_name.items()}
-
-
-def _by_class(metrics: Metrics, statistics: np.ndarray) -> pd.DataFrame:
-    """Return precision, recall, F1 and support of each class, from (documents, statistics)."""
-    by_class = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
-    table = pd.DataFrame([{"class": name} | values for name, values in by_class.items()])
-    return table.astype({"support": int})
 
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:

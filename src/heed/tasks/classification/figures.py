@@ -260,6 +260,9 @@ def largest_errors(results: Results, experiment: Experiment, variants: Sequence[
     counts = _counts(results, experiment, variants, names)
     wrong = sum(matrix - np.diag(np.diag(matrix)) for matrix in counts.values())
     order = np.argsort(-wrong.sum(axis=1), kind="stable")[:MAX_CLASSES]
+    labels = [short_name(name, 15) for name in names]
+    instead = [f" → {labels[each.argmax()]}" if each.any() else "" for each in wrong]
+    labels = [f"{name}{other}" for name, other in zip(labels, instead, strict=True)]
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         axes = figure.subplots()
@@ -267,7 +270,7 @@ def largest_errors(results: Results, experiment: Experiment, variants: Sequence[
             shares = 1 - np.diag(matrix) / np.maximum(matrix.sum(axis=1), 1)
             style = look[variant].style | {"linestyle": "none"}
             axes.plot(shares[order], range(len(order)), label=short_name(variant), **style)
-        axes.set_yticks(range(len(order)), [_error_name(names, wrong, row) for row in order])
+        axes.set_yticks(range(len(order)), [labels[row] for row in order])
         axes.set_ylim(len(order) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(PercentFormatter(1, 0))
@@ -284,12 +287,6 @@ def largest_errors(results: Results, experiment: Experiment, variants: Sequence[
     size, title = (WIDTH, 1.1 + 0.2 * len(order)), say("Classes with the most errors")
     arguments = title, caption, size, draw, variants
     return make_figure(results, experiment, "errors", "confusion", *arguments)
-
-
-def _error_name(names: list[str], wrong: np.ndarray, row: int) -> str:
-    """Return a class, and the one that is predicted most often in its place."""
-    name = short_name(names[row], 15)
-    return f"{name} → {short_name(names[wrong[row].argmax()], 15)}" if wrong[row].any() else name
 
 
 def _counts(

@@ -41,10 +41,10 @@ def statistics(
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; accuracy decides if a study names no other."""
     averages = [average_metric(average, figure) for average in AVERAGES for figure in BY_CLASS]
-    return Metrics(
-        (Metric("accuracy", _accuracy, mean_of=0), *averages),
-        lambda sums: class_details(sums, data.classes),
+    accuracy = Metric(
+        "accuracy", lambda sums: sums[..., 0] / split_sums(sums)[0].sum(-1), mean_of=0
     )
+    return Metrics((accuracy, *averages), lambda sums: class_details(sums, data.classes))
 
 
 def class_details(sums: np.ndarray, classes: list[str]) -> Details:
@@ -58,11 +58,6 @@ def class_details(sums: np.ndarray, classes: list[str]) -> Details:
 def detail_names(data: Data) -> dict[str, list[str]]:
     """Return the names of the groups in `Metrics.details`, in order."""
     return {"classes": data.classes}
-
-
-def _accuracy(sums: np.ndarray) -> np.ndarray:
-    """Return the share of right predictions: (..., statistics) to (...,)."""
-    return sums[..., 0] / split_sums(sums)[0].sum(-1)
 
 
 def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:

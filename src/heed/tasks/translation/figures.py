@@ -106,7 +106,9 @@ def operations(results: Results, experiment: Experiment, variants: Sequence[str]
         axes.set_yscale("log")
         ticks = [5, 10, 20, 50, 100, 200]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.yaxis.set_major_formatter(FuncFormatter(_power_of_ten))
+        axes.yaxis.set_major_formatter(
+            FuncFormatter(lambda y, _: "10" + str(round(np.log10(y))).translate(SUPERSCRIPTS))
+        )
         axes.minorticks_off()
         axes.set_xlabel(say("tokens of source and target, each"))
         axes.set_ylabel(say("multiply-adds"))
@@ -130,11 +132,6 @@ def _draw_operations(axes: Axes, variant: str, h: Hyperparameters, look: Look) -
     if quadratic:
         axes.plot(LENGTHS, quadratic * LENGTHS**2, lw=0.8, color=look.colour, linestyle=look.dash)
     return look.end(variant, LENGTHS, values)
-
-
-def _power_of_ten(value: float, _: int | None = None) -> str:
-    """Return a tick of a logarithmic axis, such as 10⁷."""
-    return "10" + str(round(np.log10(value))).translate(SUPERSCRIPTS)
 
 
 def _draw_groups(axes: Axes, variant: str, table: pd.DataFrame, look: Look) -> LineEnd:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heed.evaluation.results import ModelResult, Spread, spread
+from heed.evaluation.results import Spread, spread
 from heed.evaluation.verdicts import BASELINE
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
@@ -180,21 +180,15 @@ def _lines(results: Results, experiment: Experiment) -> list[Line]:
     gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
     lines = []
     for variant, model in result.models.items():
-        figures = model.summary | _evaluated(results, model)
+        evaluated = read_table(results.evaluation_folder(model.model) / "summary.csv")
+        figures = dict(model.summary)
+        for name in (SHIFTED, IBM1):
+            if name in evaluated:
+                figures[name] = spread([float(value) for value in evaluated[name]])
         times = results.training_times(model.model)
         lines.append(Line(variant, figures, model.parameters, gains.get(variant), times))
     opponents = result.opponents.items()
     return lines + [Line(name, each.summary, None, None, []) for name, each in opponents]
-
-
-def _evaluated(results: Results, model: ModelResult) -> dict[str, Spread]:
-    """Return the figures of a model that only its evaluation has."""
-    table = read_table(results.evaluation_folder(model.model) / "summary.csv")
-    return {
-        name: spread([float(value) for value in table[name]])
-        for name in (SHIFTED, IBM1)
-        if name in table
-    }
 
 
 def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
@@ -391,26 +385,20 @@ def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> 
         *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
         Column("value", "", decimals(6), operator.itemgetter(3)),
     )
-    values = [
-        (line.name, run, figure, value)
-        for line in lines
-        for figure, of_runs in line.figures.items()
-        for run, value in zip(
-            _run_names(line, len(of_runs.values), seeds), of_runs.values, strict=True
-        )
-    ]
+    values = []
+    for line in lines:
+        for figure, of_runs in line.figures.items():
+            count = len(of_runs.values)
+            runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
+            if line.parameters is not None:  # a model's
+                runs = [f"seed {seed}" for seed in seeds]
+            for run, value in zip(runs, of_runs.values, strict=True):
+                values.append((line.name, run, figure, value))
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
     table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
     link = Span(title, link=f"tables/{key}.csv")
     links: Texts = (say("All models of this experiment:"), " ", link)
     return Group((table, Paragraph(links, "small", media=(PAGE,))))
-
-
-def _run_names(line: Line, count: int, seeds: list[int]) -> list[str]:
-    """Return the names of a line's runs: seeds of a model, folds of an opponent."""
-    if line.parameters is not None:
-        return [f"seed {seed}" for seed in seeds]
-    return [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
 
 
 CHAPTERS = [
