@@ -38,8 +38,7 @@ def prediction_table(
     ids: np.ndarray, label: Iterable[Sequence[str]], probabilities: np.ndarray, classes: list[str]
 ) -> pd.DataFrame:
     """Return `id`, the lists `label` and `predicted`, and `p:CLASS` (docs/contracts.md)."""
-    labels = [list(names) for names in label]
-    return classification.prediction_table(ids, labels, probabilities, classes, decide)
+    return classification.prediction_table(ids, [*map(list, label)], probabilities, classes, decide)
 
 
 def certainties(predictions: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,7 @@ def fit_linear(
             f"{column}: each class is one of every training document's, or of none: nothing to "
             "learn. Mend `split`"
         )
+    is_true = label_matrix(labels["validation"], classes)
 
     def complete(scores: np.ndarray) -> np.ndarray:
         every = np.tile(np.where(count > 0, np.inf, -np.inf), (len(scores), 1))
@@ -36,9 +37,7 @@ def fit_linear(
         return every
 
     def micro_f1(scores: np.ndarray) -> float:
-        return figures(label_matrix(labels["validation"], classes), complete(scores) > 0)[
-            "micro_f1"
-        ]
+        return figures(is_true, complete(scores) > 0)["micro_f1"]
 
     scores, chosen = select_linear(column, file, matrix[:, learned], "micro_f1", micro_f1, bar)
     return {part: _logistic(complete(values)) for part, values in scores.items()}, chosen
