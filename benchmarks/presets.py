@@ -316,10 +316,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.folder:
         options.folder.mkdir(parents=True, exist_ok=True)
     print(_line(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|", flush=True)
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        contextlib.chdir(options.folder or temporary),
-    ):
+    with tempfile.TemporaryDirectory() as temporary, contextlib.chdir(options.folder or temporary):
         write_messages(Path(MESSAGES), DOCUMENTS)
         prepared: dict[str, Tokens] = {}
         for name in options.datasets or DATASETS:

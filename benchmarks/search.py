@@ -118,8 +118,7 @@ def measure_overhead(folder: Path) -> Iterator[Row]:
             walls[trials] = heed(work, "search", "measured")
             heed(work, "recipe", "author-attention")
             recipe = read_recipe(
-                work / "results/recipe/author-attention.yaml",
-                "heed recipe author-attention",
+                work / "results/recipe/author-attention.yaml", "heed recipe author-attention"
             )
             train_seconds = heed(work, "train", "author-attention", "--seeds", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")

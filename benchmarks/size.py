@@ -31,10 +31,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "compare": ("score", "opponents"),
 }
 MEASURED = ("tokenize", "train", "score", "opponents")
-PREPARATION = {
-    "tokenize": [["download", "texts"]],
-    "train": [["recipe", MODEL]],
-}
+PREPARATION = {"tokenize": [["download", "texts"]], "train": [["recipe", MODEL]]}
 ARGUMENTS = {
     "tokenize": ["texts"],
     "train": [MODEL, "--seeds", "1"],

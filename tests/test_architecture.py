@@ -67,7 +67,6 @@ KNOW_CLASSIFICATION = (
     "tasks/classification/",
     "tasks/multilabel/",
     "models/classifier.py",
-    "models/weighted_sum.py",
     "explanation/",  # of decisions between classes
     "report/",
     "corpora/",

@@ -16,7 +16,7 @@ from heed.inputs.vocabulary import BOS, EOS, PADDING
 from heed.models.attention import MultiHeadAttention, causal_mask
 from heed.models.classifier import Classifier
 from heed.models.recurrent import padding_mask
-from heed.models.transformer_layers import TransformerEncoder, positions
+from heed.models.transformer import TransformerEncoder, positions
 from heed.models.translators import TransformerTranslator
 from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import make_batch, random_texts

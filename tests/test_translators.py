@@ -16,8 +16,9 @@ from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, PADDING
+from heed.models.attention import SCORES, Additive, ConcatTanh
 from heed.models.beam import search
-from heed.models.decoder import SourceAttention
+from heed.models.dependence import require_attention, source_gradients
 from heed.models.recurrent import (
     LAYERS,
     BiGRU,
@@ -31,12 +32,9 @@ from heed.models.recurrent import (
     run_layer,
     step_layer,
 )
-from heed.models.scores import SCORES, Additive, ConcatTanh
 from heed.models.size import count_parameters
-from heed.models.source_gradients import source_gradients
-from heed.models.target_steps import require_attention
 from heed.models.translator import Memory
-from heed.models.translators import RecurrentTranslator, make_translator
+from heed.models.translators import RecurrentTranslator, SourceAttention, make_translator
 from tests.makers.translators import ARCHITECTURE, SOURCE, SOURCES, TARGET, TARGETS, make_pairs
 
 ATTENTION = ["output", "input", "input-literal"]

@@ -317,9 +317,7 @@ def _add_classify(command: argparse.ArgumentParser) -> None:
         "--encoding", default="", help="of the table, such as windows-1252; default: utf-8"
     )
     command.add_argument(
-        "--delimiter",
-        type=delimiter,
-        help="of the table; default: a comma in .csv, a tab in .tsv",
+        "--delimiter", type=delimiter, help="of the table; default: a comma in .csv, a tab in .tsv"
     )
     command.add_argument(
         "--no-quotes", action="store_true", help="of the table: a quote is any other character"

@@ -28,7 +28,7 @@ from heed.explanation.test import Axis, Explained, Series, measured
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
-from heed.models.pooling import LearnedQuery
+from heed.models.encoder import LearnedQuery
 from heed.models.recurrent import padding_mask
 from heed.training.determinism import seed_everything
 from heed.training.loop import DivergedError

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
@@ -42,7 +43,7 @@ class Hypothesis:
     log_probability: float
 
 
-def length_limit(lengths: torch.Tensor) -> torch.Tensor:
+def length_limit(lengths: Tensor) -> Tensor:
     """Return the largest number of tokens of a translation, EOS included, by source length."""
     return 2 * lengths + 5
 
@@ -57,19 +58,17 @@ class _Open:
     state: of the decoder, before it has read the last token
     """
 
-    sentence: torch.Tensor
-    tokens: torch.Tensor
-    log_p: torch.Tensor
+    sentence: Tensor
+    tokens: Tensor
+    log_p: Tensor
     state: State
 
-    def place_in_beam(self) -> torch.Tensor:
+    def place_in_beam(self) -> Tensor:
         """Return the place of each hypothesis among those of its sentence, (hypotheses,)."""
         first = torch.searchsorted(self.sentence, self.sentence)
         return torch.arange(len(first), device=first.device) - first
 
-    def extended(
-        self, origin: torch.Tensor, token: torch.Tensor, log_p: torch.Tensor, state: State
-    ) -> "_Open":
+    def extended(self, origin: Tensor, token: Tensor, log_p: Tensor, state: State) -> "_Open":
         """Return hypotheses that extend those at the indices `origin` by a token each."""
         tokens = torch.cat([self.tokens[origin], token[:, None]], 1)
         selected = tuple(tensor[origin.to(tensor.device)] for tensor in state)
@@ -98,8 +97,8 @@ class _Candidates:
 @torch.no_grad()
 def search(
     model: Translator,
-    source: torch.Tensor,
-    lengths: torch.Tensor,
+    source: Tensor,
+    lengths: Tensor,
     beam: int,
     length_penalty: float,
     n_best: int = 1,
@@ -140,9 +139,7 @@ def search(
     return candidates.hypotheses
 
 
-def _step(
-    model: Translator, hypotheses: _Open, memory: Memory, limits: torch.Tensor, beam: int
-) -> _Open:
+def _step(model: Translator, hypotheses: _Open, memory: Memory, limits: Tensor, beam: int) -> _Open:
     """Return the `beam` best extensions of each sentence's open hypotheses, ended ones included."""
     decoded = model.decode(hypotheses.tokens[:, -1:], memory, hypotheses.state)
     is_last = limits[hypotheses.sentence] == hypotheses.tokens.shape[1]
@@ -163,9 +160,7 @@ def _step(
     )
 
 
-def _best_tokens(
-    logits: torch.Tensor, is_last: torch.Tensor, count: int
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _best_tokens(logits: Tensor, is_last: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return log P and index of the best tokens of each row, (rows, at most `count`).
 
     Tokens that are never produced have log P = -inf, as have all but EOS where `is_last` (rows,).
@@ -180,7 +175,7 @@ def _best_tokens(
     return best - normaliser, token
 
 
-def _end(extended: _Open, candidates: _Candidates, limits: torch.Tensor) -> _Open:
+def _end(extended: _Open, candidates: _Candidates, limits: Tensor) -> _Open:
     """Add the ended hypotheses to the candidates; return those that are still worth extending."""
     ended = extended.tokens[:, -1] == EOS
     for sentence, tokens, log_p in zip(
@@ -247,9 +242,7 @@ def _batches(sources: list[np.ndarray], size: int) -> Iterator[list[int]]:
 
 
 @torch.no_grad()
-def score(
-    model: Translator, batch: PairBatch, length_penalty: float
-) -> tuple[torch.Tensor, torch.Tensor]:
+def score(model: Translator, batch: PairBatch, length_penalty: float) -> tuple[Tensor, Tensor]:
     """Return log_probability and score, as of `Hypothesis`, of the targets of a batch, (batch,)."""
     memory, state = model.encode(batch.source, batch.source_lengths)
     decoded = model.decode(batch.target[:, :-1], memory, state)

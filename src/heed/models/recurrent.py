@@ -11,29 +11,29 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 # What a layer or a decoder carries from one step to the next: the first dimension is the batch.
-State = tuple[torch.Tensor, ...]
+State = tuple[Tensor, ...]
 
 
 class _Permuted(torch.autograd.Function):
     """Permute rows by a self-inverse index, so that the backward pass is the same permutation."""
 
     @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Any, rows: Tensor, order: Tensor) -> Tensor:
         """Return `rows` (rows, features) in `order` (rows,)."""
         ctx.save_for_backward(order)
         return rows.index_select(0, order)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         """Return the gradient of `rows`."""
         (order,) = ctx.saved_tensors
         return _Permuted.apply(gradients[0].contiguous(), order), None
 
 
-def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
     """Return each text reversed within its length; padding stays in place. Its own inverse.
 
     Args:
@@ -50,8 +50,8 @@ def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.
 
 
 def read_in_both_directions(
-    forwards: nn.RNNBase, backwards: nn.RNNBase, inputs: torch.Tensor, lengths: torch.Tensor
-) -> torch.Tensor:
+    forwards: nn.RNNBase, backwards: nn.RNNBase, inputs: Tensor, lengths: Tensor
+) -> Tensor:
     """Return the states of two one-directional layers, the second reading each text backwards.
 
     A bidirectional layer of torch reads the padding first in its reverse direction, so a text's
@@ -82,7 +82,7 @@ class BiLSTM(nn.Module):
         self.forward_lstm = nn.LSTM(input_size, hidden_size, batch_first=True)
         self.backward_lstm = nn.LSTM(input_size, hidden_size, batch_first=True)
 
-    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the states (batch, time, 2 * hidden_size); see `read_in_both_directions`."""
         return read_in_both_directions(self.forward_lstm, self.backward_lstm, inputs, lengths)
 
@@ -95,12 +95,12 @@ class BiGRU(nn.Module):
         self.forward_gru = nn.GRU(input_size, hidden_size, batch_first=True)
         self.backward_gru = nn.GRU(input_size, hidden_size, batch_first=True)
 
-    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the states (batch, time, 2 * hidden_size); see `read_in_both_directions`."""
         return read_in_both_directions(self.forward_gru, self.backward_gru, inputs, lengths)
 
 
-def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
+def padding_mask(lengths: Tensor, time: int) -> Tensor:
     """Return the mask (batch, time), True at padding, as torch's `key_padding_mask` is."""
     return torch.arange(time, device=lengths.device)[None] >= lengths[:, None]
 
@@ -110,8 +110,8 @@ BIDIRECTIONAL_LAYERS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": BiLS
 
 
 def run_layer(
-    layer: nn.RNNBase, inputs: torch.Tensor, state: State | None = None
-) -> tuple[torch.Tensor, State]:
+    layer: nn.RNNBase, inputs: Tensor, state: State | None = None
+) -> tuple[Tensor, State]:
     """Return the states (batch, time, hidden_size) of a layer, and its last one.
 
     Args:
@@ -129,7 +129,7 @@ def run_layer(
     return states, tuple(tensor[0] for tensor in last)
 
 
-def step_layer(layer: nn.RNNBase, inputs: torch.Tensor, state: State) -> State:
+def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
     """Return the state of a layer after one more token; arguments as in `run_layer`, without time.
 
     Equal to `run_layer` up to rounding, and faster where it would be called a token at a time.
@@ -205,9 +205,7 @@ class RecurrentEncoder(nn.Module):
             self.layers.append(make_layer(hidden_size, hidden_size, batch_first=True))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(
-        self, inputs: torch.Tensor, lengths: torch.Tensor
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return the states of the last layer, and each layer's state h(L) at the sentence's end.
 
         h(L) is the state after a sentence's own last token; of the backward direction, which ends
@@ -232,9 +230,7 @@ class RecurrentEncoder(nn.Module):
         return inputs.to(device), last
 
 
-def _read(
-    layer: nn.Module, inputs: torch.Tensor, lengths: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _read(layer: nn.Module, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the states of an encoder's layer, and h(L) (batch, hidden_size)."""
     rows = torch.arange(len(inputs), device=inputs.device)
     if isinstance(layer, nn.RNNBase):
@@ -267,7 +263,7 @@ class RecurrentStack(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.tensors = 2 if recurrence == "lstm" else 1  # of a layer's state: h, of an LSTM h and c
 
-    def first_state(self, last: Sequence[torch.Tensor]) -> State:
+    def first_state(self, last: Sequence[Tensor]) -> State:
         """Return the state before the first token, from the encoder's states h(L).
 
         Each layer starts from the encoder's layer that is as far from the last one (Sutskever et
@@ -292,9 +288,7 @@ class RecurrentStack(nn.Module):
         """Return the part of `state` that belongs to a layer."""
         return state[layer * self.tensors : (layer + 1) * self.tensors]
 
-    def forward(
-        self, inputs: torch.Tensor, state: State, first_layer: int = 0
-    ) -> tuple[torch.Tensor, State]:
+    def forward(self, inputs: Tensor, state: State, first_layer: int = 0) -> tuple[Tensor, State]:
         """Return the states of the last layer and the state after the last token.
 
         Args:

@@ -8,9 +8,8 @@ next token.
 import abc
 import dataclasses
 
-import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import PADDING
@@ -27,11 +26,11 @@ class Memory:
         …); the first dimension of each is the batch
     """
 
-    states: torch.Tensor
-    padding: torch.Tensor
+    states: Tensor
+    padding: Tensor
     keys: State = ()
 
-    def select(self, rows: torch.Tensor) -> "Memory":
+    def select(self, rows: Tensor) -> "Memory":
         """Return the memory of the sentences `rows`, which may repeat: (rows,)."""
         return Memory(
             self.states[rows], self.padding[rows], tuple(keys[rows] for keys in self.keys)
@@ -49,8 +48,8 @@ class Decoded:
     state: after the last token
     """
 
-    features: torch.Tensor
-    weights: torch.Tensor | None
+    features: Tensor
+    weights: Tensor | None
     state: State
 
 
@@ -61,7 +60,7 @@ class Translator(nn.Module, abc.ABC):
     output_dropout: nn.Dropout
 
     @abc.abstractmethod
-    def embed(self, source: torch.Tensor) -> torch.Tensor:
+    def embed(self, source: Tensor) -> Tensor:
         """Return the encoder's input, (batch, source time, embedding_dim), of vocabulary indices.
 
         Args:
@@ -70,7 +69,7 @@ class Translator(nn.Module, abc.ABC):
         """
 
     @abc.abstractmethod
-    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+    def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
         """Return what the decoder reads of the source, and its first state.
 
         Args:
@@ -79,17 +78,13 @@ class Translator(nn.Module, abc.ABC):
 
         """
 
-    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
+    def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, State]:
         """Return what `read` returns, of vocabulary indices (batch, source time)."""
         return self.read(self.embed(source), lengths)
 
     @abc.abstractmethod
     def decode(
-        self,
-        tokens: torch.Tensor,
-        memory: Memory,
-        state: State,
-        weights: torch.Tensor | None = None,
+        self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
         """Return features, weights and the state after `tokens`.
 
@@ -101,11 +96,11 @@ class Translator(nn.Module, abc.ABC):
 
         """
 
-    def logits(self, features: torch.Tensor) -> torch.Tensor:
+    def logits(self, features: Tensor) -> Tensor:
         """Return the scores of the next token, (..., vocabulary), of features (..., size)."""
         return self.output(features)
 
-    def loss(self, batch: PairBatch, label_smoothing: float = 0.0) -> torch.Tensor:
+    def loss(self, batch: PairBatch, label_smoothing: float = 0.0) -> Tensor:
         """Return the cross entropy summed over the predicted tokens: those after BOS, with EOS.
 
         Padding never reaches the output layer, which is most of the work.
@@ -122,7 +117,7 @@ class Translator(nn.Module, abc.ABC):
             reduction="sum",
         )
 
-    def weights(self, batch: PairBatch) -> torch.Tensor | None:
+    def weights(self, batch: PairBatch) -> Tensor | None:
         """Return the attention of each predicted token, (batch, target time - 1, source time).
 
         None for a decoder without attention.

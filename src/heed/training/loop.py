@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heed.files import HeedError
 from heed.hyperparameters.training import Training
@@ -53,7 +53,7 @@ class _State:
     model: nn.Module
     average: nn.Module
     optimizer: torch.optim.Optimizer
-    best: dict[str, torch.Tensor]
+    best: dict[str, Tensor]
     best_epoch: int
     history: list[dict[str, float]]
     machine_kind: str = ""
@@ -172,7 +172,7 @@ def _initial_state(learner: Learner, h: Training) -> _State:
     return _State(model, average, _make_optimizer(learner, h), _copy_weights(average), 0, [])
 
 
-def _copy_weights(model: nn.Module) -> dict[str, torch.Tensor]:
+def _copy_weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
@@ -256,7 +256,7 @@ def _train_epoch(
 
 def _step(
     learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float
-) -> list[torch.Tensor]:
+) -> list[Tensor]:
     """Take one step; return the loss of each batch, a sum.
 
     The gradients of the batches add up to the gradient of the step's mean loss.

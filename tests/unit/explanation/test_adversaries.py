@@ -28,7 +28,7 @@ from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import Subject, pad_by_row
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
-from heed.models.weighted_sum import WeightedSum
+from heed.models.classifier import WeightedSum
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification.adversaries import (

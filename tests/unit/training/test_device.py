@@ -152,9 +152,7 @@ def test_a_claimed_gpu_is_the_only_one_that_cuda_sees_and_a_second_claim_returns
     assert device.claim_gpu() == "5"
 
 
-def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(
-    alone: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(alone: pytest.MonkeyPatch) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", "")
     assert device.choose_device("cpu") == "cpu"
     assert device.choose_device("auto") == "cpu"

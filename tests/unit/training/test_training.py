@@ -307,11 +307,7 @@ RUN_VALUES = [
     ("recipe.hyperparameters.heads", 5, "5 heads do not divide the size 12"),
     ("recipe.hyperparameters.hidden_size", 7, "not a whole run|do not divide"),
     ("recipe.hyperparameters.hidden_size", 9, r"is F32 \[.*\], not F32 \[.*\] as the recipe's"),
-    (
-        "recipe.hyperparameters.embedding_dim",
-        60_000,
-        r"is F32 \[.*, 8\], not F32 \[.*, 60000\]",
-    ),
+    ("recipe.hyperparameters.embedding_dim", 60_000, r"is F32 \[.*, 8\], not F32 \[.*, 60000\]"),
     ("recipe.hyperparameters.linear_size", 10**18, "linear_size is not at most 65536"),
     ("recipe.hyperparameters.linear_size", 10**30, "linear_size is no number of 64 bits"),
     ("recipe.hyperparameters.linear_branch", "words", "has no tensor branch.bias"),
@@ -391,10 +387,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (replace_by("vocabulary.txt", os.mkfifo), "not a file"),
     "checksums-pipe": (lambda folder: os.mkfifo(folder / CHECKSUMS), "not a file"),
     "checksums-bytes": (lambda folder: (folder / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
-    "device": (
-        replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")),
-        "not a file",
-    ),
+    "device": (replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")), "not a file"),
     "folder": (replace_by("history.csv", Path.mkdir), "not a file"),
 }
 

@@ -9,15 +9,15 @@ the sum of embeddings and positions and on the output of each sub-layer.
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heed.models.attention import MultiHeadAttention, causal_mask
 
-Projected = tuple[torch.Tensor, torch.Tensor]  # keys and values, each (batch, time, size)
+Projected = tuple[Tensor, Tensor]  # keys and values, each (batch, time, size)
 LONGEST_WAVE = 10_000  # of the positions, in units of 2 pi tokens
 
 
-def positions(inputs: torch.Tensor, first: int = 0) -> torch.Tensor:
+def positions(inputs: Tensor, first: int = 0) -> Tensor:
     """Return the encodings of the positions from `first` on, (time, size) (section 3.5).
 
     PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
@@ -55,7 +55,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(size, feed_forward_size)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
         """Return the states of the next layer, (batch, time, size).
 
         Args:
@@ -67,7 +67,7 @@ class EncoderLayer(nn.Module):
         states = states + self.dropout(self.attention(normed, normed, normed, padding))
         return states + self.dropout(self.feed_forward(self.feed_forward_norm(states)))
 
-    def weights(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+    def weights(self, states: Tensor, padding: Tensor) -> Tensor:
         """Return the attention weights (batch, heads, time, time); arguments as in `forward`."""
         normed = self.attention_norm(states)
         return self.attention.weights(normed, normed, padding)
@@ -87,7 +87,7 @@ class TransformerEncoder(nn.Module):
         self.norm = nn.LayerNorm(size)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, inputs: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, padding: Tensor) -> Tensor:
         """Return the states (batch, time, size); those at padding are finite, without a meaning.
 
         Args:
@@ -100,7 +100,7 @@ class TransformerEncoder(nn.Module):
             states = layer(states, padding)
         return self.norm(states)
 
-    def last_weights(self, inputs: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
+    def last_weights(self, inputs: Tensor, padding: Tensor) -> Tensor:
         """Return the weights of the last layer (batch, heads, time, time).
 
         Arguments as in `forward`.
@@ -132,13 +132,13 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self,
-        states: torch.Tensor,
+        states: Tensor,
         earlier: Projected,
         source: Projected,
-        padding: torch.Tensor,
-        weights: torch.Tensor | None = None,
+        padding: Tensor,
+        weights: Tensor | None = None,
         with_weights: bool = False,
-    ) -> tuple[torch.Tensor, Projected, torch.Tensor | None]:
+    ) -> tuple[Tensor, Projected, Tensor | None]:
         """Return the states of the next layer, keys and values up to the last position, weights.
 
         Args:
@@ -186,7 +186,7 @@ class TransformerDecoder(nn.Module):
         self.norm = nn.LayerNorm(size)
         self.dropout = nn.Dropout(dropout)
 
-    def project(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def project(self, states: Tensor) -> tuple[Tensor, ...]:
         """Return keys and values of the source for each layer, all (batch, source time, size).
 
         They stand in the order in which `forward` reads them.
@@ -195,7 +195,7 @@ class TransformerDecoder(nn.Module):
             states: of the source, (batch, source time, size)
 
         """
-        projected: tuple[torch.Tensor, ...] = ()
+        projected: tuple[Tensor, ...] = ()
         for layer in self.layers:
             assert isinstance(layer, DecoderLayer)
             projected += layer.cross_attention.project(states)
@@ -203,13 +203,13 @@ class TransformerDecoder(nn.Module):
 
     def forward(
         self,
-        inputs: torch.Tensor,
-        earlier: tuple[torch.Tensor, ...],
-        source: tuple[torch.Tensor, ...],
-        padding: torch.Tensor,
-        weights: torch.Tensor | None = None,
+        inputs: Tensor,
+        earlier: tuple[Tensor, ...],
+        source: tuple[Tensor, ...],
+        padding: Tensor,
+        weights: Tensor | None = None,
         with_weights: bool = False,
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor | None]:
+    ) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:
         """Return states (batch, time, size), keys and values so far, weights of the last layer.
 
         Args:
@@ -221,7 +221,7 @@ class TransformerDecoder(nn.Module):
 
         """
         states = self.dropout(inputs + positions(inputs, first=earlier[0].shape[1]))
-        stored: tuple[torch.Tensor, ...] = ()
+        stored: tuple[Tensor, ...] = ()
         pairs = list(zip(_pairs(earlier), _pairs(source), self.layers, strict=True))
         for before, memory, layer in pairs[:-1]:
             states, now, _ = layer(states, before, memory, padding)
@@ -231,6 +231,6 @@ class TransformerDecoder(nn.Module):
         return self.norm(states), stored + now, weights
 
 
-def _pairs(projected: tuple[torch.Tensor, ...]) -> list[Projected]:
+def _pairs(projected: tuple[Tensor, ...]) -> list[Projected]:
     """Return keys and values of each layer."""
     return list(zip(projected[::2], projected[1::2], strict=True))

@@ -1,4 +1,28 @@
-"""The steps of a decoder at some target positions, as functions of the weights at that step alone.
+"""How a translation depends on its source: by gradients, and by the weights of attention.
+
+The gradient that reaches each position of a source: how far learning can look back.
+
+Of a pair of a source and a target of T predicted tokens, y(1) to y(T) with EOS as the last, and of
+a vector v that the translation depends on, the gradient is that of the mean log probability:
+
+    g(v) = d/dv (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source)
+
+`whole` has the norm of g(e(i)), with e(i) the input of the encoder at position i.
+
+Lecture 001 speaks of the way back to the first state h(1), through every state after it. e(1)
+reaches the states of the forward direction through h(1) alone: by the chain rule its gradient there
+is g(h(1)) times the matrix dh(1)/de(1), which knows nothing of what follows. In an encoder with one
+direction `whole` is therefore what the lecture speaks of. The backward direction of the other kind
+ends at the first word, so e(1) has a short way there, and `whole` hides the long one. So each
+direction is given an input of its own, with the same values: `forward` has the norm of the gradient
+of f(i), the input of the forward direction. With b(i), that of the backward direction, the gradient
+of e(i) is the sum of both: g(e(i)) = g(f(i)) + g(b(i)).
+
+Backpropagation through time is truncated to k steps by detaching the state of every recurrent
+layer, of encoder and decoder, after every k tokens that it reads. The state from which the decoder
+starts stays attached, and so do the states that attention reads. All values stay as they are.
+
+The steps of a decoder at some target positions, as functions of the weights at that step alone.
 
 The reference is given to the decoder, so the words before a position are known, and the step that
 predicts the next one is a function of the attention over the source at this position: of weights a,
@@ -19,14 +43,124 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
+import numpy as np
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from heed.files import HeedError
 from heed.inputs.pairs import PairBatch
-from heed.models.decoder import PlainDecoder, SourceAttention
-from heed.models.transformer_layers import DecoderLayer
+from heed.models.recurrent import run_layer
+from heed.models.transformer import DecoderLayer
 from heed.models.translator import Memory, State, Translator
-from heed.models.translators import RecurrentTranslator, TransformerTranslator
+from heed.models.translators import (
+    PlainDecoder,
+    RecurrentTranslator,
+    SourceAttention,
+    TransformerTranslator,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceGradients:
+    """Norms of gradients, float64, (source time,) each.
+
+    whole: of the encoder's input
+    forward: of the input of its forward direction; None for a model without recurrence
+    """
+
+    whole: np.ndarray
+    forward: np.ndarray | None
+
+
+def source_gradients(
+    model: Translator, pair: PairBatch, truncation: int | None = None
+) -> SourceGradients:
+    """Return the norms of the gradients at each position of a source.
+
+    Args:
+        model: in evaluation mode.
+        pair: a batch of one pair.
+        truncation: k, at least 1; None: the gradient goes through all steps.
+
+    Raises:
+        ValueError: the batch has more than one pair, or a model without recurrence is truncated.
+
+    """
+    if len(pair.rows) != 1:
+        raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")
+    embedded = model.embed(pair.source).detach()
+    inputs = embedded.clone().requires_grad_(), embedded.clone().requires_grad_()
+    # cuDNN has no backward pass of a recurrent layer in evaluation mode
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        if isinstance(model, RecurrentTranslator):
+            memory, state = _read_source(model, *inputs, truncation)
+        elif truncation is None:
+            memory, state = model.read(inputs[0], pair.source_lengths)
+        else:
+            raise ValueError("backpropagation through time is truncated in recurrent models alone")
+        log_p = _mean_log_probability(model, pair, memory, state, truncation)
+        # of an input that the model does not read: zeros
+        forward, backward = torch.autograd.grad(log_p, inputs, materialize_grads=True)
+    is_recurrent = isinstance(model, RecurrentTranslator)
+    return SourceGradients(_norms(forward + backward), _norms(forward) if is_recurrent else None)
+
+
+def _norms(gradients: Tensor) -> np.ndarray:
+    """Return the norm of each position of (1, time, size)."""
+    return gradients[0].double().norm(dim=-1).cpu().numpy()
+
+
+def _read_source(
+    model: RecurrentTranslator, forward: Tensor, backward: Tensor, truncation: int | None
+) -> tuple[Memory, State]:
+    """Return what `model.read` returns for one source, from an input for each direction.
+
+    Args:
+        model: a recurrent translator.
+        forward, backward: (1, source time, embedding_dim); an encoder with one direction does not
+            read `backward`.
+        truncation: as in `source_gradients`.
+
+    """
+    first, *others = model.encoder.layers
+    if isinstance(first, nn.RNNBase):
+        states = _run_truncated(first, forward, truncation)
+        last = [states[:, -1]]
+    else:
+        forwards, backwards = first.children()
+        ahead = _run_truncated(forwards, forward, truncation)
+        back = _run_truncated(backwards, backward.flip(1), truncation)
+        states = torch.cat([ahead, back.flip(1)], -1)
+        last = [torch.cat([ahead[:, -1], back[:, -1]], -1)]
+    for layer in others:
+        upper = _run_truncated(layer, states, truncation)
+        last.append(upper[:, -1])
+        states = upper + states if model.encoder.residual else upper
+    return model.hand_on(states, last, torch.zeros_like(states[..., 0], dtype=torch.bool))
+
+
+def _run_truncated(layer: nn.Module, inputs: Tensor, truncation: int | None) -> Tensor:
+    """Return the states of a layer, whose state is detached after every `truncation` steps."""
+    assert isinstance(layer, nn.RNNBase)
+    state, parts = None, []
+    for part in inputs.split(truncation or inputs.shape[1], 1):
+        states, state = run_layer(layer, part, state)
+        state = tuple(tensor.detach() for tensor in state)
+        parts.append(states)
+    return torch.cat(parts, 1)
+
+
+def _mean_log_probability(
+    model: Translator, pair: PairBatch, memory: Memory, state: State, truncation: int | None
+) -> Tensor:
+    """Return the mean log probability of the target's tokens."""
+    tokens, features = pair.target[:, :-1], []
+    for part in tokens.split(truncation or tokens.shape[1], 1):
+        decoded = model.decode(part, memory, state)
+        state = tuple(tensor.detach() for tensor in decoded.state)
+        features.append(decoded.features)
+    return -F.cross_entropy(model.logits(torch.cat(features, 1))[0], pair.target[0, 1:])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +174,11 @@ class TargetSteps:
     finish: the logits (n, vocabulary) of sums (n, heads, d) and of what is held, (n, …) each
     """
 
-    weights: torch.Tensor
-    values: torch.Tensor
-    lengths: torch.Tensor
-    held: tuple[torch.Tensor, ...]
-    finish: Callable[..., torch.Tensor]
+    weights: Tensor
+    values: Tensor
+    lengths: Tensor
+    held: tuple[Tensor, ...]
+    finish: Callable[..., Tensor]
 
     def __getitem__(self, step: int) -> "TargetSteps":
         """Return one step without padding: weights (length, heads), values (length, heads, d)."""
@@ -57,7 +191,7 @@ class TargetSteps:
             self.finish,
         )
 
-    def predict(self, weights: torch.Tensor | None = None) -> torch.Tensor:
+    def predict(self, weights: Tensor | None = None) -> Tensor:
         """Return the logits of the next word under `weights`, by default the model's own.
 
         Args:
@@ -74,12 +208,12 @@ class TargetSteps:
         held = (
             each.expand(*shape, each.shape[-1]).reshape(-1, each.shape[-1]) for each in self.held
         )
-        logits: torch.Tensor = self.finish(sums.reshape(-1, *sums.shape[-2:]), *held)
+        logits: Tensor = self.finish(sums.reshape(-1, *sums.shape[-2:]), *held)
         return logits.view(*shape, -1)
 
 
 def target_steps(
-    model: Translator, batch: PairBatch, pairs: torch.Tensor, positions: torch.Tensor
+    model: Translator, batch: PairBatch, pairs: Tensor, positions: Tensor
 ) -> TargetSteps:
     """Return the steps that predict some target units, without gradients.
 
@@ -127,7 +261,7 @@ def require_attention(model: Translator) -> None:
 
 # weights (batch, target time, source time, heads); values (batch, source time, heads, d); what is
 # held, (batch, target time, size) each
-_Parts = tuple[torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...]]
+_Parts = tuple[Tensor, Tensor, tuple[Tensor, ...]]
 
 
 def _recurrent_steps(model: Translator, batch: PairBatch) -> _Parts:
@@ -145,9 +279,7 @@ def _recurrent_steps(model: Translator, batch: PairBatch) -> _Parts:
     return torch.cat(weights, 1)[..., None], memory.states[:, :, None], (words[..., None], *before)
 
 
-def _finish_recurrent(
-    model: Translator, sums: torch.Tensor, word: torch.Tensor, *state: torch.Tensor
-) -> torch.Tensor:
+def _finish_recurrent(model: Translator, sums: Tensor, word: Tensor, *state: Tensor) -> Tensor:
     """Return the logits of a step whose attention has given `sums`, (n, 1, d).
 
     They are those of a source with one state, the sum, which has all the weight.
@@ -164,7 +296,7 @@ def _transformer_steps(model: TransformerTranslator, batch: PairBatch) -> _Parts
     """
     memory, state = model.encode(batch.source, batch.source_lengths)
     norm = _last_layer(model).cross_attention_norm
-    inputs: list[torch.Tensor] = []
+    inputs: list[Tensor] = []
     hook = norm.register_forward_pre_hook(lambda _, given: inputs.append(given[0]))
     with hook:
         _, weights = read_target(model, batch.target[:, :-1], memory, state)
@@ -173,9 +305,7 @@ def _transformer_steps(model: TransformerTranslator, batch: PairBatch) -> _Parts
     return weights, memory.keys[-1].unflatten(-1, (heads, -1)), (inputs[0],)
 
 
-def _finish_transformer(
-    model: TransformerTranslator, sums: torch.Tensor, states: torch.Tensor
-) -> torch.Tensor:
+def _finish_transformer(model: TransformerTranslator, sums: Tensor, states: Tensor) -> Tensor:
     """Return the logits of a step whose attention over the source has given `sums`, (n, H, d)."""
     layer = _last_layer(model)
     states = states + layer.cross_attention.output(sums.flatten(1))
@@ -190,12 +320,8 @@ def _last_layer(model: TransformerTranslator) -> DecoderLayer:
 
 
 def read_target(
-    model: Translator,
-    words: torch.Tensor,
-    memory: Memory,
-    state: State,
-    weights: torch.Tensor | None = None,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+    model: Translator, words: Tensor, memory: Memory, state: State, weights: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
     """Return what `model.decode` returns, with weights for each head: features and weights.
 
     Args:
