@@ -34,8 +34,8 @@ from benchmarks.workload import (
 )
 from heed.models.classifier import Classifier
 from heed.models.recurrent import BiLSTM
-from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.loop import train
+from heed.training.machine import make_deterministic, seed_everything
 
 DOCUMENTS, VALIDATION = 12_800, 640
 # about the sizes of the talk's IMDB models

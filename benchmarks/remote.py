@@ -45,7 +45,7 @@ from heed.recipe import read_model_recipe
 from heed.task import task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.checkpoint import code_digest
-from heed.training.device import choose_device
+from heed.training.machine import choose_device
 from heed.training.run import read_run, split_documents, train_run
 
 ATTENTION = "attention"  # the variant whose gain is printed

@@ -23,8 +23,8 @@ from heed.recipe import Recipe, read_model_recipe
 from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.tokens.arrays import Tokens, load_tokens
-from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import train
+from heed.training.machine import keep_memory, make_deterministic, seed_everything
 
 DOCUMENTS, VALIDATION, ROUNDS = 768, 64, 3
 

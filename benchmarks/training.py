@@ -30,8 +30,8 @@ from benchmarks.workload import (
     useful_flops,
 )
 from heed.inputs.batches import Batch
-from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import train
+from heed.training.machine import keep_memory, make_deterministic, seed_everything
 
 DOCUMENTS, VALIDATION = 1280, 64
 

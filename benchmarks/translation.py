@@ -28,7 +28,7 @@ from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
 from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Hyperparameters
-from heed.training.determinism import keep_memory
+from heed.training.machine import keep_memory
 
 WORDS = (7859, 5979)  # words of Multi30k's German and English training part that occur twice
 PIECES = 3000

@@ -80,7 +80,6 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
     Raises:
         HeedError: params.yaml is wrong, or DVC reads other values in it; no DVC repository; a
             dvc.yaml that DVC refuses; a file of a stage that cannot be read.
-
     """
     root = Path(root)
     params = params or load(root / "params.yaml")

@@ -78,7 +78,7 @@ def train(model: str, seeds: list[int]) -> None:
     last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
     or GPUs (HEED_GPUS).
     """
-    from heed.training.runs import delete_other_runs, train_runs
+    from heed.training.run import delete_other_runs, train_runs
 
     of_study = seeds or read_seeds()
     for info in train_runs(model, of_study, count_cores()):

@@ -59,7 +59,7 @@ def environment_without_cache() -> dict[str, str]:
 def restart_without_cache() -> None:
     """Replace this process by one with the same arguments and no cache of small blocks (tcache).
 
-    A training keeps the memory that it frees (heed.training.determinism). Kept memory is reused
+    A training keeps the memory that it frees (heed.training.machine). Kept memory is reused
     only where its gaps grow together again, and the cache hinders that: the blocks in it are free,
     but lie between the gaps like blocks in use. With the cache, the heap of a long training grew
     without end.

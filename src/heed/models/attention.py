@@ -209,7 +209,6 @@ def _tanh_sum(query: Tensor, keys: Tensor, output: nn.Module) -> Tensor:
         query: (..., queries, inner)
         keys: (..., keys, inner)
         output: maps (..., inner) to (..., 1), or is the identity where inner is 1.
-
     """
 
     def scores(queries: Tensor, keys: Tensor) -> Tensor:
@@ -232,7 +231,6 @@ def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
     Returns:
         weights: as `scores`; exactly 0 at padding; rows sum to 1, or are all 0 where every key is
             padding
-
     """
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
     weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
@@ -322,7 +320,6 @@ def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Ten
     Returns:
         weights: (batch, heads, queries, keys); rows sum to 1, or are all 0 where every key is
             padding
-
     """
     token_mask = (~key_padding_mask).to(query.dtype)
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
@@ -398,7 +395,6 @@ class MultiHeadAttention(AttentionLayer):
             query, keys, values: projected
             mask: True where a query attends to a key, broadcast to (batch, heads, queries, keys);
                 None: everywhere. A query without any key gives NaN.
-
         """
         attended = F.scaled_dot_product_attention(
             self._split(query), self._split(keys), self._split(values), attn_mask=mask
@@ -429,7 +425,6 @@ def causal_mask(query: Tensor, keys: Tensor) -> Tensor:
     Args:
         query: (batch, queries, size)
         keys: (batch, keys, size)
-
     """
     queries, positions = query.shape[1], keys.shape[1]
     mask = torch.ones(queries, positions, dtype=torch.bool, device=query.device)

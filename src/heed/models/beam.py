@@ -16,11 +16,10 @@ Neither the limit nor the end depends on the other sentences of the batch.
 
 import dataclasses
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
@@ -105,17 +104,11 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` translations of each sentence, best first; fewer if fewer were found.
 
-    Args:
-        model: in evaluation mode
-        source: vocabulary indices (batch, source time)
-        lengths: (batch,), at least 1
-        beam: hypotheses kept in each step; `n_best` at most
-        length_penalty: alpha
+    `source` are vocabulary indices (batch, source time), of lengths (batch,) from 1. Each step
+    keeps `beam` hypotheses; `length_penalty` is alpha.
 
-    Raises:
-        ValueError: the model is in training mode, whose dropout would be part of the result, or
-            n_best exceeds beam.
-
+    Raises ValueError: the model is in training mode, whose dropout would be part of the result, or
+    n_best exceeds beam.
     """
     if model.training:
         raise ValueError("a search needs a model in evaluation mode: call model.eval() before it")
@@ -214,31 +207,19 @@ def translate(
     which has none either, with probability 1.
     """
     results = [[Hypothesis([], 0.0, 0.0)] for _ in sources]
-    for rows in _batches(sources, max(1, MAX_HYPOTHESES // beam)):
-        lengths = [len(sources[row]) for row in rows]
-        source = np.full((len(rows), max(lengths)), PADDING, np.int64)
-        for i, row in enumerate(rows):
-            source[i, : lengths[i]] = sources[row]
-        translations = search(
-            model,
-            torch.from_numpy(source).to(device),
-            torch.tensor(lengths, device=device),
-            beam,
-            length_penalty,
-            n_best,
-        )
-        for row, hypotheses in zip(rows, translations, strict=True):
-            results[row] = hypotheses
-    return results
-
-
-def _batches(sources: list[np.ndarray], size: int) -> Iterator[list[int]]:
-    """Yield the indices of sources that have tokens, in batches of like length."""
     order = sorted(
         (row for row in range(len(sources)) if len(sources[row])), key=lambda row: len(sources[row])
     )
+    size = max(1, MAX_HYPOTHESES // beam)
     for start in range(0, len(order), size):
-        yield order[start : start + size]
+        rows = order[start : start + size]
+        tokens = [torch.from_numpy(np.asarray(sources[row], np.int64)) for row in rows]
+        source = nn.utils.rnn.pad_sequence(tokens, batch_first=True, padding_value=PADDING)
+        lengths = torch.tensor([*map(len, tokens)], device=device)
+        found = search(model, source.to(device), lengths, beam, length_penalty, n_best)
+        for row, hypotheses in zip(rows, found, strict=True):
+            results[row] = hypotheses
+    return results
 
 
 @torch.no_grad()

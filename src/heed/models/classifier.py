@@ -25,25 +25,24 @@ class TokenEmbedding(nn.Module):
     from a file or random (CNN-static of Kim 2014, arxiv.org/abs/1408.5882, section 3.1).
     """
 
-    def __init__(self, vocabulary: int, hyperparameters: Architecture) -> None:
+    def __init__(self, vocabulary: int, h: Architecture) -> None:
         """Build the tables; `vocabulary` includes padding and unknown."""
         super().__init__()
-        h = hyperparameters
-        size, std = h.embedding_dim, h.embedding_std
+        size = h.embedding_dim
         self.word = nn.Embedding(vocabulary, size, padding_idx=0)
-        self.bigram = (
-            nn.Embedding(h.bigram_buckets + 1, size, padding_idx=0) if h.bigram_buckets else None
-        )
-        self.character = nn.EmbeddingBag(h.character_buckets, size) if h.character_buckets else None
+        self.bigram: nn.Embedding | None = None
+        self.character: nn.EmbeddingBag | None = None
+        if h.bigram_buckets:
+            self.bigram = nn.Embedding(h.bigram_buckets + 1, size, padding_idx=0)
+        if h.character_buckets:
+            self.character = nn.EmbeddingBag(h.character_buckets, size)
         self.dropout = nn.Dropout(h.embedding_dropout)
         self.word_dropout = h.word_dropout
-        for table in (self.word, self.bigram, self.character):
-            if table is not None:
-                nn.init.normal_(table.weight, std=std)
+        for table in filter(None, (self.word, self.bigram, self.character)):
+            nn.init.normal_(table.weight, std=h.embedding_std)
         with torch.no_grad():
-            self.word.weight[0] = 0.0
-            if self.bigram is not None:
-                self.bigram.weight[0] = 0.0
+            for table in filter(None, (self.word, self.bigram)):
+                table.weight[0] = 0.0
         self._is_frozen = h.vectors == "frozen"
         self.require_gradients()
 
@@ -53,12 +52,9 @@ class TokenEmbedding(nn.Module):
         self.word.requires_grad_(not self._is_frozen)
 
     def set_words(self, entries: np.ndarray, vectors: np.ndarray) -> None:
-        """Replace the embeddings of words.
+        """Replace the embeddings of words by vectors, float32 (entries, embedding_dim).
 
-        Args:
-            entries: their indices in the vocabulary, (entries,)
-            vectors: float32 (entries, embedding_dim)
-
+        `entries` are their indices in the vocabulary.
         """
         with torch.no_grad():
             self.word.weight[torch.from_numpy(entries)] = torch.from_numpy(vectors)
@@ -80,15 +76,12 @@ class TokenEmbedding(nn.Module):
 
         Padding is not masked.
         """
-        embedded = None
-        if self.bigram is not None:
-            embedded = self.bigram(batch.bigrams)
+        embedded = None if self.bigram is None else self.bigram(batch.bigrams)
         if self.character is not None:
             assert batch.characters is not None and batch.character_of is not None
             by_type = self.character(batch.characters.ids, batch.characters.begin)
             # one row more: a batch of empty texts has no types
-            by_type = F.pad(by_type, (0, 0, 0, 1))
-            by_token = F.embedding(batch.character_of, by_type)
+            by_token = F.embedding(batch.character_of, F.pad(by_type, (0, 0, 0, 1)))
             embedded = by_token if embedded is None else embedded + by_token
         return embedded
 
@@ -131,18 +124,12 @@ class Classifier(nn.Module):
     def __init__(
         self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False
     ) -> None:
-        """Build the layers.
+        """Build the layers; `vocabulary` counts padding and unknown among the words.
 
-        Args:
-            vocabulary: number of words, padding and unknown among them.
-            classes: number of classes.
-            hyperparameters: those of a recipe.
-            autocast: whether the network computes in bfloat16 when it is on a GPU.
-
+        With `autocast` the network computes in bfloat16 when it is on a GPU.
         """
         super().__init__()
-        h = hyperparameters
-        self.branch = None
+        h, self.branch = hyperparameters, None
         if h.linear_branch != "none":
             columns = len(analyzer_names(h.linear_branch)) * h.branch_buckets
             self.branch = LinearBranch(columns, classes, h.branch_dropout)
@@ -157,11 +144,9 @@ class Classifier(nn.Module):
         """Return the logits (batch, classes) of the network, of the linear branch, or of both."""
         logits = []
         if self.network is not None:
-            # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, and a trained model must
-            # predict there.
-            with torch.autocast(
-                "cuda", torch.bfloat16, enabled=self.autocast and batch.ids.is_cuda
-            ):
+            # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, where a model must predict.
+            is_shorter = self.autocast and batch.ids.is_cuda
+            with torch.autocast("cuda", torch.bfloat16, enabled=is_shorter):
                 logits.append(self.network(batch).to(self.network.output.weight.dtype))
         if self.branch is not None:
             assert batch.linear is not None
@@ -176,9 +161,7 @@ class Classifier(nn.Module):
         """
         if self.network is None:
             return torch.zeros(batch.ids.shape, device=batch.ids.device)
-        return self.network.encoder.token_weights(
-            self.network.embed(batch), self.network.sequence_lengths(batch)
-        )
+        return self.network.encoder.token_weights(*self.network.sequences(batch))
 
     def head_weights(self, batch: Batch) -> Tensor | None:
         """Return the weights of each head of the self-attention, (batch, heads, queries, keys).
@@ -188,9 +171,7 @@ class Classifier(nn.Module):
         """
         if self.network is None or isinstance(self.network.encoder, HierarchicalEncoder):
             return None
-        return self.network.encoder.head_weights(
-            self.network.embed(batch), self.network.sequence_lengths(batch)
-        )
+        return self.network.encoder.head_weights(*self.network.sequences(batch))
 
     def sentence_weights(self, batch: Batch) -> Tensor | None:
         """Return the weight of each sentence, (batch, sentences); rows sum to 1.
@@ -199,9 +180,7 @@ class Classifier(nn.Module):
         """
         if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
             return None
-        return self.network.encoder.sentence_weights(
-            self.network.embed(batch), self.network.sequence_lengths(batch)
-        )
+        return self.network.encoder.sentence_weights(*self.network.sequences(batch))
 
 
 class Network(nn.Module):
@@ -212,23 +191,20 @@ class Network(nn.Module):
     gradients flow through each of them.
     """
 
-    def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
+    def __init__(self, vocabulary: int, classes: int, h: Architecture) -> None:
         """Build the layers; arguments as in `Classifier`."""
         super().__init__()
-        h = hyperparameters
         self.embedding = TokenEmbedding(vocabulary, h)
-        self.encoder: Encoder | HierarchicalEncoder
         # Vaswani et al. 2017, section 3.4, multiply embeddings so, and add positions of size 1
         scale = math.sqrt(h.embedding_dim)
-        self.encoder = (HierarchicalEncoder if h.hierarchical else Encoder)(
-            h.embedding_dim, h, scale
-        )
+        encoder = HierarchicalEncoder if h.hierarchical else Encoder
+        self.encoder: Encoder | HierarchicalEncoder = encoder(h.embedding_dim, h, scale)
         self.linear = nn.Linear(self.encoder.size, h.linear_size)
         self.output = nn.Linear(h.linear_size, classes)
         self.dropout = nn.Dropout(h.dropout)
 
     def sequence_lengths(self, batch: Batch) -> Tensor:
-        """Return the lengths of the texts (batch,), or of a hierarchical model's sentences.
+        """Return the lengths of texts (batch,), or of a hierarchical model's sentences.
 
         Lengths of sentences are (batch, sentences).
         """
@@ -237,9 +213,13 @@ class Network(nn.Module):
             return batch.sentences
         return batch.lengths
 
+    def sequences(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the encoder's inputs: embeddings and lengths."""
+        return self.embed(batch), self.sequence_lengths(batch)
+
     def forward(self, batch: Batch) -> Tensor:
         """Return the logits (batch, classes)."""
-        return self.classify(self.encoder(self.embed(batch), self.sequence_lengths(batch)))
+        return self.classify(self.encoder(*self.sequences(batch)))
 
     def embed(self, batch: Batch) -> Tensor:
         """Return the embeddings (batch, time, embedding_dim); 0 at padding."""
@@ -248,14 +228,10 @@ class Network(nn.Module):
     def encode(self, batch: Batch, embeddings: Tensor | None = None) -> States:
         """Return the states of the words, or of a hierarchical model's sentences.
 
-        Args:
-            batch: the documents.
-            embeddings: (batch, time, embedding_dim), used in place of those of `embed`.
-
+        `embeddings` (batch, time, embedding_dim) are used in place of those of `embed`.
         """
-        return self.encoder.encode(
-            self.embed(batch) if embeddings is None else embeddings, self.sequence_lengths(batch)
-        )
+        embeddings = self.embed(batch) if embeddings is None else embeddings
+        return self.encoder.encode(embeddings, self.sequence_lengths(batch))
 
     def attend(
         self, states: States, pooling: Tensor | None = None, attention: Tensor | None = None
@@ -322,17 +298,11 @@ class WeightedSum:
     def predict(self, weights: Tensor | None = None) -> Tensor:
         """Return the logits under `weights`, by default the model's own.
 
-        n weight vectors of one document, (n, time, heads), give logits (n, classes) by one matrix
-        product of n * time * heads * L multiplications, because the values are already projected.
-        For 230 tokens with H = 256 and L = 128, 100 permutations took 0.15 ms on one core (0.4 ms
-        with four heads); one pass through the network takes 5 ms (9 ms).
-
-        Args:
-            weights: (..., batch, time, heads)
-
-        Returns:
-            logits: (..., batch, classes)
-
+        `weights` are (..., batch, time, heads), and the logits (..., batch, classes). n weight
+        vectors of one document, (n, time, heads), take one matrix product of n * time * heads * L
+        multiplications, because the values are already projected. For 230 tokens with H = 256 and
+        L = 128, 100 permutations took 0.15 ms on one core (0.4 ms with four heads); one pass
+        through the network takes 5 ms (9 ms).
         """
         weights = self.weights if weights is None else weights
         return self.predict_from_projected(
@@ -351,15 +321,11 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
     constants, and gradients with respect to given weights can be taken as often as needed;
     otherwise gradients flow to the embeddings and the parameters.
 
-    Args:
-        model: in evaluation mode.
-        batch: documents.
-        embeddings: (batch, time, embedding_dim), used in place of the model's own.
+    `embeddings` (batch, time, embedding_dim) are used in place of the model's own.
 
     Raises:
         HeedError: the model has no weighted sum; the message says why.
         ValueError: the model is in training mode, where dropout would change values and weights.
-
     """
     network = _network_of_sum(model)
     states = network.encode(batch, embeddings)

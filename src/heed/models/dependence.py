@@ -76,16 +76,11 @@ class SourceGradients:
 def source_gradients(
     model: Translator, pair: PairBatch, truncation: int | None = None
 ) -> SourceGradients:
-    """Return the norms of the gradients at each position of a source.
+    """Return the norms of the gradients at each position of the source of a batch of one pair.
 
-    Args:
-        model: in evaluation mode.
-        pair: a batch of one pair.
-        truncation: k, at least 1; None: the gradient goes through all steps.
+    The model is in evaluation mode. `truncation` is k, at least 1; None: through all steps.
 
-    Raises:
-        ValueError: the batch has more than one pair, or a model without recurrence is truncated.
-
+    Raises ValueError: the batch has more than one pair, or a model without recurrence is truncated.
     """
     if len(pair.rows) != 1:
         raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")
@@ -116,12 +111,7 @@ def _read_source(
 ) -> tuple[Memory, State]:
     """Return what `model.read` returns for one source, from an input for each direction.
 
-    Args:
-        model: a recurrent translator.
-        forward, backward: (1, source time, embedding_dim); an encoder with one direction does not
-            read `backward`.
-        truncation: as in `source_gradients`.
-
+    Inputs are (1, source time, embedding_dim); an encoder with one direction reads no `backward`.
     """
     first, *others = model.encoder.layers
     if isinstance(first, nn.RNNBase):
@@ -194,12 +184,7 @@ class TargetSteps:
     def predict(self, weights: Tensor | None = None) -> Tensor:
         """Return the logits of the next word under `weights`, by default the model's own.
 
-        Args:
-            weights: (…, steps, source time, heads)
-
-        Returns:
-            logits: (…, steps, vocabulary)
-
+        Weights are (…, steps, source time, heads), logits (…, steps, vocabulary).
         """
         weights = self.weights if weights is None else weights
         sums = torch.einsum("...th,...thd->...hd", weights, self.values)
@@ -217,16 +202,9 @@ def target_steps(
 ) -> TargetSteps:
     """Return the steps that predict some target units, without gradients.
 
-    Args:
-        model: with attention, in evaluation mode.
-        batch: pairs.
-        pairs: the pair of each unit, its index in the batch, (steps,)
-        positions: of each unit in its target, from 0, (steps,)
-
-    Raises:
-        HeedError: the model has no attention.
-        ValueError: the model is in training mode, where dropout would change what is held.
-
+    `pairs` has the index in the batch of each unit's pair, and `positions` its place in the target,
+    from 0, (steps,). Raises HeedError for a model without attention, and ValueError for one in
+    training mode, where dropout would change what is held.
     """
     require_attention(model)
     if model.training:
@@ -324,15 +302,8 @@ def read_target(
 ) -> tuple[Tensor, Tensor | None]:
     """Return what `model.decode` returns, with weights for each head: features and weights.
 
-    Args:
-        model: any translator.
-        words, memory, state: as of `Translator.decode`
-        weights: (batch, target time, source time, heads), used in place of the model's own
-
-    Returns:
-        features: (batch, target time, size)
-        weights: as given, or the model's own; None for a decoder without attention
-
+    Given weights are used in place of the model's own, (batch, target time, source time, heads),
+    which a decoder without attention has not: None.
     """
     if not isinstance(model, TransformerTranslator):
         decoded = model.decode(words, memory, state, None if weights is None else weights[..., 0])

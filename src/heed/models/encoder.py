@@ -190,10 +190,9 @@ class Encoder(nn.Module):
     `size` is the size of the output.
     """
 
-    def __init__(self, input_size: int, hyperparameters: Architecture, scale: float = 1.0) -> None:
+    def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
-        h = hyperparameters
         self.lstm = BiLSTM(input_size, h.hidden_size) if h.encoder == "bilstm" else None
         self.gru = BiGRU(input_size, h.hidden_size) if h.encoder == "gru" else None
         self.transformer: TransformerEncoder | None = None
@@ -209,24 +208,20 @@ class Encoder(nn.Module):
             self.attention = SingleHeadAttention(h.score, self.size, h.max_tokens)
         elif h.attention != "none":
             self.attention = MultiHeadAttention(self.size, h.heads, h.attention == "uniform")
-        has_attention = self.attention is not None
-        self.residual = h.attention_residual and has_attention
-        self.positions = h.attention_positions and has_attention
+        self.residual = h.attention_residual and self.attention is not None
+        self.positions = h.attention_positions and self.attention is not None
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the texts' vectors (batch, size), 0 for an empty text.
 
-        Args:
-            inputs: (batch, time, input_size)
-            lengths: (batch,)
-
+        `inputs` are (batch, time, input_size), `lengths` (batch,).
         """
         states = self.encode(inputs, lengths)
         return self.pooling(self._self_attention(states), states.lengths, states.padding)
 
     def encode(self, inputs: Tensor, lengths: Tensor) -> States:
-        """Return the states; arguments as in `forward`."""
+        """Return the states of the positions."""
         vectors, padding = inputs, padding_mask(lengths, inputs.shape[1])
         if self.transformer is not None:
             vectors = self.transformer(self.scale * inputs, padding)
@@ -243,20 +238,11 @@ class Encoder(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return the texts' vectors, and the weights that made them: computed, or as given.
 
-        Args:
-            states: returned by `encode`.
-            pooling: weights of the pooling, (batch, time)
-            attention: weights of the self-attention, (batch, heads, time, time)
+        Vectors are (batch, size), weights of the pooling (batch, time), and of the self-attention
+        (batch, heads, time, time), None without one.
 
-        Returns:
-            vectors: (batch, size)
-            pooling: weights of the pooling, (batch, time)
-            attention: weights of the self-attention; None without one.
-
-        Raises:
-            HeedError: weights are given to a pooling that is not a weighted sum of the states, or
-                to a model without self-attention.
-
+        Raises HeedError: weights are given to a pooling that is not a weighted sum of the states,
+        or to a model without self-attention.
         """
         vectors = states.vectors
         if self.attention is None and attention is not None:
@@ -322,39 +308,31 @@ class HierarchicalEncoder(nn.Module):
 
     GROUP_SIZE = 256  # sentences of similar length are read together, so that padding stays short
 
-    def __init__(self, input_size: int, hyperparameters: Architecture, scale: float = 1.0) -> None:
+    def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         """Build both encoders, with the same hyperparameters; `scale` is that of the words."""
         super().__init__()
-        self.words = Encoder(input_size, hyperparameters, scale)
-        self.sentences = Encoder(self.words.size, hyperparameters)
+        self.words = Encoder(input_size, h, scale)
+        self.sentences = Encoder(self.words.size, h)
         self.size = self.sentences.size
 
     def forward(self, inputs: Tensor, sentences: Tensor) -> Tensor:
         """Return the documents' vectors (batch, size), 0 for a document without a sentence.
 
-        Args:
-            inputs: the documents' tokens, sentence after sentence, (batch, time, input_size)
-            sentences: number of tokens of each sentence, (batch, sentences); 0 after the last
-
+        `inputs` are the documents' tokens, sentence after sentence, (batch, time, input_size), and
+        `sentences` the numbers of tokens of each, (batch, sentences); 0 after the last.
         """
         return self.sentences(*self._encode_sentences(inputs, sentences))
 
     def encode(self, inputs: Tensor, sentences: Tensor) -> States:
-        """Return the sentences' states (batch, sentences, size); arguments as in `forward`."""
+        """Return the sentences' states (batch, sentences, size)."""
         return self.sentences.encode(*self._encode_sentences(inputs, sentences))
 
     def sentence_weights(self, inputs: Tensor, sentences: Tensor) -> Tensor:
-        """Return the weight of each sentence, (batch, sentences); rows sum to 1.
-
-        Arguments as in `forward`.
-        """
+        """Return the weight of each sentence, (batch, sentences); rows sum to 1."""
         return self.sentences.weights(self.encode(inputs, sentences))
 
     def word_weights(self, inputs: Tensor, sentences: Tensor) -> Tensor:
-        """Return the weight of each word within its sentence, (batch, time).
-
-        The weights of a sentence's words sum to 1.
-        """
+        """Return the weight of each word within its sentence, (batch, time): they sum to 1."""
         time = inputs.shape[1]
 
         def padded_weights(words: Tensor, lengths: Tensor) -> Tensor:
@@ -397,9 +375,8 @@ class HierarchicalEncoder(nn.Module):
         sentence_mask = sentences > 0
         lengths = sentences[sentence_mask]  # of the sentences of all documents, in order
         starts = (sentences.cumsum(1) - sentences)[sentence_mask]
-        document = torch.arange(len(inputs), device=inputs.device)[:, None].expand_as(sentences)[
-            sentence_mask
-        ]
+        rows = torch.arange(len(inputs), device=inputs.device)[:, None]
+        document = rows.expand_as(sentences)[sentence_mask]
         order = torch.argsort(lengths, stable=True)
         if not len(order):
             return inputs.new_zeros(*sentences.shape, size)

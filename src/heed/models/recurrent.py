@@ -36,10 +36,7 @@ class _Permuted(torch.autograd.Function):
 def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
     """Return each text reversed within its length; padding stays in place. Its own inverse.
 
-    Args:
-        inputs: (batch, time, features)
-        lengths: (batch,), 0 to time
-
+    `inputs` are (batch, time, features), `lengths` (batch,) from 0 to time.
     """
     batch, time, features = inputs.shape
     position = torch.arange(time, device=inputs.device)[None]
@@ -52,21 +49,14 @@ def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
 def read_in_both_directions(
     forwards: nn.RNNBase, backwards: nn.RNNBase, inputs: Tensor, lengths: Tensor
 ) -> Tensor:
-    """Return the states of two one-directional layers, the second reading each text backwards.
+    """Return the states of `forwards`, then of `backwards`, which reads each text backwards.
 
     A bidirectional layer of torch reads the padding first in its reverse direction, so a text's
     states change with its batch (measured: by up to 0.31). Packing is exact but 13 times slower on
     CPU. Two one-directional passes, the second over each text reversed within its own length, are
     exact and fast. The states at padding are finite and have no meaning.
 
-    Args:
-        forwards, backwards: layers with `batch_first`
-        inputs: (batch, time, input_size)
-        lengths: (batch,), 0 to time
-
-    Returns:
-        states: of `forwards`, then of `backwards`, (batch, time, sum of their sizes)
-
+    Both layers have `batch_first`; shapes as in `reverse_within_length`.
     """
     states, _ = forwards(inputs)
     reversed_states, _ = backwards(reverse_within_length(inputs, lengths))
@@ -112,13 +102,9 @@ BIDIRECTIONAL_LAYERS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": BiLS
 def run_layer(
     layer: nn.RNNBase, inputs: Tensor, state: State | None = None
 ) -> tuple[Tensor, State]:
-    """Return the states (batch, time, hidden_size) of a layer, and its last one.
+    """Return the states (batch, time, hidden_size) of a one-directional layer, and its last one.
 
-    Args:
-        layer: one-directional, with `batch_first`
-        inputs: (batch, time, input_size)
-        state: each tensor (batch, hidden_size): h, of an LSTM h and c; None: zeros
-
+    The tensors of `state` are (batch, hidden_size): h, of an LSTM h and c; None: zeros.
     """
     first = None
     if state is not None:
@@ -130,7 +116,7 @@ def run_layer(
 
 
 def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
-    """Return the state of a layer after one more token; arguments as in `run_layer`, without time.
+    """Return the state of a layer after one more token, `inputs` (batch, input_size).
 
     Equal to `run_layer` up to rounding, and faster where it would be called a token at a time.
     """
@@ -194,31 +180,21 @@ class RecurrentEncoder(nn.Module):
             )
         self.residual = residual
         make_layer = LAYERS[recurrence]
-        self.layers = nn.ModuleList(
-            [
-                BIDIRECTIONAL_LAYERS[recurrence](input_size, hidden_size // 2)
-                if bidirectional
-                else make_layer(input_size, hidden_size, batch_first=True)
-            ]
-        )
-        for _ in range(1, layers):
-            self.layers.append(make_layer(hidden_size, hidden_size, batch_first=True))
+        self.layers = nn.ModuleList()
+        for i in range(layers):
+            if bidirectional and not i:
+                layer = BIDIRECTIONAL_LAYERS[recurrence](input_size, hidden_size // 2)
+            else:
+                layer = make_layer(hidden_size if i else input_size, hidden_size, batch_first=True)
+            self.layers.append(layer)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return the states of the last layer, and each layer's state h(L) at the sentence's end.
 
         h(L) is the state after a sentence's own last token; of the backward direction, which ends
-        at the first token, the state after that. It is without the residual connection.
-
-        Args:
-            inputs: (batch, time, input_size)
-            lengths: (batch,), at least 1
-
-        Returns:
-            states: (batch, time, hidden_size); at padding finite and without meaning
-            last: (batch, hidden_size) for each layer
-
+        at the first token, the state after that. It is without the residual connection. Lengths
+        are at least 1; states at padding are finite and without meaning.
         """
         device, last = inputs.device, []
         for i, layer in enumerate(self.layers):
@@ -271,10 +247,6 @@ class RecurrentStack(nn.Module):
         layers, the others start from the encoder's first. An LSTM's cell starts as its state: torch
         returns a layer's cell after the last position alone, which is padding for all but the
         longest sentences, and the cell behind padding is not that of the sentence.
-
-        Args:
-            last: (batch, hidden_size) for each layer of the encoder
-
         """
         count = len(self.layers)
         starts = [last[max(0, len(last) - count + i)] for i in range(count)]
@@ -291,16 +263,8 @@ class RecurrentStack(nn.Module):
     def forward(self, inputs: Tensor, state: State, first_layer: int = 0) -> tuple[Tensor, State]:
         """Return the states of the last layer and the state after the last token.
 
-        Args:
-            inputs: of `first_layer`, (batch, time, size)
-            state: of all layers: (batch, hidden_size) each; that of layers before `first_layer` is
-                left out of the result
-            first_layer: where to begin; the layers before have been run
-
-        Returns:
-            states: (batch, time, hidden_size), on the device of `inputs`
-            state: of the layers from `first_layer` on
-
+        The layers before `first_layer` have been run: `inputs` are those of this layer, `state` has
+        the tensors of all layers, and the result those from this one on.
         """
         device = inputs.device
         after: State = ()

@@ -61,21 +61,13 @@ class Translator(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def embed(self, source: Tensor) -> Tensor:
-        """Return the encoder's input, (batch, source time, embedding_dim), of vocabulary indices.
-
-        Args:
-            source: (batch, source time)
-
-        """
+        """Return the encoder's input (batch, source time, embedding_dim) of vocabulary indices."""
 
     @abc.abstractmethod
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
         """Return what the decoder reads of the source, and its first state.
 
-        Args:
-            embedded: of `embed`
-            lengths: (batch,), at least 1
-
+        The source is `embed`ded, and lengths (batch,) are at least 1.
         """
 
     def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, State]:
@@ -93,7 +85,6 @@ class Translator(nn.Module, abc.ABC):
                 stands behind EOS does not matter
             memory, state: of `encode`, or `state` of the step before
             weights: (batch, target time, source time), used in place of the decoder's own
-
         """
 
     def logits(self, features: Tensor) -> Tensor:

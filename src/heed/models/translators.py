@@ -89,10 +89,7 @@ class RecurrentDecoder(nn.Module, abc.ABC):
     ) -> Decoded:
         """Return features (batch, time, feature_size), weights and state; see `Translator.decode`.
 
-        Args:
-            inputs: u, the embeddings of the words before, (batch, time, embedding_dim)
-            memory, state, weights: as of `Translator.decode`
-
+        `inputs` are u, the embeddings of the words before, (batch, time, embedding_dim).
         """
 
 
@@ -119,12 +116,8 @@ class PlainDecoder(RecurrentDecoder):
         return Decoded(states, None, state)
 
 
-class OutputAttentionDecoder(RecurrentDecoder):
-    """h*(t) = ATT(s(t), H) with s(t) = RNN(s(t-1), u(t)), and features [s; h*] (lecture 001).
-
-    The recurrence does not see the context: all words of a translation are one call of the stack
-    and one of the attention. The query is the state of the last layer.
-    """
+class AttentionDecoder(RecurrentDecoder, abc.ABC):
+    """A decoder with attention over the source: its features have the context beside the state."""
 
     def __init__(self, stack: RecurrentStack, size: int, score: str, positions: int) -> None:
         super().__init__(stack)
@@ -135,6 +128,14 @@ class OutputAttentionDecoder(RecurrentDecoder):
         """Return the keys of the attention."""
         return self.attention.keys(states)
 
+
+class OutputAttentionDecoder(AttentionDecoder):
+    """h*(t) = ATT(s(t), H) with s(t) = RNN(s(t-1), u(t)), and features [s; h*] (lecture 001).
+
+    The recurrence does not see the context: all words of a translation are one call of the stack
+    and one of the attention. The query is the state of the last layer.
+    """
+
     def forward(
         self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
@@ -144,7 +145,7 @@ class OutputAttentionDecoder(RecurrentDecoder):
         return Decoded(torch.cat([states, context], -1), weights, state)
 
 
-class InputAttentionDecoder(RecurrentDecoder):
+class InputAttentionDecoder(AttentionDecoder):
     """s(t) = RNN(s(t-1), x(t)) with A(t) = ATT(s(t-1), H) and features [s; A] (lecture 004).
 
     x(t) = [u(t); A(t)], as it is built in practice (Bahdanau et al. 2015, appendix A.2). With
@@ -158,14 +159,8 @@ class InputAttentionDecoder(RecurrentDecoder):
     def __init__(
         self, stack: RecurrentStack, size: int, score: str, positions: int, literal: bool
     ) -> None:
-        super().__init__(stack)
-        self.attention = SourceAttention(score, size, positions)
+        super().__init__(stack, size, score, positions)
         self.literal = literal
-        self.feature_size = 2 * size
-
-    def keys(self, states: Tensor) -> State:
-        """Return the keys of the attention."""
-        return self.attention.keys(states)
 
     def forward(
         self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
@@ -203,13 +198,7 @@ class ConcatenatedStates(nn.Module):
         self.linear = nn.Linear(max_states * size, size)
 
     def forward(self, states: Tensor, padding: Tensor) -> Tensor:
-        """Return one state for each source, (batch, size).
-
-        Args:
-            states: (batch, source time, size)
-            padding: (batch, source time), True at padding
-
-        """
+        """Return one state for each source, (batch, size), of states (batch, source time, size)."""
         kept = states.masked_fill(padding[..., None], 0.0)[:, : self.max_states]
         fixed = F.pad(kept, (0, 0, 0, self.max_states - kept.shape[1]))
         return torch.tanh(self.linear(fixed.flatten(1)))
@@ -227,10 +216,7 @@ class RecurrentTranslator(Translator):
     """
 
     def __init__(
-        self,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        hyperparameters: TranslatorArchitecture,
+        self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
     ) -> None:
         """Build the layers; both vocabularies include the special entries.
 
@@ -238,7 +224,6 @@ class RecurrentTranslator(Translator):
         an odd hidden_size.
         """
         super().__init__()
-        h = hyperparameters
         if "transformer" in (h.encoder, h.decoder):
             raise ValueError(
                 f"encoder {h.encoder} with decoder {h.decoder}: a recurrent translator has neither "
@@ -280,13 +265,7 @@ class RecurrentTranslator(Translator):
         return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
 
     def hand_on(self, states: Tensor, last: list[Tensor], padding: Tensor) -> tuple[Memory, State]:
-        """Return what `read` returns, from the encoder's states and h(L) of each of its layers.
-
-        Args:
-            states, last: of the encoder
-            padding: (batch, source time), True at padding
-
-        """
+        """Return the decoder's memory and first state, from the encoder's states and h(L)."""
         if self.concatenated is not None:
             last = [self.concatenated(states, padding)]
         memory = Memory(states, padding, self.decoder.keys(states))
@@ -319,13 +298,9 @@ def make_decoder(h: TranslatorArchitecture) -> RecurrentDecoder:
     size = h.hidden_size
     input_size = {"input": h.embedding_dim + size, "input-literal": 2 * size}
     stack = RecurrentStack(
-        input_size.get(h.decoder, h.embedding_dim),
-        size,
-        h.decoder_layers,
-        h.recurrence,
-        h.residual,
-        h.dropout,
-    )
+        input_size.get(h.decoder, h.embedding_dim), size, h.decoder_layers, h.recurrence,
+        h.residual, h.dropout,
+    )  # fmt: skip
     if h.decoder == "output":
         return OutputAttentionDecoder(stack, size, h.score, h.max_source_tokens)
     if h.decoder in ("input", "input-literal"):
@@ -373,10 +348,7 @@ class TransformerTranslator(Translator):
         return self.source_embedding(source) * self.scale
 
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and the state before any target token.
-
-        That state has tensors of time 0. Arguments as in `Translator.read`.
-        """
+        """Return what the decoder reads of the source, and the state, with tensors of time 0."""
         padding = padding_mask(lengths, embedded.shape[1])
         states = self.encoder(embedded, padding)
         keys = self.decoder.project(states)
@@ -392,7 +364,7 @@ class TransformerTranslator(Translator):
     ) -> Decoded:
         """Return features, the state after `tokens`, and weights where given or asked for.
 
-        Arguments as in `Translator.decode`; given weights are used by all heads of the last layer.
+        Given weights are used by all heads of the last layer.
         """
         inputs = self.target_embedding(tokens) * self.scale
         given = None if weights is None else weights[:, None]

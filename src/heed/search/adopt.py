@@ -22,7 +22,6 @@ def adopt(name: str, params: Path, searches: Path) -> str:
 
     Raises:
         HeedError: no such search; it has not run; no model names it.
-
     """
     with editing(params) as (study, tree):
         search = study.section("searches", name)

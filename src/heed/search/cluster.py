@@ -23,7 +23,7 @@ RAY_ENVIRONMENT = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # a training claims a free GPU itself (training/device.py)
+    # a training claims a free GPU itself (heed.training.machine)
     "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1",
     "RAY_AIR_NEW_OUTPUT": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
@@ -64,7 +64,6 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
 
     Raises:
         HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
-
     """
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     defaults = {key: value for key, value in RAY_ENVIRONMENT.items() if key not in os.environ}
@@ -90,7 +89,7 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     """
     import ray
 
-    from heed.training.device import assigned_gpus, list_gpus
+    from heed.training.machine import assigned_gpus, list_gpus
 
     if os.environ.get("RAY_ADDRESS") and ADDRESS not in os.environ:
         print_line(

@@ -37,19 +37,10 @@ def draw(
     seed: int,
     is_valid: Callable[[Configuration], bool],
 ) -> list[Configuration]:
-    """Return `trials` different configurations; the order in which trials end cannot change them.
+    """Return `trials` different, valid configurations, drawn by the seed of the search.
 
-    More trials with the same seed begin with the same configurations.
-
-    Args:
-        dimensions: hyperparameter → how it is drawn.
-        trials: number of configurations.
-        seed: of the search.
-        is_valid: whether a configuration is possible (heads divide the states' size).
-
-    Raises:
-        HeedError: the space has too few possible configurations.
-
+    The order in which trials end cannot change them, and more trials with the same seed begin with
+    the same ones. Raises HeedError where the space has too few.
     """
     configurations: list[Configuration] = []
     for number in range(trials):

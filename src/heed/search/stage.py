@@ -37,17 +37,11 @@ def run_search(
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
 
-    Args:
-        params: the study.
-        name: a key of `searches`.
-        searches: the folder with the results of the experiment's searches.
-        tokens: the folder of the search's corpus.
-        cores: of this machine, for a local Ray.
-        address: of a Ray cluster; without one HEED_RAY_ADDRESS, else this machine.
+    `searches` is the folder with the results of the experiment's searches, `tokens` that of the
+    search's corpus; `cores` are of this machine, for a local Ray, and `address` is of a cluster, by
+    default HEED_RAY_ADDRESS, else this machine.
 
-    Raises:
-        HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
-
+    Raises HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
     """
     from heed.recipe import read_best
 
@@ -124,17 +118,11 @@ def _write_results(
     from heed.search import results
 
     metric = search.metric
-    trials = [results.trial_of(run, metric) for run in runs]
+    trials = [run.as_trial(metric) for run in runs]
     result = results.Search(
         search=folder.name,
-        model=search.model,
-        experiment=search.experiment,
-        corpus=search.corpus,
-        sampler=search.sampler,
-        scheduler=search.scheduler,
-        seed=search.seed,
+        **{key: getattr(search, key) for key in results.OF_SEARCH},
         space={key: {each.kind: each.values} for key, each in space.dimensions.items()},
-        metric=metric,
         best=results.Best(best.number, best.score(metric) or 0.0, best.best_epoch(metric)),
         stops=dict(sorted(Counter(run.stop for run in runs).items())),
         epochs=sum(run.length for run in runs),
@@ -142,12 +130,10 @@ def _write_results(
         by_parameter=results.scores_by_parameter(trials),
         expected_best=results.expected_best(trials, metric, search.sampler),
     )
+    tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(runs)}
     with writing_folder(folder, checksums=True) as out:
         write_yaml(out / "best.yaml", hyperparameters)
-        for name, table in (
-            ("trials", results.trial_table(trials)),
-            ("epochs", results.epoch_table(runs)),
-        ):
+        for name, table in tables.items():
             table.to_csv(out / f"{name}.csv", index=False, lineterminator="\n")
         results.write_search(out, result)
 
@@ -156,14 +142,8 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     """Return the plan of a search: recipe, tokens and work folder of its trials.
 
     The name of the work folder depends on space, recipe, seed, code and version of torch; not on
-    the settings that only decide where and how long trials run.
-
-    Args:
-        params: the study.
-        name: a key of `searches`.
-        previous: the winner of the search that this one follows.
-        tokens: the folder of the search's corpus.
-
+    the settings that only decide where and how long trials run. `previous` is the winner of the
+    search that this one follows, and `tokens` the folder of its corpus.
     """
     import torch
 
@@ -218,15 +198,7 @@ def _write_timing(
     for trial in trials:
         file = plan.trial_folder(trial.number) / STARTS
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        rows.append(
-            {
-                "trial": trial.number,
-                "stop": trial.stop,
-                "epochs": len(trial.history),
-                "starts": [json.loads(line) for line in lines],
-            }
-        )
-    write_json(
-        TIMING / "search" / f"{name}.json",
-        {"seconds": round(seconds, 2), "on": ray_description, "trials": rows},
-    )
+        row = {"trial": trial.number, "stop": trial.stop, "epochs": len(trial.history)}
+        rows.append(row | {"starts": [json.loads(line) for line in lines]})
+    timing = {"seconds": round(seconds, 2), "on": ray_description, "trials": rows}
+    write_json(TIMING / "search" / f"{name}.json", timing)

@@ -21,8 +21,8 @@ from heed.recipe import Recipe
 from heed.search.results import higher_is_better
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
-from heed.training.device import choose_device, machine_kind
 from heed.training.loop import DivergedError, Progress
+from heed.training.machine import choose_device, machine_kind
 from heed.training.run import train_model
 
 STARTS, REPORTED, DIVERGED = "starts.jsonl", "reported.jsonl", "diverged.txt"
@@ -101,14 +101,8 @@ class _Reporter:
         metric = self.plan.metric
         value = higher_is_better(score, metric)
         epochs = [higher_is_better(row[f"validation_{metric}"], metric) for row in self.history]
-        tune.report(
-            {
-                "report": number,
-                "score": value,
-                "best": max(epochs, default=value),
-                "history": list(self.history),
-            }
-        )
+        best, history = max(epochs, default=value), list(self.history)
+        tune.report({"report": number, "score": value, "best": best, "history": history})
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
@@ -117,27 +111,31 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     Of a training that diverged the reason is written into the trial's folder. Nothing is raised:
     Ray would start the trial again, and it would diverge again.
     """
-    _choose_device(plan.gpu)
+    if plan.gpu:  # the training claims a slot of a GPU with so many
+        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / plan.gpu))
+    else:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     folder = plan.trial_folder(number)
     folder.mkdir(parents=True, exist_ok=True)
     node = os.environ.get("HEED_NODE") or os.uname().nodename
-    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
-    history: list[dict[str, float]] = saved[1]["history"] if saved else []
+    history = read_history(folder)
     kind = machine_kind(choose_device(plan.recipe.hyperparameters.device))
     _record_start(folder, node, len(history), kind)
     reporter = _Reporter(plan, folder)
     reporter.repeat(history)
     try:
         train_model(
-            plan.recipe.changed(configuration),
-            load_tokens(plan.tokens),
-            plan.seed,
-            reporter.report_progress,
-            folder,
-            plan.reports,
-        )
+            plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed,
+            reporter.report_progress, folder, plan.reports,
+        )  # fmt: skip
     except DivergedError as error:
         reporter.report_divergence(str(error))
+
+
+def read_history(folder: Path) -> list[dict[str, float]]:
+    """Return the epochs in a trial's checkpoint."""
+    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
+    return saved[1]["history"] if saved else []
 
 
 def read_divergence(folder: Path) -> str:
@@ -158,14 +156,6 @@ def read_reports(folder: Path) -> dict[int, float]:
                 number, score = json.loads(line)
                 scores[number] = score
     return scores
-
-
-def _choose_device(gpu: float) -> None:
-    """Let the training claim a slot of a GPU with 1 / `gpu` slots; with `gpu` 0 hide all GPUs."""
-    if gpu:
-        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / gpu))
-    else:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 def _record_start(folder: Path, node: str, epochs: int, kind: str) -> None:

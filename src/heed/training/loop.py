@@ -18,8 +18,7 @@ from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.progress import Progress
 from heed.task.interface import Learner, lower_is_better
 from heed.training import checkpoint
-from heed.training.determinism import seed_everything
-from heed.training.device import continue_kind, machine_kind
+from heed.training.machine import continue_kind, machine_kind, seed_everything
 
 LAST = "last"  # in place of a metric: the last epoch is kept
 
@@ -114,7 +113,6 @@ def train(
 
     Raises:
         DivergedError: the loss, a weight or a metric of validation is no longer finite.
-
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
     state = _initial_state(learner, h)

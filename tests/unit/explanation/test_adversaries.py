@@ -39,8 +39,8 @@ from heed.tasks.classification.adversaries import (
 from heed.tasks.classification.explanation import load_subject
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
-from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
+from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
 from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 

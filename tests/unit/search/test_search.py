@@ -32,7 +32,6 @@ from heed.search.results import (
     Trial,
     expected_best,
     read_search,
-    trial_of,
     winner,
     write_search,
 )
@@ -41,7 +40,7 @@ from heed.search.stage import epochs_and_select, make_plan, run_search
 from heed.search.trainable import read_reports
 from heed.study import Dimension, load, parse
 from heed.study.rules import is_valid_configuration
-from heed.training.device import machine_kind
+from heed.training.machine import machine_kind
 from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, trial
 
 # --- the results of a search ----------------------------------------------------------------------
@@ -63,7 +62,7 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with
     replacement.
     """
-    trials = [trial_of(trial(i, score), metric) for i, score in enumerate([0.3, 0.9, 0.5, 0.6])]
+    trials = [trial(i, score).as_trial(metric) for i, score in enumerate([0.3, 0.9, 0.5, 0.6])]
     scores, best = [each.score for each in trials], max if metric == "accuracy" else min
     for n, expected in enumerate(expected_best(trials, metric, "random").scores, 1):
         assert expected == pytest.approx(
@@ -80,7 +79,7 @@ def test_the_expected_best_is_given_only_where_its_assumption_holds():
         ([*finished, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
     ]:
         expected = expected_best(
-            [trial_of(each, "accuracy") for each in trials], "accuracy", sampler
+            [each.as_trial("accuracy") for each in trials], "accuracy", sampler
         )
         assert (expected.scores is None) == (reason is not None)
         assert reason is None or reason in expected.reason.format(**expected.values)
@@ -138,21 +137,17 @@ def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
 
 
 def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_kill(study):
-    from heed.search.sampler import Tpe
+    from heed.search.tuner import Tpe
 
     params = parse(STUDY)
     plan, search = make_plan(params, "hunt", {}, Path("data/tokens/tiny")), params.searches["hunt"]
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
 
+    search = search.model_copy(update={"trials": 12, "seed": 1000})
+
     def tpe(ended: dict[int, float | None]) -> Tpe:
-        return Tpe(
-            space,
-            12,
-            1000,
-            lambda c: is_valid_configuration(params, "tiny-attention", c),
-            plan.trial_folder,
-            ended,
-        )
+        valid = lambda c: is_valid_configuration(params, "tiny-attention", c)  # noqa: E731
+        return Tpe(plan, search, Space(space, valid, None), ended)
 
     def drawn(sampler: Tpe, count: int) -> list[dict]:
         trials = []

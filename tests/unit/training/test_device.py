@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from heed.files import HeedError
-from heed.training import device
+from heed.training import machine as device
 
 HOLD = """
 import sys, time
-from heed.training.device import claim_gpu
+from heed.training.machine import claim_gpu
 gpu = claim_gpu(poll=0.02)
 print(gpu, time.time(), flush=True)
 time.sleep(float(sys.argv[1]))

@@ -23,9 +23,9 @@ from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.results import Results
 from heed.report.sources import Sources
-from heed.training import device
-from heed.training.device import continue_kind, machine_kind
+from heed.training import machine as device
 from heed.training.loop import Progress
+from heed.training.machine import continue_kind, machine_kind
 from heed.training.run import read_run
 from tests.conftest import ROOT, train
 from tests.fixtures.report import made_up
@@ -36,7 +36,7 @@ OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD 
 
 TWO_PROCESSES = """
 import os
-from heed.training.device import machine_kind
+from heed.training.machine import machine_kind
 if os.fork():
     os.wait()
 else:

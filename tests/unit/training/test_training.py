@@ -33,9 +33,10 @@ from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
-from heed.training import checkpoint, runs
-from heed.training.determinism import make_deterministic
+from heed.training import checkpoint
+from heed.training import run as runs
 from heed.training.loop import AdamW, learning_rate
+from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_run, train_run
 from tests.conftest import HYPERPARAMETERS, RUN, hashes, make_workplace, train, train_and_predict
 from tests.conftest import change_recipe as change
