@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
-from heed.cli.workspace import environment_without_cache
+from heed.cli.program import environment_without_cache
 from heed.files import write_json, write_text
 from heed.models.classifier import Classifier
 from heed.models.size import count_parameters

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from heed.files import HeedError
-from heed.hyperparameters.training import Training
+from heed.hyperparameters import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.progress import Progress
 from heed.task.interface import Learner, lower_is_better

@@ -26,7 +26,7 @@ from heed import recipe as recipes
 from heed.cli import main, stages
 from heed.evaluation.tested import evaluate
 from heed.files import CHECKSUMS, HeedError, write_json
-from heed.hyperparameters.training import Training
+from heed.hyperparameters import Training
 from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, most_frequent
 from heed.paths import timing_file
