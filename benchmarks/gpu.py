@@ -76,10 +76,8 @@ def recurrent(hidden: int) -> Row:
     )
     return Row(
         f"BiLSTM H = {hidden}: packed cuDNN against two passes",
-        f"{exact_seconds / packed_seconds:.2f}x",
-        "> 1: take packed",
-        note,
-    )
+        f"{exact_seconds / packed_seconds:.2f}x", "> 1: take packed", note,
+    )  # fmt: skip
 
 
 def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor]]:
@@ -122,10 +120,8 @@ def compare_devices() -> Row:
     note = f"float64: {differences[torch.float64]:.1e}"
     return Row(
         "largest difference of logits, GPU against CPU, float32",
-        f"{differences[torch.float32]:.1e}",
-        "<= 1e-4",
-        note,
-    )
+        f"{differences[torch.float32]:.1e}", "<= 1e-4", note,
+    )  # fmt: skip
 
 
 def main() -> None:

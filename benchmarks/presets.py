@@ -168,11 +168,9 @@ def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
     parts = {"train": train, "validation": validation, "test": validation}
     if dataset.train:
         rest, drawn = train_test_split(
-            train,
-            test_size=round(dataset.train / (1 - VALIDATION)),
-            random_state=0,
+            train, test_size=round(dataset.train / (1 - VALIDATION)), random_state=0,
             stratify=labels[train],
-        )
+        )  # fmt: skip
         keep, select = train_test_split(drawn, test_size=len(drawn) - dataset.train, random_state=0)
         rest = np.random.default_rng(0).permutation(rest)
         scored = np.concatenate([validation, rest])[: dataset.scored]
@@ -281,13 +279,11 @@ def _figures(scores: list[Score], linear: list[Score]) -> list[str]:
     accuracy, opponent = (fmean(accuracies), fmean(score.accuracy for score in linear))
     deviation = f" ± {100 * stdev(accuracies):.1f}" if len(scores) > 1 else ""
     return [
-        f"{accuracy:.4f}{deviation}",
-        f"{fmean(score.macro_f1 for score in scores):.4f}",
-        f"{opponent:.4f}",
-        f"{100 * (accuracy - opponent):+.1f}",
+        f"{accuracy:.4f}{deviation}", f"{fmean(score.macro_f1 for score in scores):.4f}",
+        f"{opponent:.4f}", f"{100 * (accuracy - opponent):+.1f}",
         f"{sum(not score.has_converged for score in scores)}",
         f"{fmean(score.seconds for score in scores):.0f}",
-    ]
+    ]  # fmt: skip
 
 
 def _line(cells: Sequence[str]) -> str:

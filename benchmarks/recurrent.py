@@ -44,12 +44,10 @@ def main() -> None:
         [
             Row(
                 "exact BiLSTM, forward and backward, against packed",
-                f"{packed_seconds / exact_seconds:.1f}x",
-                ">= 12x",
-                note,
+                f"{packed_seconds / exact_seconds:.1f}x", ">= 12x", note,
             )
         ]
-    )
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

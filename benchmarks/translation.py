@@ -176,23 +176,19 @@ def heed(**changes: str | bool) -> Training:
 
 TUTORIAL, SORTED = "tutorial", "tutorial, sorted by length"
 TRAININGS: dict[str, Callable[[], Training]] = {
-    TUTORIAL: lambda: tutorial(1),
-    SORTED: lambda: tutorial(WINDOW),
-    "last-state": lambda: heed(decoder="last-state"),
-    "output, general": lambda: heed(),
+    TUTORIAL: lambda: tutorial(1), SORTED: lambda: tutorial(WINDOW),
+    "last-state": lambda: heed(decoder="last-state"), "output, general": lambda: heed(),
     "output, general, tied readout": lambda: heed(tied_readout=True),
     "input, additive": lambda: heed(decoder="input", score="additive"),
-}
+}  # fmt: skip
 
 
 def measure(name: str) -> float:
     """Run one training in its own process, since the allocator's settings last as long as it."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.translation", name],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-m", "benchmarks.translation", name], capture_output=True, text=True,
         check=True,
-    )
+    )  # fmt: skip
     return float(done.stdout)
 
 
@@ -212,12 +208,10 @@ def training_rows() -> list[Row]:
             note = f"{rates[name]:.0f} target tokens/s, {rate:.0f} there"
             rows.append(
                 Row(
-                    f"{name}: training against {against}",
-                    f"{rates[name] / rate:.1f}x",
-                    target,
+                    f"{name}: training against {against}", f"{rates[name] / rate:.1f}x", target,
                     note,
                 )
-            )
+            )  # fmt: skip
     return rows
 
 

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from heed.models import attention as scores
+from heed.models import scores
 from heed.models.attention import (
-    SCORES,
     Attention,
     MultiHeadAttention,
     SingleHeadAttention,
@@ -24,6 +23,7 @@ from heed.models.attention import (
 from heed.models.classifier import Classifier
 from heed.models.encoder import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
+from heed.models.scores import SCORES
 from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import make_batch
 

@@ -28,7 +28,7 @@ WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
 TARGETS = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
 REGISTRIES = {  # module → what CONTRIBUTING.md says to add a name to
     "heed.corpora.kinds": "PUBLICATIONS",
-    "heed.models.attention": "SCORES",
+    "heed.models.scores": "SCORES",
     "heed.tasks.classification.recipe": "METRICS",
 }
 FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1\s*$", re.MULTILINE | re.DOTALL)

@@ -17,10 +17,11 @@ from heed import study
 from heed.hyperparameters import CorpusSizes, networks
 from heed.inputs.batches import Bags
 from heed.inputs.ngrams import character_ngrams
-from heed.models.attention import SCORES, MultiHeadAttention
+from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier
 from heed.models.encoder import make_pooling
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask, reverse_within_length
+from heed.models.scores import SCORES
 from heed.models.size import count_parameters
 from heed.tasks.classification import network
 from heed.tasks.classification.recipe import Hyperparameters

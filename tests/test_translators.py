@@ -16,7 +16,6 @@ from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, PADDING
-from heed.models.attention import SCORES, Additive, ConcatTanh
 from heed.models.beam import search
 from heed.models.dependence import require_attention, source_gradients
 from heed.models.recurrent import (
@@ -32,6 +31,7 @@ from heed.models.recurrent import (
     run_layer,
     step_layer,
 )
+from heed.models.scores import SCORES, Additive, ConcatTanh
 from heed.models.size import count_parameters
 from heed.models.translator import Memory
 from heed.models.translators import RecurrentTranslator, SourceAttention, make_translator

@@ -11,10 +11,11 @@ import torch.nn.functional as F
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.models import attention as attention_module
-from heed.models.attention import SCORES, Attention, MultiHeadAttention, SingleHeadAttention
+from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention
 from heed.models.classifier import Classifier, WeightedSum, _linear_part, weighted_sum
 from heed.models.encoder import make_pooling
 from heed.models.recurrent import padding_mask
+from heed.models.scores import SCORES
 from tests.conftest import ROOT
 from tests.makers.classifiers import batch_for, make
 

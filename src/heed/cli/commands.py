@@ -140,17 +140,9 @@ def publish() -> None:
 
 
 def classify(
-    model: str,
-    text: str,
-    table: Path | None,
-    text_column: list[str],
-    text_separator: str | None,
-    id_column: str,
-    encoding: str,
-    delimiter: str | None,
-    no_quotes: bool,
-    output: Path | None,
-) -> None:
+    model: str, text: str, table: Path | None, text_column: list[str], text_separator: str | None,
+    id_column: str, encoding: str, delimiter: str | None, no_quotes: bool, output: Path | None,
+) -> None:  # fmt: skip
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
 
     Of a text the weights over its words are printed too.

@@ -115,12 +115,9 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
     with progress_bar(model) as bar:
         summary = write_explanations(
-            model,
-            seeds or read_seeds(),
-            documents or read_scale(),
-            lambda seed, done, total: bar.update(done, total, f"seed {seed}"),
-            read_noise(model),
-        )
+            model, seeds or read_seeds(), documents or read_scale(),
+            lambda seed, done, total: bar.update(done, total, f"seed {seed}"), read_noise(model),
+        )  # fmt: skip
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
 
 

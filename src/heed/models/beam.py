@@ -95,13 +95,9 @@ class _Candidates:
 
 @torch.no_grad()
 def search(
-    model: Translator,
-    source: Tensor,
-    lengths: Tensor,
-    beam: int,
-    length_penalty: float,
+    model: Translator, source: Tensor, lengths: Tensor, beam: int, length_penalty: float,
     n_best: int = 1,
-) -> list[list[Hypothesis]]:
+) -> list[list[Hypothesis]]:  # fmt: skip
     """Return the `n_best` translations of each sentence, best first; fewer if fewer were found.
 
     `source` are vocabulary indices (batch, source time), of lengths (batch,) from 1. Each step
@@ -186,21 +182,15 @@ def _end(extended: _Open, candidates: _Candidates, limits: Tensor) -> _Open:
     goes_on[extended.sentence[can_win]] = True
     kept = ~ended & goes_on[extended.sentence]
     return _Open(
-        extended.sentence[kept],
-        extended.tokens[kept],
-        extended.log_p[kept],
+        extended.sentence[kept], extended.tokens[kept], extended.log_p[kept],
         tuple(tensor[kept.to(tensor.device)] for tensor in extended.state),
-    )
+    )  # fmt: skip
 
 
 def translate(
-    model: Translator,
-    sources: list[np.ndarray],
-    beam: int,
-    length_penalty: float,
-    device: str,
+    model: Translator, sources: list[np.ndarray], beam: int, length_penalty: float, device: str,
     n_best: int = 1,
-) -> list[list[Hypothesis]]:
+) -> list[list[Hypothesis]]:  # fmt: skip
     """Return the `n_best` translations of each source, in the order of `sources`; as `search`.
 
     Sources of like length are translated together. A source without tokens has one translation,

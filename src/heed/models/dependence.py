@@ -174,12 +174,9 @@ class TargetSteps:
         """Return one step without padding: weights (length, heads), values (length, heads, d)."""
         length = int(self.lengths[step])
         return TargetSteps(
-            self.weights[step, :length],
-            self.values[step, :length],
-            self.lengths[step],
-            tuple(each[step] for each in self.held),
-            self.finish,
-        )
+            self.weights[step, :length], self.values[step, :length], self.lengths[step],
+            tuple(each[step] for each in self.held), self.finish,
+        )  # fmt: skip
 
     def predict(self, weights: Tensor | None = None) -> Tensor:
         """Return the logits of the next word under `weights`, by default the model's own.

@@ -361,12 +361,9 @@ class HierarchicalEncoder(nn.Module):
         return vectors, (sentences > 0).sum(1)
 
     def _apply_to_sentences(
-        self,
-        inputs: Tensor,
-        sentences: Tensor,
-        function: Callable[[Tensor, Tensor], Tensor],
+        self, inputs: Tensor, sentences: Tensor, function: Callable[[Tensor, Tensor], Tensor],
         size: int,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """Return `function(words, lengths)` of every sentence, (batch, sentences, size).
 
         `function` maps words (group, time, input_size) and lengths (group,) to (group, size).

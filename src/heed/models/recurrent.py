@@ -160,15 +160,9 @@ class RecurrentEncoder(nn.Module):
     """
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        layers: int,
-        recurrence: str,
-        bidirectional: bool,
-        residual: bool,
-        dropout: float,
-    ) -> None:
+        self, input_size: int, hidden_size: int, layers: int, recurrence: str, bidirectional: bool,
+        residual: bool, dropout: float,
+    ) -> None:  # fmt: skip
         """Build the layers; `dropout` is on the input of each from the second on.
 
         Raises ValueError if two directions cannot have half of `hidden_size` each.
@@ -221,14 +215,9 @@ class RecurrentStack(nn.Module):
     """One-directional layers, each with a state that can be handed on to the next call."""
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        layers: int,
-        recurrence: str,
-        residual: bool,
+        self, input_size: int, hidden_size: int, layers: int, recurrence: str, residual: bool,
         dropout: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Build the layers; `dropout` is on the input of each from the second on."""
         super().__init__()
         self.residual = residual

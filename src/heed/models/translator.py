@@ -100,13 +100,10 @@ class Translator(nn.Module, abc.ABC):
         features = self.decode(batch.target[:, :-1], memory, state).features
         is_token = batch.target[:, 1:] != PADDING
         return F.linear_cross_entropy(
-            self.output_dropout(features[is_token]),
-            self.output.weight,
-            batch.target[:, 1:][is_token],
-            linear_bias=self.output.bias,
-            label_smoothing=label_smoothing,
-            reduction="sum",
-        )
+            self.output_dropout(features[is_token]), self.output.weight,
+            batch.target[:, 1:][is_token], linear_bias=self.output.bias,
+            label_smoothing=label_smoothing, reduction="sum",
+        )  # fmt: skip
 
     def weights(self, batch: PairBatch) -> Tensor | None:
         """Return the attention of each predicted token, (batch, target time - 1, source time).

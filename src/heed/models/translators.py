@@ -18,7 +18,7 @@ from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import PADDING
-from heed.models.attention import SCORES, Location, Uniform, masked_softmax
+from heed.models.attention import masked_softmax
 from heed.models.recurrent import (
     RecurrentEncoder,
     RecurrentStack,
@@ -26,6 +26,7 @@ from heed.models.recurrent import (
     place_layers,
     step_layer,
 )
+from heed.models.scores import SCORES, Location, Uniform
 from heed.models.transformer import TransformerDecoder, TransformerEncoder
 from heed.models.translator import Decoded, Memory, State, Translator
 
@@ -355,13 +356,9 @@ class TransformerTranslator(Translator):
         return Memory(states, padding, keys), tuple(each[:, :0] for each in keys)
 
     def decode(
-        self,
-        tokens: Tensor,
-        memory: Memory,
-        state: State,
-        weights: Tensor | None = None,
+        self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None,
         with_weights: bool = False,
-    ) -> Decoded:
+    ) -> Decoded:  # fmt: skip
         """Return features, the state after `tokens`, and weights where given or asked for.
 
         Given weights are used by all heads of the last layer.

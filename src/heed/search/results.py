@@ -148,11 +148,9 @@ class Search:
             for each in self.trials
         ]
         return dataclasses.replace(
-            self,
-            trials=trials,
-            best=dataclasses.replace(self.best, score=change(self.best.score)),
+            self, trials=trials, best=dataclasses.replace(self.best, score=change(self.best.score)),
             expected_best=dataclasses.replace(self.expected_best, scores=scores),
-        )
+        )  # fmt: skip
 
 
 def write_search(folder: Path, search: Search) -> None:

@@ -32,11 +32,9 @@ class Space:
 
 
 def draw(
-    dimensions: "Mapping[str, Dimension]",
-    trials: int,
-    seed: int,
+    dimensions: "Mapping[str, Dimension]", trials: int, seed: int,
     is_valid: Callable[[Configuration], bool],
-) -> list[Configuration]:
+) -> list[Configuration]:  # fmt: skip
     """Return `trials` different, valid configurations, drawn by the seed of the search.
 
     The order in which trials end cannot change them, and more trials with the same seed begin with

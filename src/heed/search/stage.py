@@ -107,29 +107,23 @@ def _run_trials(
 
 
 def _write_results(
-    folder: Path,
-    search: "Search",
-    space: "Space",
-    runs: "list[TrialRun]",
-    best: "TrialRun",
+    folder: Path, search: "Search", space: "Space", runs: "list[TrialRun]", best: "TrialRun",
     hyperparameters: Configuration,
-) -> None:
+) -> None:  # fmt: skip
     """Write the results of a search (docs/search.md); `hyperparameters` are its best.yaml."""
     from heed.search import results
 
     metric = search.metric
     trials = [run.as_trial(metric) for run in runs]
     result = results.Search(
-        search=folder.name,
-        **{key: getattr(search, key) for key in results.OF_SEARCH},
+        search=folder.name, **{key: getattr(search, key) for key in results.OF_SEARCH},
         space={key: {each.kind: each.values} for key, each in space.dimensions.items()},
         best=results.Best(best.number, best.score(metric) or 0.0, best.best_epoch(metric)),
         stops=dict(sorted(Counter(run.stop for run in runs).items())),
-        epochs=sum(run.length for run in runs),
-        trials=trials,
+        epochs=sum(run.length for run in runs), trials=trials,
         by_parameter=results.scores_by_parameter(trials),
         expected_best=results.expected_best(trials, metric, search.sampler),
-    )
+    )  # fmt: skip
     tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(runs)}
     with writing_folder(folder, checksums=True) as out:
         write_yaml(out / "best.yaml", hyperparameters)

@@ -166,12 +166,8 @@ def _record_start(folder: Path, node: str, epochs: int, kind: str) -> None:
     import ray
 
     start = {
-        "time": time.time(),
-        "host": node,
-        "node": ray.get_runtime_context().get_node_id(),
-        "epochs": epochs,
-        "machine_kind": kind,
-        "pid": os.getpid(),
-    }
+        "time": time.time(), "host": node, "node": ray.get_runtime_context().get_node_id(),
+        "epochs": epochs, "machine_kind": kind, "pid": os.getpid(),
+    }  # fmt: skip
     with (folder / STARTS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(start) + "\n")

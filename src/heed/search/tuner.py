@@ -79,21 +79,16 @@ def _run_tune(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
         param_space=param_space,
         tune_config=tune.TuneConfig(
-            **sampling,
-            scheduler=_scheduler(search, monitor),
+            **sampling, scheduler=_scheduler(search, monitor),
             reuse_actors=True,  # a worker has already imported torch for its next trial
             max_concurrent_trials=search.concurrent or None,
-            time_budget_s=budget,
-            trial_dirname_creator=lambda trial: f"{_number(trial):04}",
+            time_budget_s=budget, trial_dirname_creator=lambda trial: f"{_number(trial):04}",
         ),
         run_config=tune.RunConfig(
-            name=RAY,
-            storage_path=str(plan.work),
-            verbose=0,
-            callbacks=[monitor],
+            name=RAY, storage_path=str(plan.work), verbose=0, callbacks=[monitor],
             failure_config=tune.FailureConfig(max_failures=search.retries),
         ),
-    )
+    )  # fmt: skip
     tuner.fit()
 
 
@@ -138,10 +133,8 @@ class Tpe(OptunaSearch):
         warnings.filterwarnings("ignore", module="optuna")
         super().__init__(
             {key: _distribution(dimension) for key, dimension in space.dimensions.items()},
-            metric=METRIC,
-            mode="max",
-            sampler=optuna.samplers.TPESampler(seed=search.seed),
-        )
+            metric=METRIC, mode="max", sampler=optuna.samplers.TPESampler(seed=search.seed),
+        )  # fmt: skip
         self.plan, self.trials, self.space = plan, search.trials, space
         self.drawn = _read_drawn(plan)
         self.unfinished = [number for number in range(len(self.drawn)) if number not in ended]

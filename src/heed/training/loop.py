@@ -90,14 +90,9 @@ class _State:
 
 
 def train(
-    learner: Learner,
-    hyperparameters: Training,
-    seed: int,
-    device: str,
-    work: Path,
-    report_progress: Callable[[Progress], None],
-    validations_per_epoch: int = 1,
-) -> tuple[list[dict[str, float]], int, str]:
+    learner: Learner, hyperparameters: Training, seed: int, device: str, work: Path,
+    report_progress: Callable[[Progress], None], validations_per_epoch: int = 1,
+) -> tuple[list[dict[str, float]], int, str]:  # fmt: skip
     """Train the learner's model in place; it ends with the weights of the best epoch by `select`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
@@ -211,14 +206,9 @@ def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
 
 
 def _train_epoch(
-    learner: Learner,
-    state: _State,
-    h: Training,
-    epoch: int,
-    schedule: Schedule,
-    device: str,
+    learner: Learner, state: _State, h: Training, epoch: int, schedule: Schedule, device: str,
     report_progress: Callable[[Progress], None],
-) -> float:
+) -> float:  # fmt: skip
     """Train one epoch; return its mean loss.
 
     Raises DivergedError at the first step whose loss is not finite.

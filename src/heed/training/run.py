@@ -115,14 +115,11 @@ def train_run(
     trained = train_model(recipe, tokens, seed, report_and_save_times, work)
     model = trained.learner.model
     info = RunInfo(
-        seed=seed,
-        fold=recipe.fold(seed),
-        best_epoch=trained.best_epoch,
+        seed=seed, fold=recipe.fold(seed), best_epoch=trained.best_epoch,
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
-        machine_kind=trained.machine_kind,
-        recipe=recipe,
-    )
+        machine_kind=trained.machine_kind, recipe=recipe,
+    )  # fmt: skip
     with writing_folder(run_folder(name, seed), checksums=True) as out:
         checkpoint.write_tensors(out / WEIGHTS, model.state_dict())
         trained.learner.write(out)
@@ -193,13 +190,9 @@ def _check_ranges(info: RunInfo) -> None:
 
 
 def train_model(
-    recipe: Recipe[Any, Any],
-    tokens: Tokens,
-    seed: int,
-    report_progress: Callable[[Progress], None],
-    work: Path,
-    validations_per_epoch: int = 1,
-) -> Trained:
+    recipe: Recipe[Any, Any], tokens: Tokens, seed: int,
+    report_progress: Callable[[Progress], None], work: Path, validations_per_epoch: int = 1,
+) -> Trained:  # fmt: skip
     """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
     Runs and trials of a search both train by this function. No document of the test part is read.

@@ -908,7 +908,7 @@ def test_a_run_is_kept_while_recipe_code_and_bytes_are_the_same(workplace, monke
     shorter = trained_runs([1, 2])
     assert all(shorter[seed][0] != timed[seed][0] for seed in (1, 2))
     assert len(pd.read_csv(RUN / "history.csv")) == 2
-    monkeypatch.setattr(runs, "code_digest", lambda task: "of another code")
+    monkeypatch.setattr(checkpoint, "code_digest", lambda task: "of another code")
     other = trained_runs([1, 2])
     assert all(other[seed][0] != shorter[seed][0] for seed in (1, 2))
     assert json.loads(timing_file("tiny-attention", 1).read_text())["code"] == "of another code"
