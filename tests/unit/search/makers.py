@@ -44,24 +44,19 @@ models:
 
 def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "heed.cli", *command],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True,
         env=os.environ | environment,
-    )
+    )  # fmt: skip
 
 
 def trial(number: int, *scores: float, stop: str = FINISHED) -> TrialRun:
     rows = [
         {
-            "epoch": i,
-            "train_loss": 1.0,
-            "validation_loss": 1 - s,
-            "validation_accuracy": s,
+            "epoch": i, "train_loss": 1.0, "validation_loss": 1 - s, "validation_accuracy": s,
             "validation_macro_f1": s,
         }
         for i, s in enumerate(scores, 1)
-    ]
+    ]  # fmt: skip
     return TrialRun(number, {"heads": number + 1}, rows, stop)
 
 

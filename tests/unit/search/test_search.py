@@ -186,13 +186,9 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     temporary.mkdir()
     mark = "HEED_MARK=one-machine"
     done = heed(
-        "search",
-        "hunt",
-        HEED_MARK="one-machine",
-        HEED_THREADS="2",
-        HOME=str(home),
+        "search", "hunt", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home),
         TMPDIR=str(temporary),
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert gone(mark), marked(mark)
     assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"

@@ -30,11 +30,9 @@ def hold(folder: Path, seconds: float, **environment: str) -> subprocess.Popen:
         | environment
     )
     return subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(seconds)],
-        env=environment,
-        text=True,
+        [sys.executable, "-c", HOLD, str(seconds)], env=environment, text=True,
         stdout=subprocess.PIPE,
-    )
+    )  # fmt: skip
 
 
 def test_of_four_jobs_on_two_gpus_no_two_run_on_one_gpu_at_once(tmp_path: Path) -> None:
@@ -105,13 +103,10 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("visible", "gpus"),
     [
-        ("2,3", ["2", "3"]),
-        ("", []),
-        ("-1", []),
-        ("0,-1,1", ["0"]),
+        ("2,3", ["2", "3"]), ("", []), ("-1", []), ("0,-1,1", ["0"]),
         ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"]),
     ],
-)
+)  # fmt: skip
 def test_cuda_visible_devices_names_the_usable_gpus(
     alone: pytest.MonkeyPatch, visible: str, gpus: list[str]
 ) -> None:

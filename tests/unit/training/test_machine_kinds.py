@@ -185,16 +185,14 @@ SENTENCES = {
     "en": (
         "Runs of 2 machine kinds stand in this comparison. On another machine kind the same",
         f"{NEW}: baseline with seed 2; mean with seeds 1, 2, 3; attention with seeds 1, 2, 3",
-        "The runs were trained on several machine kinds:",
-        f"{OLD}: 2 runs",
+        "The runs were trained on several machine kinds:", f"{OLD}: 2 runs",
     ),
     "de": (
         "In diesem Vergleich stehen Läufe von 2 Rechnertypen. Auf einem anderen Rechnertyp",
         f"{NEW}: baseline mit Seed 2; mean mit den Seeds 1, 2, 3; attention mit den Seeds 1, 2, 3",
-        "Die Läufe wurden auf Rechnern mehrerer Typen trainiert:",
-        f"{OLD}: 2 Läufe",
+        "Die Läufe wurden auf Rechnern mehrerer Typen trainiert:", f"{OLD}: 2 Läufe",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
