@@ -446,14 +446,15 @@ def make_parser() -> argparse.ArgumentParser:
         schema,
     ):  # fmt: skip
         _add(subparsers, function, function.__name__)
-    for name, description, edits in (
+    groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (
         ("corpus", "corpora of your own: heed corpus add --help", (corpus_add, corpus_remove)),
         ("model", "models: heed model add --help", (model_add, model_remove)),
-    ):
+    )
+    for name, description, edits in groups:
         group = subparsers.add_parser(name, help=description, description=description)
         commands = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
-        for function in edits:
-            _add(commands, function, function.__name__.removeprefix(f"{name}_"))
+        for edit in edits:
+            _add(commands, edit, edit.__name__.removeprefix(f"{name}_"))
     return parser
 
 

@@ -38,10 +38,11 @@ class TokenEmbedding(nn.Module):
             self.character = nn.EmbeddingBag(h.character_buckets, size)
         self.dropout = nn.Dropout(h.embedding_dropout)
         self.word_dropout = h.word_dropout
-        for table in filter(None, (self.word, self.bigram, self.character)):
-            nn.init.normal_(table.weight, std=h.embedding_std)
+        tables = [each for each in (self.word, self.bigram) if each is not None]
+        for weights in [each.weight for each in (*tables, self.character) if each is not None]:
+            nn.init.normal_(weights, std=h.embedding_std)
         with torch.no_grad():
-            for table in filter(None, (self.word, self.bigram)):
+            for table in tables:
                 table.weight[0] = 0.0
         self._is_frozen = h.vectors == "frozen"
         self.require_gradients()

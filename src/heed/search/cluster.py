@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from heed.files import HeedError
 from heed.terminal import print_line
@@ -117,7 +118,11 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         )
     _check_reachable(address)
     code = {"py_modules": [str(Path(heed.__file__).parent)], "excludes": ["__pycache__"]}
-    settings = {"log_to_driver": False, "logging_level": logging.ERROR, "runtime_env": code}
+    settings: dict[str, Any] = {
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+        "runtime_env": code,
+    }
     try:
         ray.init(address=address, **settings)
     except (ConnectionError, RuntimeError, ValueError) as error:
