@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from heed.files import HeedError
 from heed.terminal import print_line
@@ -118,13 +117,10 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         )
     _check_reachable(address)
     code = {"py_modules": [str(Path(heed.__file__).parent)], "excludes": ["__pycache__"]}
-    settings: dict[str, Any] = {
-        "log_to_driver": False,
-        "logging_level": logging.ERROR,
-        "runtime_env": code,
-    }
     try:
-        ray.init(address=address, **settings)
+        ray.init(
+            address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=code
+        )
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise _no_cluster(address, error) from None
     if _is_open(ray.get_runtime_context().gcs_address):

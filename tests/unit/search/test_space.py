@@ -119,18 +119,12 @@ def test_compared_variants_get_the_same_budget():
         "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     text = STUDY.replace("defaults:", other + "defaults:")
-    with pytest.raises(
-        HeedError,
-        match=(
-            r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search "
-            r"hunt"
-        ),
-    ):
+    message = "compared variants get the same budget: 8 here, 4 in search hunt"
+    with pytest.raises(HeedError, match=f"searches.other.trials: {message}"):
         parse(text)
     assert parse(text.replace("trials: 8", "trials: 4"))
-    with pytest.raises(
-        HeedError, match=r"searches.other.epochs: .*: 5 here, 3 in search hunt"
-    ):  # the model's own epochs
+    message = r"searches.other.epochs: .*: 5 here, 3 in search hunt"
+    with pytest.raises(HeedError, match=message):  # the model's own epochs
         parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
 
 
