@@ -531,24 +531,6 @@ def memory_of(states: torch.Tensor, attention: SourceAttention) -> Memory:
     return Memory(states, padding, attention.keys(states))
 
 
-@pytest.mark.parametrize("decoder", ATTENTION)
-def test_attention_decoders_learn_to_copy(decoder):
-    torch.manual_seed(0)
-    h = dataclasses.replace(ARCHITECTURE, decoder=decoder, embedding_dim=16, hidden_size=32)
-    model = RecurrentTranslator(12, 12, dataclasses.replace(h, dropout=0.0))
-    words = torch.randint(4, 12, (16, 3)).tolist()
-    batch = make_pairs(words, words)
-    optimizer = torch.optim.Adam(model.parameters(), 2e-2)
-    losses = []
-    for _ in range(40):
-        loss = model.loss(batch) / batch.predicted_tokens
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss.detach()))
-    assert losses[-1] < 0.15 * losses[0]
-
-
 def test_hyperparameters_that_contradict_each_other_are_errors():
     with pytest.raises(ValueError, match="even hidden_size, found 7"):
         make_model(hidden_size=7)

@@ -237,17 +237,6 @@ def test_the_weighted_sum_is_what_the_prediction_rests_on(changes):
     )
 
 
-def test_the_weighted_sum_holds_in_single_precision():
-    for changes in REST_ON_A_SUM:
-        model = make(**changes).float()
-        batch = batch_for(model)
-        weighted = weighted_sum(model, batch)
-        assert torch.allclose(weighted.predict(), model(batch), atol=1e-5)
-        sentences = model.sentence_weights(batch)
-        expected = model.token_weights(batch) if sentences is None else sentences
-        assert torch.allclose(weighted.weights.mean(-1), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize("changes", REST_ON_A_SUM)
 def test_a_document_of_a_batch_is_the_document_alone_without_padding(changes):
     model = make(**changes)
@@ -318,20 +307,6 @@ def test_gradients_of_the_weighted_sum_reach_the_embeddings_through_its_weights_
     (past,) = torch.autograd.grad(weighted.predict(weighted.weights.detach()).sum(), embeddings)
     assert torch.allclose(through, expected, atol=1e-10) and not torch.allclose(through, past)
     assert past.abs().sum() > 0 and (past[batch.ids == 0] == 0).all()
-
-
-def test_weights_can_be_optimised_step_after_step_against_one_weighted_sum():
-    model = make(attention="multi-head", pooling="attention")
-    with torch.no_grad():
-        weighted = weighted_sum(model, batch_for(model))
-    scores = weighted.weights.clamp(min=1e-9).log().requires_grad_()
-    before = weighted.predict().detach()
-    for _ in range(3):
-        logits = weighted.predict(torch.softmax(scores, 1))
-        (gradient,) = torch.autograd.grad(logits[:, 0].sum(), scores)
-        scores = (scores + gradient).detach().requires_grad_()
-    is_more = weighted.predict(torch.softmax(scores, 1))[:, 0] > before[:, 0]
-    assert is_more[weighted.lengths > 1].all()
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,9 @@ from heed.report.render import render
 from heed.report.results import Results
 from heed.report.sources import Sources
 from heed.training import machine as device
-from heed.training.loop import Progress
 from heed.training.machine import continue_kind, machine_kind
 from heed.training.run import read_run
-from tests.conftest import ROOT, train
+from tests.conftest import ROOT, killed, train
 from tests.fixtures.report import made_up
 
 RUN = Path("results/train/tiny-attention/1")
@@ -96,13 +95,9 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
     train("tiny-attention", 1)
     assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
 
-    def die(progress: Progress) -> None:
-        if progress.epoch == 3:
-            raise KeyboardInterrupt
-
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: OLD)
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-attention", 1, die)
+        train("tiny-attention", 1, killed)
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: NEW)
     assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
 

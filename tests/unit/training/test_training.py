@@ -38,7 +38,15 @@ from heed.training import run as runs
 from heed.training.loop import AdamW, learning_rate
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_run, train_run
-from tests.conftest import HYPERPARAMETERS, RUN, hashes, make_workplace, train, train_and_predict
+from tests.conftest import (
+    HYPERPARAMETERS,
+    RUN,
+    hashes,
+    killed,
+    make_workplace,
+    train,
+    train_and_predict,
+)
 from tests.conftest import change_recipe as change
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
@@ -53,12 +61,6 @@ def predicted(seed: int = 1, split: str = "test") -> pd.DataFrame:
     return pd.read_parquet(PREDICTED / "predictions.parquet").query(
         "seed == @seed and split == @split"
     )
-
-
-def killed(progress) -> None:
-    """Die after the second epoch of a training."""
-    if progress.epoch == 3:
-        raise KeyboardInterrupt
 
 
 def change_file(path: Path, old: str, new: str) -> None:
