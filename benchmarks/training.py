@@ -6,7 +6,6 @@ and the same texts, sizes and number of steps.
 """
 
 import dataclasses
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,9 @@ from benchmarks.workload import (
     Row,
     encoded,
     gemm_flops,
+    launch,
     learner,
+    numbers,
     print_rows,
     useful_flops,
 )
@@ -104,15 +105,6 @@ def measure_heed(
     return DOCUMENTS / seconds, useful_flops(lengths, h) / seconds
 
 
-def measure(name: str) -> list[float]:
-    """Run one measurement in its own process, since the allocator's settings last as long as it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.training", name], capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    return [float(number) for number in done.stdout.split()]
-
-
 UNCUT = {"max_tokens": 10_000}
 MEASUREMENTS = {
     "heed": lambda: measure_heed(), "plain-allocator": lambda: measure_heed(memory=False),
@@ -133,9 +125,9 @@ def main() -> None:
         torch.set_num_threads(1)
         print(*MEASUREMENTS[sys.argv[1]]())
         return
-    results = {name: measure(name) for name in MEASUREMENTS}
+    results = {name: numbers(launch("benchmarks.training", name)) for name in MEASUREMENTS}
     rates = {name: result[0] for name, result in results.items()}
-    gemm = max(rates["gemm"], measure("gemm")[0])
+    gemm = max(rates["gemm"], numbers(launch("benchmarks.training", "gemm"))[0])
     against = "training, against the tutorials' loop"
     print_rows(
         [

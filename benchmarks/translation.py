@@ -8,7 +8,6 @@ is, and default Adam.
 
 import dataclasses
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from benchmarks.workload import Row, print_rows
+from benchmarks.workload import Row, launch, numbers, print_rows
 from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
@@ -183,18 +182,9 @@ TRAININGS: dict[str, Callable[[], Training]] = {
 }  # fmt: skip
 
 
-def measure(name: str) -> float:
-    """Run one training in its own process, since the allocator's settings last as long as it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.translation", name], capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    return float(done.stdout)
-
-
 def training_rows() -> list[Row]:
     """Return the rows of training speed."""
-    rates = {name: measure(name) for name in TRAININGS}
+    rates = {name: numbers(launch("benchmarks.translation", name))[0] for name in TRAININGS}
     shuffled, in_order = rates[TUTORIAL], rates[SORTED]
     targets = {"output, general": (">= 9x", ">= 3x"), "input, additive": (">= 7x", "")}
     rows = []
@@ -206,12 +196,8 @@ def training_rows() -> list[Row]:
             strict=True,
         ):
             note = f"{rates[name]:.0f} target tokens/s, {rate:.0f} there"
-            rows.append(
-                Row(
-                    f"{name}: training against {against}", f"{rates[name] / rate:.1f}x", target,
-                    note,
-                )
-            )  # fmt: skip
+            figure = f"{name}: training against {against}"
+            rows.append(Row(figure, f"{rates[name] / rate:.1f}x", target, note))
     return rows
 
 
