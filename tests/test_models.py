@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from heed import hyperparameters as described
 from heed import study
-from heed.hyperparameters import CorpusSizes, networks
+from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import Bags
 from heed.inputs.ngrams import character_ngrams
 from heed.models.attention import MultiHeadAttention
@@ -355,9 +356,9 @@ def test_a_gru_learns_in_one_step_with_both_of_its_directions(changes):
 
 
 def test_every_part_that_is_described_can_be_built():
-    assert {*SCORES} == {*networks.SCORES, networks.UNIFORM}
+    assert {*SCORES} == {*described.SCORES, described.UNIFORM}
     for encoder, attention, pooling in itertools.product(
-        networks.ENCODERS, networks.ATTENTIONS, networks.POOLINGS
+        described.ENCODERS, described.ATTENTIONS, described.POOLINGS
     ):
         h = replace(HYPERPARAMETERS, encoder=encoder, attention=attention, pooling=pooling, heads=2)
         if not [*contradictions(h)]:

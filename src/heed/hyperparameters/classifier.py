@@ -3,16 +3,19 @@
 import dataclasses
 from typing import Literal, Self
 
-from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
-from heed.hyperparameters.networks import (
+from heed.hyperparameters import (
     ATTENTIONS,
     ENCODERS,
+    MAX_LAYERS,
+    MAX_ROWS,
+    MAX_SIZE,
     POOLINGS,
     AttentionName,
     EncoderName,
     PoolingName,
     ScoreName,
     describe,
+    hyperparameter,
 )
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function

@@ -3,15 +3,18 @@
 import dataclasses
 from typing import Literal
 
-from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
-from heed.hyperparameters.networks import (
+from heed.hyperparameters import (
     DECODERS,
+    MAX_LAYERS,
+    MAX_ROWS,
+    MAX_SIZE,
     SOURCE_ENCODERS,
     UNIFORM,
     DecoderName,
     SourceEncoderName,
     SourceScoreName,
     describe,
+    hyperparameter,
 )
 
 MAX_TOKENS = 10_000  # of a sentence

@@ -30,15 +30,9 @@ from heed.models.scores import SCORES, ScaledDot
 
 
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
-    """Return the softmax over the keys that are not padding.
+    """Return the softmax over the keys that are not padding, of scores (batch, ..., keys).
 
-    Args:
-        scores: (batch, ..., keys)
-        key_padding_mask: (batch, keys), True at padding
-
-    Returns:
-        weights: as `scores`; exactly 0 at padding; rows sum to 1, or are all 0 where every key is
-            padding
+    Weights are exactly 0 at padding; rows sum to 1, or are all 0 where every key is padding.
     """
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
     weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
@@ -118,16 +112,10 @@ class SingleHeadAttention(AttentionLayer):
 
 
 def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
-    """Return equal weights over the keys that are not padding.
+    """Return equal weights over the keys that are not padding, (batch, heads, queries, keys).
 
-    Args:
-        query: (batch, heads, queries, d_k)
-        key: (batch, heads, keys, d_k)
-        key_padding_mask: (batch, keys), True at padding
-
-    Returns:
-        weights: (batch, heads, queries, keys); rows sum to 1, or are all 0 where every key is
-            padding
+    Rows sum to 1, or are all 0 where every key is padding. Query and key are (batch, heads, time,
+    d_k).
     """
     token_mask = (~key_padding_mask).to(query.dtype)
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
@@ -199,10 +187,8 @@ class MultiHeadAttention(AttentionLayer):
     ) -> Tensor:
         """Return the output (batch, queries, size) of learned weights, by one fused kernel.
 
-        Args:
-            query, keys, values: projected
-            mask: True where a query attends to a key, broadcast to (batch, heads, queries, keys);
-                None: everywhere. A query without any key gives NaN.
+        All are projected. `mask` is True where a query attends to a key, broadcast to (batch,
+        heads, queries, keys); None: everywhere. A query without any key gives NaN.
         """
         attended = F.scaled_dot_product_attention(
             self._split(query), self._split(keys), self._split(values), attn_mask=mask
@@ -229,10 +215,6 @@ def causal_mask(query: Tensor, keys: Tensor) -> Tensor:
     """Return the mask (queries, keys), True where a query attends to a key: none after its own.
 
     The queries are the last of the positions that have keys (Vaswani et al. 2017, section 3.2.3).
-
-    Args:
-        query: (batch, queries, size)
-        keys: (batch, keys, size)
     """
     queries, positions = query.shape[1], keys.shape[1]
     mask = torch.ones(queries, positions, dtype=torch.bool, device=query.device)

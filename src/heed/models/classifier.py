@@ -320,13 +320,11 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
 
     Its logits equal the model's to about 1e-6. Under `torch.no_grad()` values and weights are
     constants, and gradients with respect to given weights can be taken as often as needed;
-    otherwise gradients flow to the embeddings and the parameters.
+    otherwise gradients flow to the embeddings and the parameters. `embeddings` (batch, time,
+    embedding_dim) are used in place of the model's own.
 
-    `embeddings` (batch, time, embedding_dim) are used in place of the model's own.
-
-    Raises:
-        HeedError: the model has no weighted sum; the message says why.
-        ValueError: the model is in training mode, where dropout would change values and weights.
+    Raises HeedError where the model has no weighted sum, and says why; ValueError in training mode,
+    where dropout would change values and weights.
     """
     network = _network_of_sum(model)
     states = network.encode(batch, embeddings)

@@ -9,11 +9,10 @@ a vector v that the translation depends on, the gradient is that of the mean log
 
 `whole` has the norm of g(e(i)), with e(i) the input of the encoder at position i.
 
-Lecture 001 speaks of the way back to the first state h(1), through every state after it. e(1)
-reaches the states of the forward direction through h(1) alone: by the chain rule its gradient there
-is g(h(1)) times the matrix dh(1)/de(1), which knows nothing of what follows. In an encoder with one
-direction `whole` is therefore what the lecture speaks of. The backward direction of the other kind
-ends at the first word, so e(1) has a short way there, and `whole` hides the long one. So each
+Lecture 001 speaks of the way back to the first state h(1), through every state after it. In an
+encoder with one direction e(1) reaches the states through h(1) alone: its gradient is g(h(1)) times
+the matrix dh(1)/de(1), and `whole` is what the lecture speaks of. The backward direction of the
+other kind ends at the first word, so e(1) has a short way there, which hides the long one. So each
 direction is given an input of its own, with the same values: `forward` has the norm of the gradient
 of f(i), the input of the forward direction. With b(i), that of the backward direction, the gradient
 of e(i) is the sum of both: g(e(i)) = g(f(i)) + g(b(i)).
@@ -29,14 +28,13 @@ predicts the next one is a function of the attention over the source at this pos
 each head sums to 1, and of what is held, everything that the model computed before them.
 
 - recurrent decoders: the word before and the states of all layers before the step are held. In
-  `output` the sum h* = sum_i a_i h(i) enters the features [s(t); h*] alone. In `input` and
-  `input-literal` the sum enters the recurrent cell, and so the layers above it, and the features;
-  the states before the step were made by the model's own weights, and what later steps would make
+  `output` the sum h* = sum_i a_i h(i) enters the features [s(t); h*] alone, in `input` and
+  `input-literal` also the recurrent cell, and so the layers above it. What later steps would make
   of the new state is not followed.
-- transformer: the attention over the source of the decoder's last layer, the one whose weights are
-  the model's links, with weights of its own for each head. What enters that sub-layer is held: the
-  layers below with all their attention, and this layer's self-attention. What follows is computed
-  anew: the output projection, the feed-forward network and the norm. No later position reads it.
+- transformer: the attention over the source of the decoder's last layer, whose weights are the
+  model's links, with weights of its own for each head. What enters that sub-layer is held: the
+  layers below, and this layer's self-attention. What follows is computed anew: the output
+  projection, the feed-forward network and the norm. No later position reads it.
 """
 
 import dataclasses

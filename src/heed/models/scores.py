@@ -178,12 +178,8 @@ def _tanh_sum(query: Tensor, keys: Tensor, output: nn.Module) -> Tensor:
     """Return output(tanh(query + keys)) for every pair of a query and a key, (..., queries, keys).
 
     That takes a tensor (..., queries, keys, inner). If it would be larger than MAX_ELEMENTS it is
-    computed in chunks of queries, and again in the backward pass instead of being stored.
-
-    Args:
-        query: (..., queries, inner)
-        keys: (..., keys, inner)
-        output: maps (..., inner) to (..., 1), or is the identity where inner is 1.
+    computed in chunks of queries, and again in the backward pass instead of being stored. `output`
+    maps (..., inner) to (..., 1), or is the identity where inner is 1.
     """
 
     def scores(queries: Tensor, keys: Tensor) -> Tensor:

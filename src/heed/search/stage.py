@@ -15,8 +15,7 @@ from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.search.results import TrialRun
-    from heed.search.space import Space
-    from heed.search.trainable import Plan
+    from heed.search.trials import Plan, Space
     from heed.study import Params, Search
 
 
@@ -72,7 +71,7 @@ def run_search(
 
 def _make_space(params: "Params", name: str, previous: Configuration) -> "Space":
     """Return the space of search `name`, after a search with the winner `previous`."""
-    from heed.search.space import Space, draw
+    from heed.search.trials import Space, draw
     from heed.study import rules
     from heed.study.search_rules import search_space
 
@@ -143,7 +142,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
 
     from heed.digests import loaded_modules
     from heed.recipe import resolve
-    from heed.search.trainable import Plan
+    from heed.search.trials import Plan
     from heed.task import import_stage_modules, task_module
     from heed.tokens.meta import read_meta
 
@@ -186,7 +185,7 @@ def _write_timing(
     name: str, plan: "Plan", trials: "list[TrialRun]", seconds: float, ray_description: str
 ) -> None:
     """Write when and where each trial ran; for people, no stage reads it."""
-    from heed.search.trainable import STARTS
+    from heed.search.trials import STARTS
 
     rows = []
     for trial in trials:

@@ -37,8 +37,16 @@ from heed.search.results import (
     higher_is_better,
     winner,
 )
-from heed.search.space import DRAWS, Space, round_value
-from heed.search.trainable import Plan, read_divergence, read_history, read_reports, run_trial
+from heed.search.trials import (
+    DRAWS,
+    Plan,
+    Space,
+    read_divergence,
+    read_history,
+    read_reports,
+    round_value,
+    run_trial,
+)
 from heed.study import Dimension, Search
 from heed.terminal import print_line
 from heed.training import checkpoint

@@ -174,10 +174,8 @@ def choose_device(name: str) -> str:
     """Return the torch device of a training: `cpu`, or `cuda` with one GPU claimed.
 
     `auto` is cuda if torch can use a GPU, else cpu. If all GPUs are taken it waits, and does not
-    use the CPU instead: the result of a run must not depend on what else is running.
-
-    Raises:
-        HeedError: `name` is `cuda`, and there is no GPU that torch can use.
+    use the CPU instead: the result of a run must not depend on what else is running. Raises
+    HeedError: `name` is `cuda`, and there is no GPU that torch can use.
     """
     if name == "cpu":
         return "cpu"

@@ -98,9 +98,8 @@ def train_run(
     Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json. `code` is the digest
     of the code that trains. The work folder stays, with the checkpoint of the last epoch.
 
-    Raises:
-        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
-            without a GPU; a training that diverged.
+    Raises HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part;
+    bfloat16 without a GPU; a training that diverged.
     """
     recipe = read_model_recipe(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
@@ -197,9 +196,8 @@ def train_model(
 
     Runs and trials of a search both train by this function. No document of the test part is read.
 
-    Raises:
-        DivergedError: the loss or the weights are no longer finite.
-        HeedError: tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
+    Raises DivergedError where the loss or the weights are no longer finite, and HeedError: tokens
+    that are not the recipe's; an empty part; bfloat16 without a GPU.
     """
     h = recipe.hyperparameters
     check_tokens(recipe, tokens)

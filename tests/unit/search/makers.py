@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heed.search.results import FINISHED, TrialRun
 from heed.search.stage import make_plan
-from heed.search.trainable import Plan
+from heed.search.trials import Plan
 from heed.study import parse
 
 SPACE = (

@@ -35,9 +35,8 @@ from heed.search.results import (
     winner,
     write_search,
 )
-from heed.search.space import Space, draw
 from heed.search.stage import epochs_and_select, run_search
-from heed.search.trainable import read_reports
+from heed.search.trials import Space, draw, read_reports
 from heed.study import Dimension, load, parse
 from heed.study.rules import is_valid_configuration
 from heed.training.machine import machine_kind

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from heed.files import HeedError
-from heed.search.space import draw
 from heed.search.stage import run_search
+from heed.search.trials import draw
 from heed.study import Dimension, parse
 from heed.study.rules import is_valid_configuration
 from heed.study.search_rules import search_space
