@@ -143,7 +143,7 @@ class ReducedTokens(Tokens):
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """What a model reached on the documents to score; `seconds` of processor time it took."""
+    """The figures of a model on the documents to score; `seconds` of processor time it took."""
 
     accuracy: float
     macro_f1: float
@@ -211,7 +211,7 @@ def make_study(name: str, digest: str) -> Params:
 
 
 def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
-    """Return what the linear opponent of an experiment reaches."""
+    """Return the score of an experiment's linear opponent."""
     label = experiment.data.label
     data = Data(label, tokens.meta.labels[label])
     started = time.process_time()
@@ -223,7 +223,7 @@ def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
 
 
 def score_model(tokens: ReducedTokens, recipe: Recipe[Any, Any], seed: int, limit: float) -> Score:
-    """Return what a recipe reaches with a seed.
+    """Return the score of a recipe with a seed.
 
     It has converged when the accuracy on validation rose by no more than `limit` percentage points
     over its last two epochs.

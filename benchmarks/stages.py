@@ -1,4 +1,4 @@
-"""What a stage costs before any of its work: the start of a command, and DVC's part.
+"""The cost of a stage before any of its work: the start of a command, and DVC's part.
 
 All figures but the last are seconds of processor time, of a process and what it starts, the least
 of some runs; all of the last commit, in temporary clones. DVC's part of a stage that runs is that

@@ -276,7 +276,7 @@ def cost_settings(decoder: str) -> Hyperparameters:
 
 
 def cost_rows() -> list[Row]:
-    """Return what attention costs by source length, forward and backward, the target as long."""
+    """Return the cost of attention by source length, forward and backward, the target as long."""
     rows = []
     for length in (10, 20, 40, 80):
         pairs = [(np.full(length, 5), np.full(length - 1, 5))] * 32

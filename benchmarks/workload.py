@@ -1,4 +1,4 @@
-"""What the benchmarks time: generated texts with IMDB's lengths, a model, matrix multiplication."""
+"""The work that benchmarks time: texts with IMDB's lengths, a model, matrix multiplication."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What runs on a node of the Ray cluster: one job, whose logs go back while it runs."""
+"""One job on a node of the Ray cluster, whose logs go back while it runs."""
 
 import contextlib
 import io

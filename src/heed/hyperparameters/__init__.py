@@ -27,7 +27,7 @@ MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is add
 
 
 class CorpusSizes(NamedTuple):
-    """What the shapes of a network depend on, beside its hyperparameters.
+    """The sizes of a corpus on which the shapes of a network depend.
 
     types: different tokens of a corpus, of each language that a network reads or writes.
     outputs: what is predicted, if it is no word: one of how many values, or how many at once.

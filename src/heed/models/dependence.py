@@ -107,7 +107,7 @@ def _norms(gradients: Tensor) -> np.ndarray:
 def _read_source(
     model: RecurrentTranslator, forward: Tensor, backward: Tensor, truncation: int | None
 ) -> tuple[Memory, State]:
-    """Return what `model.read` returns for one source, from an input for each direction.
+    """Return the memory of one source and the first state, from an input for each direction.
 
     Inputs are (1, source time, embedding_dim); an encoder with one direction reads no `backward`.
     """
@@ -295,7 +295,7 @@ def _last_layer(model: TransformerTranslator) -> DecoderLayer:
 def read_target(
     model: Translator, words: Tensor, memory: Memory, state: State, weights: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """Return what `model.decode` returns, with weights for each head: features and weights.
+    """Return the features of target words, and the weights over the source for each head.
 
     Given weights are used in place of the model's own, (batch, target time, source time, heads),
     which a decoder without attention has not: None.

@@ -28,7 +28,7 @@ class Score(nn.Module, abc.ABC):
         super().__init__()
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """Return what the score needs of the keys: (..., keys, inner), here the keys themselves."""
+        """Return the projected keys (..., keys, inner), here the keys themselves."""
         return keys
 
     @abc.abstractmethod

@@ -18,7 +18,7 @@ from heed.models.recurrent import State
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """What a decoder reads of the source.
+    """The source as a decoder reads it.
 
     states: (batch, source time, size)
     padding: (batch, source time), True at padding
@@ -65,13 +65,13 @@ class Translator(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and its first state.
+        """Return the memory of the source, and the decoder's first state.
 
         The source is `embed`ded, and lengths (batch,) are at least 1.
         """
 
     def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return what `read` returns, of vocabulary indices (batch, source time)."""
+        """Return memory and first state of vocabulary indices (batch, source time)."""
         return self.read(self.embed(source), lengths)
 
     @abc.abstractmethod

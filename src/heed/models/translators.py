@@ -45,7 +45,7 @@ class SourceAttention(nn.Module):
         self.is_learned = not isinstance(self.score, Uniform)
 
     def keys(self, states: Tensor) -> State:
-        """Return what is made once a sentence, for `Memory.keys`; () if that is `states`."""
+        """Return the projected keys for `Memory.keys`, made once a sentence; () if they are `states`."""
         projected = self.score.project_keys(states)
         return () if projected is states else (projected,)
 
@@ -81,7 +81,7 @@ class RecurrentDecoder(nn.Module, abc.ABC):
         self.stack = stack
 
     def keys(self, states: Tensor) -> State:
-        """Return what the decoder derives from the source's states alone, for `Memory.keys`."""
+        """Return the tensors derived from the source's states alone, for `Memory.keys`."""
         return ()
 
     @abc.abstractmethod
@@ -261,7 +261,7 @@ class RecurrentTranslator(Translator):
         return self.embedding_dropout(self.source_embedding(source))
 
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and its first state."""
+        """Return the memory of the source, and the decoder's first state."""
         states, last = self.encoder(embedded, lengths)
         return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
 
@@ -349,7 +349,7 @@ class TransformerTranslator(Translator):
         return self.source_embedding(source) * self.scale
 
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and the state, with tensors of time 0."""
+        """Return the memory of the source, and the state before any word, with tensors of time 0."""
         padding = padding_mask(lengths, embedded.shape[1])
         states = self.encoder(embedded, padding)
         keys = self.decoder.project(states)

@@ -124,7 +124,7 @@ def round_value(value: Any, dimension: "Dimension") -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a trial needs of its search; it is sent to every worker. Paths are absolute.
+    """The part of a search that its trials share, sent to every worker. Paths are absolute.
 
     `recipe` is the trial's recipe except for the configuration. `work` is the work folder of the
     search. `seed` is that of the search: all trials share it. `gpu` is the share of a GPU that a
