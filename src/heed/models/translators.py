@@ -45,7 +45,7 @@ class SourceAttention(nn.Module):
         self.is_learned = not isinstance(self.score, Uniform)
 
     def keys(self, states: Tensor) -> State:
-        """Return the projected keys for `Memory.keys`, made once a sentence; () if they are `states`."""
+        """Return the keys for `Memory.keys`, made once a sentence; () if they are `states`."""
         projected = self.score.project_keys(states)
         return () if projected is states else (projected,)
 
@@ -349,7 +349,7 @@ class TransformerTranslator(Translator):
         return self.source_embedding(source) * self.scale
 
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return the memory of the source, and the state before any word, with tensors of time 0."""
+        """Return the memory of the source, and the state of no word, with tensors of time 0."""
         padding = padding_mask(lengths, embedded.shape[1])
         states = self.encoder(embedded, padding)
         keys = self.decoder.project(states)
