@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from heed.models import scores
-from heed.models.attention import Attention, MultiHeadAttention, masked_softmax, uniform_weights
+from heed.models.attention import (
+    Attention,
+    MultiHeadAttention,
+    SingleHeadAttention,
+    masked_softmax,
+    uniform_weights,
+)
 from heed.models.classifier import Classifier
 from heed.models.encoder import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
@@ -134,6 +140,12 @@ def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
     assert (numbers.grad[1] == 0).all() and (numbers.grad[0] != 0).any()
 
 
+def test_softmax_is_over_the_keys_not_over_the_queries_or_the_batch():
+    weights = masked_softmax(torch.randn(3, 2, 5), torch.zeros(3, 5, dtype=torch.bool))
+    assert torch.allclose(weights.sum(-1), torch.ones(3, 2))
+    assert not torch.allclose(weights.sum(1), torch.ones(3, 5))
+
+
 VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
 
 
@@ -173,6 +185,14 @@ def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change
     assert torch.equal(two.weights(states, states, mask), weights)
 
 
+def test_the_mask_of_fast_attention_is_not_inverted():
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(8, 2)
+    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    slow = attention.attend(states, states, states, mask)[0]
+    assert torch.allclose(attention(states, states, states, mask), slow, atol=1e-6)
+
+
 def test_uniform_attention_is_the_mean_of_the_values():
     torch.manual_seed(0)
     attention = MultiHeadAttention(8, 2, uniform=True)
@@ -182,6 +202,18 @@ def test_uniform_attention_is_the_mean_of_the_values():
         attention(states, states, states, mask)[1], expected.expand(5, -1), atol=1e-6
     )
     assert (uniform_weights(states[:, None], states[:, None], mask)[1, 0, :, :3] == 1 / 3).all()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_single_head_self_attention_attends_to_the_states_themselves(score):
+    torch.manual_seed(0)
+    attention = SingleHeadAttention(score, 8, 6)
+    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    assert torch.allclose(
+        attention(states, states, states, mask),
+        attention.weights(states, states, mask)[:, 0] @ states,
+        atol=1e-6,
+    )
 
 
 def test_the_learned_query_with_the_additive_score_is_lecture_003():

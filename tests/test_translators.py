@@ -234,6 +234,16 @@ def test_row_t_of_the_weights_belongs_to_the_word_predicted_at_t(decoder, ahead,
 
 
 @pytest.mark.parametrize("decoder", ATTENTION)
+def test_the_context_in_the_features_is_the_weighted_sum_of_the_states(decoder):
+    model, batch = make_model(decoder=decoder, decoder_layers=2), make_pairs(SOURCES, TARGETS)
+    with torch.no_grad():
+        memory, _ = model.encode(batch.source, batch.source_lengths)
+        decoded = decode(model, batch)
+    context = decoded.features[..., ARCHITECTURE.hidden_size :]
+    assert torch.allclose(context, decoded.weights @ memory.states, atol=1e-12)
+
+
+@pytest.mark.parametrize("decoder", ATTENTION)
 def test_given_weights_replace_the_decoders_own(decoder):
     model, batch = make_model(decoder=decoder), make_pairs(SOURCES, TARGETS)
     with torch.no_grad():
