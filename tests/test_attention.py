@@ -27,6 +27,7 @@ from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import make_batch
+from tests.makers.translators import copy_attention
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 QUERIES, KEYS, SIZE = 3, 5, 4
@@ -172,6 +173,20 @@ def test_sizes_that_a_score_cannot_take_are_an_error():
             SCORES[name](3, 4, 1)
     with pytest.raises(ValueError, match="over 2 positions was given 5"):
         SCORES["location"](SIZE, SIZE, 2)(*inputs(torch.float32))
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_multi_head_attention_equals_torchs(heads):
+    torch.manual_seed(0)
+    query, keys, values = (torch.randn(2, time, 8, dtype=torch.float64) for time in (3, 5, 5))
+    mask = padding_mask(torch.tensor([5, 2]), 5)
+    ours = MultiHeadAttention(8, heads).double()
+    theirs = nn.MultiheadAttention(8, heads, batch_first=True, dtype=torch.float64)
+    copy_attention(ours, theirs)
+    expected = theirs(query, keys, values, key_padding_mask=mask, average_attn_weights=False)
+    for tensor, reference in zip(ours.attend(query, keys, values, mask), expected, strict=True):
+        assert torch.allclose(tensor, reference, atol=1e-12)
+    assert torch.allclose(ours(query, keys, values, mask), expected[0], atol=1e-12)
 
 
 def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change_them():

@@ -18,7 +18,6 @@ from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from tests.conftest import ROOT
 from tests.makers.classifiers import batch_for, make
-from tests.makers.translators import copy_attention
 
 SUMS = ["mean", "attention", "max-attention"]
 POOLINGS = ["last", "max", *SUMS]
@@ -85,17 +84,6 @@ def test_one_hot_weights_give_that_value(name):
     if isinstance(attention, MultiHeadAttention):
         value = attention.output(attention.value(value))
     assert torch.allclose(output, value[:, None].expand_as(output), atol=1e-12)
-
-
-@pytest.mark.parametrize("heads", [1, 2, 3])
-def test_multi_head_attention_equals_torchs(heads):
-    _, (query, keys, values, mask) = cross_attention("multi-head")
-    ours = MultiHeadAttention(SIZE, heads).double()
-    theirs = torch.nn.MultiheadAttention(SIZE, heads, batch_first=True, dtype=torch.float64)
-    copy_attention(ours, theirs)
-    expected = theirs(query, keys, values, key_padding_mask=mask, average_attn_weights=False)
-    for tensor, reference in zip(ours.attend(query, keys, values, mask), expected, strict=True):
-        assert torch.allclose(tensor, reference, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SUMS)
