@@ -13,11 +13,10 @@ import numpy as np
 import torch
 
 from benchmarks.workload import CLASSES, SETTINGS, VOCABULARY, Row, imdb_like, print_rows
-from heed.explanation.documents import GROUPS, Subject, group_size
-from heed.explanation.judgement import judge
 from heed.explanation.noise import Noise, Piece, predict_with_noise
-from heed.explanation.rankings import integrated_gradients
+from heed.explanation.rankings import GROUPS, Subject, group_size, integrated_gradients
 from heed.explanation.recency import NOISED, WINDOWED, measure_recency
+from heed.explanation.registry import judge_documents
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary
 from heed.models.classifier import Classifier
@@ -62,7 +61,7 @@ def measure(name: str) -> Row:
     windowed, noised, integrated = (
         rows[: group_size(size, scale)] for size in (WINDOWED, NOISED, GROUPS[0].end)
     )
-    tests = core_seconds(lambda: list(judge(subject, rows, scale, lambda *_: None)))
+    tests = core_seconds(lambda: list(judge_documents(subject, rows, scale, lambda *_: None)))
     batches = list(encoded.evaluation_batches(integrated))
     paths = core_seconds(lambda: [integrated_gradients(model, batch) for batch in batches])
     positions = core_seconds(lambda: list(measure_recency(subject, windowed, lambda _: None)))

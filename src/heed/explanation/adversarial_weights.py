@@ -18,7 +18,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
 from heed.explanation.test import (
     DIVERGENCE_ENDS,
     LARGEST_DIVERGENCE,
@@ -29,6 +28,9 @@ from heed.explanation.test import (
     Series,
     Weighted,
     WeightsTest,
+    divergence_of_means,
+    jensen_shannon,
+    total_variation,
 )
 from heed.models.recurrent import padding_mask
 from heed.training.loop import AdamW

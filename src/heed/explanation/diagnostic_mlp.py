@@ -9,6 +9,7 @@ controls measure that. In the tables it is called a guided network.
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,15 +17,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from heed.explanation.adversarial_attention import (
-    AdversarialTest,
-    Row,
-    Trained,
-    mean_row,
-    reason_row,
-)
-from heed.explanation.documents import pad_by_row
-from heed.explanation.test import Axis, Explained, Series, measured
+from heed.explanation.adversarial_attention import AdversarialTest, Row, mean_row
+from heed.explanation.rankings import pad_by_row
+from heed.explanation.test import Axis, Explained, Series, Trained, measured
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
@@ -93,7 +88,7 @@ class DiagnosticMLP(nn.Module):
         vocabulary: int,
         classes: int,
         size: int,
-        hyperparameters: Architecture,
+        h: Architecture,
         read: Callable[[Batch], torch.Tensor],
         weigh: Callable[[Batch], torch.Tensor] | None = None,
     ) -> None:
@@ -103,12 +98,11 @@ class DiagnosticMLP(nn.Module):
             vocabulary: number of ids that are read, padding among them.
             classes: number of classes.
             size: of tanh(W x + b).
-            hyperparameters: of the base; the embeddings are like its own.
+            h: the hyperparameters of the base; the embeddings are like its own.
             read, weigh: see the class.
 
         """
         super().__init__()
-        h = hyperparameters
         self.embedding = nn.Embedding(vocabulary, h.embedding_dim, padding_idx=0)
         nn.init.normal_(self.embedding.weight, std=h.embedding_std)
         self.linear = nn.Linear(h.embedding_dim, size)
@@ -212,7 +206,7 @@ def make_guides(
         return batch.ids.masked_fill(is_evidence, UNKNOWN)
 
     def words(weights: Weights | None, rows: set[int] | None = None) -> Guide:
-        return Guide("words", _read_words, weights, vocabulary, rows)
+        return Guide("words", attrgetter("ids"), weights, vocabulary, rows)
 
     def hidden(weights: Weights) -> Guide:
         reads = "words, and the unknown word in place of those of the evidence"
@@ -230,10 +224,6 @@ def make_guides(
         "constant_token": Guide(reads, place_ids, base, PLACES + 1),
         "moved": words(move_weights(base, np.random.default_rng(0))),
     }
-
-
-def _read_words(batch: Batch) -> torch.Tensor:
-    return batch.ids
 
 
 def _equal(chosen: np.ndarray) -> np.ndarray:
@@ -274,36 +264,28 @@ class DiagnosticTraining:
         Raises DivergedError, which names the weights.
         """
         rows = []
-        epochs = {"accuracy": self.epochs, "accuracy_one_epoch": 1}
         for i, (name, guide) in enumerate(guides.items()):
             report_progress(f"guided network, weights {name}", i, len(guides))
             parts = {part: guide.choose(documents) for part, documents in self.parts.items()}
-            for measure, number in epochs.items():
+            for measure, number in (("accuracy", self.epochs), ("accuracy_one_epoch", 1)):
+                right = np.empty(0)
                 if all(map(len, parts.values())):
                     try:
                         right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
                     except DivergedError as error:
                         raise DivergedError(f"guided network, weights {name}: {error}") from None
-                    rows.append(mean_row("guided", measure, name, right))
-                else:
-                    rows.append(reason_row("guided", measure, name, PART_WITHOUT))
+                rows.append(mean_row("guided", measure, name, right, PART_WITHOUT))
         known = {
             part: documents[np.isin(documents, [*self.with_evidence])]
             for part, documents in self.parts.items()
         }
-        return [
-            *rows,
-            self._majority("majority", self.parts),
-            self._majority("majority_with_evidence", known),
-        ]
-
-    def _majority(self, name: str, parts: dict[str, np.ndarray]) -> Row:
-        """Return the share of the most frequent class of the training documents in the test."""
-        if not all(map(len, parts.values())):
-            return reason_row("guided", "accuracy", name, PART_WITHOUT)
-        most_frequent = np.bincount(self.labels[parts["train"]]).argmax()
-        right = self.labels[parts["test"]] == most_frequent
-        return mean_row("guided", "accuracy", name, right.astype(np.float64))
+        for name, parts in zip(MAJORITIES, (self.parts, known), strict=True):
+            right = np.empty(0)
+            if all(map(len, parts.values())):
+                most_frequent = np.bincount(self.labels[parts["train"]]).argmax()
+                right = (self.labels[parts["test"]] == most_frequent).astype(np.float64)
+            rows.append(mean_row("guided", "accuracy", name, right, PART_WITHOUT))
+        return rows
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
         """Return what guided.json says of the networks (docs/contracts.md)."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from heed.explanation.documents import Subject, branch_logits, network_of
+from heed.explanation.rankings import Subject, branch_logits, network_of
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import EncodedCorpus

@@ -13,12 +13,11 @@ from typing import ClassVar
 import torch
 import torch.nn.functional as F
 
-from heed.explanation import test
-from heed.explanation.distances import total_variation
 from heed.explanation.test import (
     FAIL,
     NO_WEIGHTS,
     PASS,
+    SHARE_ENDS,
     UNDEFINED,
     Axis,
     Column,
@@ -31,6 +30,7 @@ from heed.explanation.test import (
     WeightsTest,
     by_largest_weight,
     measured,
+    total_variation,
 )
 
 PERMUTATIONS = 100
@@ -119,7 +119,7 @@ class Conicity(WeightsTest):
         "weights matter. It explains the figure of shuffled weights, and judges no weights."
     )
     caption = "The mean cosine of a document’s vectors to their mean."
-    axes = (Axis("conicity", "conicity", test.SHARE_ENDS),)
+    axes = (Axis("conicity", "conicity", SHARE_ENDS),)
     series: ClassVar[Mapping[str, str]] = {"": "mean cosine"}
     columns = (Column("Conicity", "conicity"),)
 

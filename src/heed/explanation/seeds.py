@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.distances import jensen_shannon
 from heed.explanation.test import (
     DIVERGENCE_ENDS,
     EQUAL,
@@ -29,6 +28,7 @@ from heed.explanation.test import (
     Text,
     WeightsTest,
     by_largest_weight,
+    jensen_shannon,
     measured,
     no_weights,
 )
@@ -110,22 +110,15 @@ def seed_agreement(
     """
     rows = []
     weights = {key: group["attention"].to_numpy() for key, group in units.groupby(["id", "seed"])}
-    predictions = {
-        (name, seed): values
-        for name, seed, values in zip(
-            documents["id"],
-            documents["seed"],
-            documents[probabilities].to_numpy(np.float64),
-            strict=True,
-        )
-    }
+    values = documents[probabilities].to_numpy(np.float64)
+    predictions = dict(
+        zip(zip(documents["id"], documents["seed"], strict=True), values, strict=True)
+    )
     for name, group in documents.groupby("id", sort=False):
-        seeds = sorted(group["seed"])
-        for i, seed in enumerate(seeds):
-            for other in seeds[i + 1 :]:
-                own, others = weights[name, seed], weights[name, other]
-                change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
-                rows.append((seed, other, name, own.max(), _divergence(own, others), change))
+        for seed, other in itertools.combinations(sorted(group["seed"]), 2):
+            own, others = weights[name, seed], weights[name, other]
+            change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
+            rows.append((seed, other, name, own.max(), _divergence(own, others), change))
     columns = ["seed", "other_seed", "id", "max_weight", "divergence", "change"]
     return pd.DataFrame(rows, columns=columns)
 

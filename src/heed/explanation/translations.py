@@ -12,19 +12,18 @@ import numpy as np
 import torch
 
 from heed.explanation.adversarial_weights import find_adversarial_weights
-from heed.explanation.distances import total_variation
-from heed.explanation.documents import (
+from heed.explanation.rankings import (
     ADVERSARIAL,
     GROUPS,
     ORDERS,
     PERMUTATIONS,
     POSITIONS,
+    drawn_units,
     group_size,
     torch_generator,
 )
-from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.registry import TRANSLATED, measure_weights
-from heed.explanation.test import Prediction
+from heed.explanation.test import Prediction, total_variation
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.vocabulary import UNKNOWN
@@ -117,9 +116,8 @@ def _judge_batch(
 def _draw_steps(batch: PairBatch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the pair and the position of each step that is drawn, (steps,) each."""
     pairs, positions = [], []
-    for i, (row, length) in enumerate(
-        zip(batch.rows.tolist(), (batch.target_lengths - 2).tolist(), strict=True)
-    ):
+    for i, row in enumerate(batch.rows.tolist()):
+        length = int(batch.target_lengths[i]) - 2
         numbers = np.random.default_rng((row, POSITIONS))
         drawn = numbers.choice(length, min(length, DRAWN_TARGETS), replace=False)
         positions += sorted(drawn.tolist())
@@ -136,10 +134,7 @@ def _judge_steps(
     removes: bool,
 ) -> list[Prediction]:
     """Return the prediction of each step, without its probabilities and matrices."""
-    keys = [
-        (int(batch.rows[i]), position)
-        for i, position in zip(pairs.tolist(), positions.tolist(), strict=True)
-    ]
+    keys = list(zip(batch.rows[pairs.numpy()].tolist(), positions.tolist(), strict=True))
     adversarial = None
     if weighted is not None and removes:
         generators = [torch_generator(*key, ADVERSARIAL) for key in keys]
@@ -152,14 +147,14 @@ def _judge_steps(
         rankings = {name: scores[k, :length].numpy() for name, scores in gradients.items()}
         rankings["random"] = numbers.random(length)
         measures: dict[str, float] = {}
-        if weighted is not None:
+        step = None if weighted is None else weighted[k]
+        if step is not None:
             generator = torch_generator(*key, PERMUTATIONS)
-            measures = measure_weights(weighted[k], generator, TRANSLATED)
+            measures = measure_weights(step, generator, TRANSLATED)
         weights = None
         if adversarial is not None:
             measures |= adversarial.measures(k)
             weights = adversarial.weights[k, :length].mean(1).numpy()
-        step = None if weighted is None else weighted[k]
         steps.append(Prediction(length, np.empty(0), rankings, measures, step, weights, numbers))
     return steps
 
@@ -167,10 +162,7 @@ def _judge_steps(
 def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
     """Return the matrix of leave-one-out; of a long source NaN for the units not drawn."""
     length = int(pair.source_lengths[0])
-    units = np.arange(length)
-    if length > ALL_UNITS:
-        numbers = np.random.default_rng((int(pair.rows[0]), POSITIONS, length))
-        units = np.sort(numbers.choice(length, DRAWN_UNITS, replace=False))
+    units = drawn_units(length, np.random.default_rng((int(pair.rows[0]), POSITIONS, length)))
     matrix = np.full((int(pair.target_lengths[0]) - 2, length), np.nan)
     matrix[:, units] = leave_out_sources(model, pair, units)
     return matrix
@@ -195,7 +187,8 @@ def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> 
     """
     source, words = pair.source[0], pair.target[:, :-1]
     whole = next_units(model, pair, words)[0]
-    shortened = source.repeat(len(units), 1)[~_one_of_each(len(source), units)]
+    is_left_out = torch.arange(len(source))[None] == torch.from_numpy(units)[:, None]
+    shortened = source.repeat(len(units), 1)[~is_left_out]
     sources = shortened.view(len(units), -1) if len(source) > 1 else torch.tensor([[UNKNOWN]])
     size = max(1, MAX_PADDED_TOKENS // (len(source) + words.shape[1]))
     size = max(1, min(size, MAX_PROBABILITIES // whole.numel()))
@@ -208,11 +201,6 @@ def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> 
             total_variation(next_units(model, copies, words.expand(len(part), -1)), whole)
         )
     return torch.cat(changes)[:, :-1].T.numpy()
-
-
-def _one_of_each(length: int, units: np.ndarray) -> torch.Tensor:
-    """Return the mask (units, length), True at the unit of each row."""
-    return torch.arange(length)[None] == torch.from_numpy(units)[:, None]
 
 
 def next_units(model: Translator, batch: PairBatch, words: torch.Tensor) -> torch.Tensor:

@@ -12,9 +12,8 @@ import torch
 from scipy.stats import entropy
 
 from heed.cli import stages
-from heed.explanation import adversary_stage, registry
+from heed.explanation import registry, stage
 from heed.explanation.adversarial_attention import NO_EVIDENCE, deceive_loss, differ_loss
-from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
 from heed.explanation.diagnostic_mlp import (
     PART_WITHOUT,
     PLACES,
@@ -24,8 +23,9 @@ from heed.explanation.diagnostic_mlp import (
     move_weights,
     place_ids,
 )
-from heed.explanation.distances import jensen_shannon
-from heed.explanation.documents import Subject, pad_by_row
+from heed.explanation.rankings import Subject, pad_by_row
+from heed.explanation.stage import Adversary, read_adversary, write_adversary
+from heed.explanation.test import jensen_shannon
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.weighted_sum import WeightedSum
@@ -360,7 +360,7 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     monkeypatch.setattr(DiagnosticTraining, "accuracies", lambda *_: [])  # they take longest
     write("differing", (1, 2))
     expected = read("differing", "documents")
-    judged, judge_run = [], adversary_stage._judge_run
+    judged, judge_run = [], stage._judge_run
 
     def stop_at_the_second(run, *arguments):
         judged.append(run.seed)
@@ -368,7 +368,7 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
             raise KeyboardInterrupt
         judge_run(run, *arguments)
 
-    monkeypatch.setattr(adversary_stage, "_judge_run", stop_at_the_second)
+    monkeypatch.setattr(stage, "_judge_run", stop_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         write("differing", (1, 2))
     write("differing", (1, 2))

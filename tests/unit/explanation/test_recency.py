@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.documents import Subject
 from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
+from heed.explanation.rankings import Subject
 from heed.explanation.recency import (
     MIN_DOCUMENTS,
     MIN_SHARE,
@@ -22,9 +22,10 @@ from heed.explanation.recency import (
     noise_table,
     places_table,
     positions_table,
+    state_gradients,
     tenths,
+    with_disturbed_states,
 )
-from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN, build_vocabulary

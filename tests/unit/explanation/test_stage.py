@@ -10,13 +10,12 @@ import pytest
 
 from heed.explanation import stage
 from heed.explanation.correlation import CORRELATIONS
-from heed.explanation.documents import draw_documents
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
+from heed.explanation.rankings import draw_documents
 from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS, RecencyTest
-from heed.explanation.registry import EXPLAINED
+from heed.explanation.registry import EXPLAINED, NOT_MEASURED, summarize
 from heed.explanation.stage import read_scale, write_explanations
-from heed.explanation.tables import NOT_MEASURED, summarize
 from heed.files import HeedError
 from heed.models.pooling import Last
 from heed.recipe import read_model_recipe, write_recipe

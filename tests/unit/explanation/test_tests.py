@@ -14,25 +14,32 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.correlation import rank_correlation
-from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
-from heed.explanation.documents import Document, keep_units, predict_kept, read_documents
-from heed.explanation.erasure import remove_one, remove_until_flip
-from heed.explanation.input_removal import InputRemoval
+from heed.explanation.erasure import InputRemoval, remove_one, remove_until_flip
 from heed.explanation.permutation import Conicity, permute_weights
 from heed.explanation.plausibility import areas, find_evidence, match_spans
 from heed.explanation.rankings import (
+    Document,
     gradient_times_input,
     gradients_with_weights,
     integrated_gradients,
+    keep_units,
     leave_one_out,
     logits_of,
+    predict_kept,
+    read_documents,
     replace_one,
     sum_by_unit,
     weight_gradient,
     weight_rankings,
 )
 from heed.explanation.seeds import seed_agreement
-from heed.explanation.test import Prediction, descending
+from heed.explanation.test import (
+    Prediction,
+    descending,
+    divergence_of_means,
+    jensen_shannon,
+    total_variation,
+)
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams
 from heed.models.classifier import Classifier
@@ -376,7 +383,7 @@ def test_leave_one_out_and_replacement_are_predictions_without_a_unit():
         ids[1, unit] = 1
         replaced = torch.softmax(model(dataclasses.replace(batch, ids=ids)), -1)[1]
         change = total_variation(replaced, prediction)
-        values = replace_one(model, batch, 1, document, np.array([unit]))
+        values = replace_one(model, document, np.array([unit]))
         assert values[0] == pytest.approx(float(change))
 
 

@@ -9,11 +9,11 @@ import torch
 
 from heed.explanation import adversarial_weights, translations
 from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
-from heed.explanation.distances import total_variation
 from heed.explanation.permutation import permute_weights
 from heed.explanation.plausibility import find_evidence
 from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.seeds import step_agreement
+from heed.explanation.test import total_variation
 from heed.explanation.translations import (
     DRAWN_TARGETS,
     judge_pairs,
