@@ -12,6 +12,8 @@ import pandas as pd
 
 from heed.evaluation import significance
 from heed.evaluation.results import (
+    BASELINE,
+    FAMILIES,
     Comparison,
     Corpus,
     Details,
@@ -21,16 +23,19 @@ from heed.evaluation.results import (
     Figures,
     ModelResult,
     OpponentResult,
+    Roles,
     Significance,
+    assign_roles,
     clip_interval,
     format_significant,
+    last_rise_pp,
     paired_gain,
     round_half_up,
     spread,
+    verdict,
     write_comparison,
 )
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponents
-from heed.evaluation.verdicts import BASELINE, FAMILIES, Roles, assign_roles, last_rise_pp, verdict
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
@@ -83,9 +88,17 @@ def compare(
         {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
+    method = Significance(
+        signature=significance.signature(folds=any(folds), fixed=not all(folds)),
+        alpha=significance.ALPHA,
+        power=significance.POWER,
+        margin_pp=question.margin_pp,
+        convergence_pp=question.convergence_pp,
+        families={name: Family(families[name], text) for name, text in FAMILIES.items()},
+    )
     comparison = Comparison(
         seeds=seeds,
-        significance=describe_method(question, families, folds),
+        significance=method,
         experiments={
             name: _experiment_result(each, differences[name], question)
             for name, each in tested.items()
@@ -98,20 +111,6 @@ def compare(
         {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()},
     )
     return comparison
-
-
-def describe_method(
-    question: Question, families: Mapping[str, int], folds: list[bool]
-) -> Significance:
-    """Return the method of all tests; `folds`: whether each experiment has folds."""
-    return Significance(
-        signature=significance.signature(folds=any(folds), fixed=not all(folds)),
-        alpha=significance.ALPHA,
-        power=significance.POWER,
-        margin_pp=question.margin_pp,
-        convergence_pp=question.convergence_pp,
-        families={name: Family(families[name], text) for name, text in FAMILIES.items()},
-    )
 
 
 @dataclasses.dataclass(frozen=True)

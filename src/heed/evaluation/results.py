@@ -1,13 +1,15 @@
 """The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
 
 Written by `heed compare`, read by the report. Names that end in `_pp` are in percentage points.
-docs/statistics.md explains each number, and when it is None.
+docs/statistics.md explains each number, and when it is None. Here too: which pairs are compared,
+what may be said of a difference in one word or three, and how numbers are rounded.
 """
 
 import dataclasses
+import itertools
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,10 +24,25 @@ COMMAND = "heed compare"
 
 Interval = tuple[float, float]
 
-# The verdicts on a difference (heed.evaluation.verdicts).
 BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
+LAST = 2  # validations over which a training that has converged no longer improves
+
+BASELINE = "baseline"
+CONTROLS = ("mean", "wide", "uniform")
+# The hyperparameters, where a task has them, that leave items of the training part out.
+TRAINING_PART = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
+# Name: description.
+FAMILIES = {
+    "question": "every variant that answers the study's question, and every control, "
+    "over the baseline",
+    "rivals": "every variant that answers the question over the controls, the other variants "
+    "and the opponents",
+    "variants": "every other variant over the baseline",
+    "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
+    "and searched-mean; of variants that leave out training items no other comparison is made",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,7 +239,8 @@ class Comparison:
 
 def spread(values: list[float]) -> Spread:
     """Return mean and deviation of a figure over runs."""
-    return Spread(statistics.fmean(values), _deviation(values, 100), values)
+    deviation = 100 * statistics.stdev(values) if len(values) > 1 else None
+    return Spread(statistics.fmean(values), deviation, values)
 
 
 def paired_gain(figures: list[float], baseline: list[float], sign: int = 1) -> Gain:
@@ -231,11 +249,8 @@ def paired_gain(figures: list[float], baseline: list[float], sign: int = 1) -> G
     `sign` is -1 where lower figures are better, so that a gain is always positive.
     """
     values = [sign * 100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
-    return Gain(statistics.fmean(values), _deviation(values, 1), values)
-
-
-def _deviation(values: list[float], unit: float) -> float | None:
-    return unit * statistics.stdev(values) if len(values) > 1 else None
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return Gain(statistics.fmean(values), deviation, values)
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
@@ -258,26 +273,15 @@ def parse_comparison(values: Any) -> Comparison:
     Raises ValueError: they are none; the message names the wrong key.
     """
     comparison = read_record(Comparison, values)
-    experiments = {
-        name: _with_hyperparameters(name, experiment)
-        for name, experiment in comparison.experiments.items()
-    }
-    return dataclasses.replace(comparison, experiments=experiments)
-
-
-def _with_hyperparameters(name: str, experiment: ExperimentResult) -> ExperimentResult:
-    """Return the experiment with its task's hyperparameters."""
-    try:
-        hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
-        models = {
-            variant: dataclasses.replace(
-                model, hyperparameters=hyperparameters(**model.hyperparameters)
-            )
-            for variant, model in experiment.models.items()
-        }
-    except (HeedError, TypeError) as error:
-        raise ValueError(f"experiments.{name}: {error}") from None
-    return dataclasses.replace(experiment, models=models)
+    for name, experiment in comparison.experiments.items():
+        try:
+            hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
+            for variant, model in experiment.models.items():
+                read = hyperparameters(**model.hyperparameters)
+                experiment.models[variant] = dataclasses.replace(model, hyperparameters=read)
+        except (HeedError, TypeError) as error:
+            raise ValueError(f"experiments.{name}: {error}") from None
+    return comparison
 
 
 def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
@@ -323,21 +327,18 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
     for name, experiment in comparison.experiments.items():
         runs = runs_by_machine_kind(experiment, comparison.seeds)
         if len(runs) > 1:
-            noted = "; ".join(
-                f"{kind or 'not noted'}: {_list_runs(variants)}" for kind, variants in runs.items()
+            noted = (
+                f"{kind or 'not noted'}: "
+                + ", ".join(
+                    f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+                    for variant, seeds in variants.items()
+                )
+                for kind, variants in runs.items()
             )
             yield (
-                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md):"
-                f" {noted}"
+                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md): "
+                f"{'; '.join(noted)}"
             )
-
-
-def _list_runs(variants: dict[str, list[int]]) -> str:
-    """Return variants with their seeds, for people."""
-    return ", ".join(
-        f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
-        for variant, seeds in variants.items()
-    )
 
 
 SIGNIFICANT = 12  # digits that are right after some additions of floats
@@ -369,3 +370,139 @@ def format_significant(value: float, digits: int) -> str:
     """Return the value with so many significant digits, as the format .3g, rounded half up."""
     exponent = Decimal(f"{value:.{SIGNIFICANT}g}").adjusted()
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
+
+
+def last_rise_pp(figures: Sequence[float]) -> float | None:
+    """Return by how much the best figure of a training rose over its last two validations.
+
+    Args:
+        figures: of all validations, in order; higher is better.
+
+    Returns: percentage points, at least 0; None where there are no earlier validations.
+
+    """
+    if len(figures) <= LAST:
+        return None
+    return 100 * max(max(figures) - max(figures[:-LAST]), 0.0)
+
+
+def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
+    """Return what may be said of a difference whose p values are corrected.
+
+    Not converged voids a gain and an equivalence on either side. A loss stands where the first
+    model had converged: the second can only become better still. A difference that is significant
+    and nevertheless within the margin is practically none.
+
+    Args:
+        difference: with its corrected p values.
+        alpha: the level of all tests.
+        first: whether most runs of the first model had converged.
+        second: the same of the second model; True for an opponent.
+
+    """
+    p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
+    differs = p is not None and p < alpha
+    worse = differs and difference.mean_pp < 0
+    same = equivalence_p is not None and equivalence_p < alpha
+    if not (first and second) and not (worse and first and not same):
+        return NOT_CONVERGED
+    if same:
+        return SAME
+    if worse:
+        return WORSE
+    return BETTER if differs else UNDECIDED
+
+
+@dataclasses.dataclass(frozen=True)
+class Roles:
+    """What each model of an experiment is there for; without a baseline its list is empty.
+
+    `attention` answers the study's question, and `controls` could gain without attention. The
+    models of `parts` are in `controls` or `others` too: with their own baseline they leave out
+    training items that the baseline reads.
+    """
+
+    baseline: list[str]
+    attention: list[str]
+    controls: list[str]
+    others: list[str]
+    opponents: list[str]
+    parts: list[str]
+
+    def pairs(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (first, second, family) of every pair that is compared."""
+        models = [*self.baseline, *self.attention, *self.controls, *self.others]
+        for first, second in itertools.permutations([*models, *self.opponents], 2):
+            if family := self._family(first, second):
+                yield first, second, family
+
+    def _family(self, first: str, second: str) -> str | None:
+        if first in (*self.opponents, *self.baseline):
+            return None
+        if second in (f"{first}-{BASELINE}", f"{first}-mean"):
+            return "pairs"
+        if {first, second} & {*self.parts}:
+            return None
+        if second == BASELINE:
+            return "question" if first in (*self.attention, *self.controls) else "variants"
+        if first not in self.attention:
+            return None
+        if second in self.attention:  # once: the study's first over its second
+            return "rivals" if self.attention.index(first) < self.attention.index(second) else None
+        return "rivals"
+
+
+def assign_roles(
+    hyperparameters: Mapping[str, Any], opponents: Collection[str], attention: Collection[str]
+) -> Roles:
+    """Return the roles of an experiment's models.
+
+    A control is a variant by the name of one (mean, wide, uniform), or one that gives words no
+    weights of their own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
+
+    Where X and X-baseline leave out the same training items, and other ones than the baseline, X
+    over the baseline would compare amounts of data.
+
+    Args:
+        hyperparameters: of each model, by variant.
+        opponents: their names.
+        attention: the variants that answer the study's question, in its order.
+
+    """
+    variants = [name for name in hyperparameters if name != BASELINE]
+    chosen = [name for name in attention if name in variants]
+    controls = [
+        name
+        for name in variants
+        if name not in chosen
+        and not name.endswith((f"-{BASELINE}", "-mean"))
+        and (name in CONTROLS or not _weighs_words(hyperparameters[name]))
+    ]
+    others = [name for name in variants if name not in (*chosen, *controls)]
+    baseline = [BASELINE] if BASELINE in hyperparameters else []
+    parts = [name for name in (*controls, *others) if _has_own_part(name, hyperparameters)]
+    return Roles(baseline, chosen, controls, others, list(opponents), parts)
+
+
+def _has_own_part(name: str, hyperparameters: Mapping[str, Any]) -> bool:
+    """Return whether a variant and its own baseline leave out other items than the baseline."""
+    variant = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+    own, shared = (
+        _training_part(hyperparameters.get(each)) for each in (f"{variant}-{BASELINE}", BASELINE)
+    )
+    if own is None or shared is None:
+        return False
+    return _training_part(hyperparameters[name]) == own != shared
+
+
+def _training_part(hyperparameters: Any) -> tuple[Any, ...] | None:
+    """Return the values of TRAINING_PART of a model; None where there is no model."""
+    if hyperparameters is None:
+        return None
+    return tuple(getattr(hyperparameters, name, None) for name in TRAINING_PART)
+
+
+def _weighs_words(hyperparameters: Any) -> bool:
+    """Whether words have weights of their own: by a score, or by a matrix for each position."""
+    by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
+    return bool(hyperparameters.score_functions) or by_position

@@ -10,6 +10,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from heed.evaluation import significance
 from heed.evaluation.significance import (
+    VarianceComponents,
     assess,
     bootstrap,
     differences,
@@ -18,16 +19,13 @@ from heed.evaluation.significance import (
     holm,
     mcnemar,
     mean_difference,
-    seeds_sign_test,
-    seeds_t_test,
-    t_test,
-)
-from heed.evaluation.variance import (
-    VarianceComponents,
     mean_squares,
     minimum_detectable,
     power,
     seeds_needed,
+    seeds_sign_test,
+    seeds_t_test,
+    t_test,
     variance_components,
 )
 from heed.records import as_json

@@ -13,8 +13,10 @@ from heed.evaluation.results import (
     Difference,
     Effect,
     OtherTests,
+    assign_roles,
+    last_rise_pp,
+    verdict,
 )
-from heed.evaluation.verdicts import assign_roles, last_rise_pp, verdict
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 
