@@ -255,11 +255,8 @@ class TTest(NamedTuple):
 def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Blocks:
     """Return one model's score minus another's by seed and document, for each test split.
 
-    Args:
-        first: for each test split (one of a fixed split, k of folds) an array, (seeds tested on it,
-            documents): of 0 and 1 where the metric is a share of documents; else of floats.
-        second: the arrays of the other model; one row where it was fitted once.
-
+    An array is (seeds tested on the split, documents), of 0 and 1 where the metric is a share of
+    documents, else of floats; of an opponent that was fitted once it has one row.
     """
     blocks = []
     for one, other in zip(first, second, strict=True):
@@ -357,12 +354,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def signature(folds: bool, fixed: bool) -> str:
     """Return the method in one line, as sacrebleu does for BLEU.
 
-    Two reports can be compared only where their signatures are equal.
-
-    Args:
-        folds: whether an experiment has folds.
-        fixed: whether an experiment has a fixed split.
-
+    Two reports can be compared only where their signatures are equal. `folds` and `fixed` say
+    whether an experiment has folds, and whether one has a fixed split.
     """
     designs = [
         *(["crossed:seeds×documents(Howe)"] if fixed else []),

@@ -185,15 +185,9 @@ def adversary_runs(summary: pd.DataFrame) -> pd.DataFrame:
 def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> torch.Tensor:
     """Return TVD(p, p_base) - strength KL(a || a_base) of each document, (batch,).
 
-    The divergence of the weights a is the mean over heads. (Wiegreffe & Pinter 2019, section 4,
-    arxiv.org/abs/1908.04626; their program sums both over the batch, so that its strength depends
-    on the batch's size)
-
-    Args:
-        weighted: of the model that is trained.
-        base: of its base, without gradients, for the same documents.
-        strength: lambda; with a larger one the weights differ more, and so may the predictions.
-
+    The divergence of the weights a is the mean over heads; `base` has no gradients. (Wiegreffe &
+    Pinter 2019, section 4, arxiv.org/abs/1908.04626; their program sums both over the batch, so
+    that its strength depends on the batch's size)
     """
     predictions = (torch.softmax(each.predict(), -1) for each in (weighted, base))
     divergence = kullback_leibler(weighted.weights, base.weights, dim=1).mean(-1)
@@ -264,15 +258,10 @@ def compare_documents(
     scale: float,
     report_progress: Callable[[int, int], None],
 ) -> Iterator[Compared]:
-    """Yield the documents `rows` under both models; the first 250 have leave-one-out too.
+    """Yield the documents `rows` under both models; the first 250 × `scale` have leave-one-out.
 
-    Args:
-        pair: the models.
-        evidence: row → True for units with evidence, (units,)
-        rows: documents with at least one token, in the order of their draw.
-        scale: multiplies the number of those with leave-one-out.
-        report_progress: called with the documents that are done, and their number.
-
+    `evidence` of a row is True for units with some, (units,). `report_progress` is called with the
+    documents that are done, and their number.
     """
     border, done = group_size(LEAVING_OUT, scale), 0
     for group, leaves_out in ((rows[:border], True), (rows[border:], False)):

@@ -92,15 +92,9 @@ class DiagnosticMLP(nn.Module):
         read: Callable[[Batch], torch.Tensor],
         weigh: Callable[[Batch], torch.Tensor] | None = None,
     ) -> None:
-        """Build the layers.
+        """Build layers of `size` states; the embeddings are like those of the base, with its `h`.
 
-        Args:
-            vocabulary: number of ids that are read, padding among them.
-            classes: number of classes.
-            size: of tanh(W x + b).
-            h: the hyperparameters of the base; the embeddings are like its own.
-            read, weigh: see the class.
-
+        `vocabulary` is the number of ids that are read, padding among them.
         """
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, h.embedding_dim, padding_idx=0)
@@ -180,10 +174,11 @@ class Guide:
             return documents
         return documents[[int(row) in self.rows for row in documents]]
 
-    def weigh(self, batch: Batch) -> torch.Tensor:
-        """Return the weights of a batch, (batch, time)."""
-        assert self.weights is not None
-        return pad_by_row(self.weights, batch.rows, batch.ids.shape[1])
+    def weigh(self) -> Callable[[Batch], torch.Tensor] | None:
+        """Return the function of a batch that gives its weights, (batch, time), or None."""
+        if (weights := self.weights) is None:
+            return None
+        return lambda batch: pad_by_row(weights, batch.rows, batch.ids.shape[1])
 
 
 def make_guides(
@@ -191,11 +186,7 @@ def make_guides(
 ) -> dict[str, Guide]:
     """Return the guides by name, in the order of the summary.
 
-    Args:
-        base, adversary: the weights of the two models, for all documents.
-        evidence: row → True for tokens of evidence, (tokens,)
-        vocabulary: number of words, padding and unknown among them.
-
+    The weights of both models are of all documents; `evidence` is True for tokens of it, (tokens,).
     """
     lengths = {row: len(weights) for row, weights in base.items()}
     uniform = {row: _equal(np.ones(length, bool)) for row, length in lengths.items()}
@@ -304,7 +295,8 @@ class DiagnosticTraining:
     ) -> np.ndarray:
         """Train a network by its guide; return 1 for each test document that it has right, or 0."""
         seed_everything(self.seed)
-        weigh = None if guide.weights is None else guide.weigh
-        h = self.hyperparameters
-        model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)
+        model = DiagnosticMLP(
+            guide.vocabulary, self.classes, self.size, self.hyperparameters, guide.read,
+            guide.weigh(),
+        )  # fmt: skip
         return self.train(model, parts, epochs, work)

@@ -153,12 +153,8 @@ def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> Ev
 def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
     """Return the area under the ROC curve, and the average precision.
 
-    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed.
-
-    Args:
-        scores: (units,)
-        right: True for the units to be found, (units,), neither all nor none
-
+    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed. `right`
+    is True for the units to be found, neither all nor none of (units,).
     """
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # of equal scores

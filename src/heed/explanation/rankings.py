@@ -76,14 +76,9 @@ def group_size(documents: int, scale: float) -> int:
 
 
 def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
-    """Return random test documents that are not empty, in the order of their draw.
+    """Return random documents of the `test` part that are not empty, in the order of their draw.
 
-    Args:
-        test: rows of the test part.
-        fold: its fold.
-        offsets: first token of each document of the corpus, (documents + 1,)
-        scale: multiplies their number.
-
+    `offsets` are the first tokens of the corpus's documents, (documents + 1,).
     """
     filled = test[offsets[test + 1] > offsets[test]]
     order = np.random.default_rng((DRAW, fold)).permutation(filled)
@@ -219,10 +214,7 @@ def predict_replaced(model: Classifier, document: Document, replaced: torch.Tens
 
 
 def pad_by_row(values: dict[int, np.ndarray], rows: np.ndarray, time: int) -> torch.Tensor:
-    """Return the values of the documents `rows` as (rows, time), 0 or False after the last of each.
-
-    `values` has an array for each row of the corpus that is asked for, of at most `time` values.
-    """
+    """Return the values of the documents `rows` as (rows, time), 0 or False after the last."""
     padded = np.zeros((len(rows), time), next(iter(values.values())).dtype)
     for i, row in enumerate(rows):
         padded[i, : len(values[int(row)])] = values[int(row)]
@@ -259,13 +251,7 @@ def gradient_rankings(
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the rankings of each document by gradients: the size of gradient times input.
 
-    Args:
-        model: in evaluation mode.
-        batch: the documents.
-        documents: the same.
-        has_sum: whether the model has a weighted sum, and so weights that can be held.
-        integrated: whether to compute integrated gradients too.
-
+    With a weighted sum (`has_sum`) its weights are held too, and `integrated` gradients are added.
     """
     by_token: dict[str, torch.Tensor] = {}
     if has_sum:
@@ -311,7 +297,7 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
     return scores[0], scores[1]
 
 
-def integrated_gradients(model: Classifier, batch: Batch, steps: int = STEPS) -> torch.Tensor:
+def integrated_gradients(model: Classifier, batch: Batch) -> torch.Tensor:
     """Return the integrated gradients of each token, (batch, time) (Sundararajan et al. 2017).
 
     The path leads from embeddings of 0 to the document's, by the midpoint rule; their sum is the
@@ -320,11 +306,11 @@ def integrated_gradients(model: Classifier, batch: Batch, steps: int = STEPS) ->
     embeddings = network_of(model).embed(batch).detach()
     predicted = logits_of(model, batch, embeddings).detach().argmax(-1)[:, None]
     total = torch.zeros_like(embeddings)
-    for step in range(steps):
-        point = ((step + 0.5) / steps * embeddings).requires_grad_()
+    for step in range(STEPS):
+        point = ((step + 0.5) / STEPS * embeddings).requires_grad_()
         probabilities = torch.softmax(logits_of(model, batch, point), -1)
         (gradient,) = torch.autograd.grad(probabilities.gather(1, predicted).sum(), [point])
-        total += gradient / steps
+        total += gradient / STEPS
     return (total * embeddings).sum(-1)
 
 

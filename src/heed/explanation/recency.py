@@ -186,10 +186,7 @@ def _read_noise(
 def measure_recency(
     subject: Subject, rows: np.ndarray, report_progress: Callable[[int], None]
 ) -> Iterator[Recency]:
-    """Yield the measures of the documents `rows`, without those of fewer than TENTHS tokens.
-
-    `report_progress` is called with the number of documents that are done.
-    """
+    """Yield the measures of the documents `rows`, without those of fewer than TENTHS tokens."""
     network = network_of(subject.model)
     disturbed = None
     if network.document_encoder.lstm is not None:
@@ -233,13 +230,7 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
     Each direction has its own end, the state that has read the whole document: the last one
     forwards, the first one backwards. The middle is the mean over the states from 45 to 55% of the
     document. Both directions of a position are one vector. NaN for a document of fewer than three
-    states: of a hierarchical model, sentences.
-
-    Args:
-        disturbed: the model's network, of `with_disturbed_states`.
-        model: in evaluation mode.
-        batch: documents that are not empty.
-
+    states: of a hierarchical model, sentences. `disturbed` is of `with_disturbed_states`.
     """
     lengths = state_gradients(disturbed, batch, branch_logits(model, batch)).double().numpy()
     sequences = disturbed.sequence_lengths(batch)
@@ -302,13 +293,8 @@ def with_disturbed_states(network: Network) -> Network:
 def state_gradients(network: Network, batch: Batch, constant: torch.Tensor) -> torch.Tensor:
     """Return the length of the gradient of each state, (batch, time, 2): forwards and backwards.
 
-    Of a hierarchical model time counts sentences. Values at padding have no meaning.
-
-    Args:
-        network: of `with_disturbed_states`, in evaluation mode.
-        batch: documents.
-        constant: added to the logits, (batch, classes)
-
+    Of a hierarchical model time counts sentences. Values at padding have no meaning. The network is
+    of `with_disturbed_states`; `constant` is added to the logits, (batch, classes).
     """
     lstm = network.document_encoder.lstm
     assert isinstance(lstm, _DisturbedBiLSTM)
@@ -339,11 +325,8 @@ def positions_table(
 ) -> pd.DataFrame:
     """Return importance and evidence by tenth, and the ratio of gradients.
 
-    Args:
-        measured: documents of at least TENTHS tokens.
-        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
-        drawn: the number of documents before short ones were left out.
-
+    `evidence` is True for tokens of it, (tokens,), of the documents that have some. `drawn` is the
+    number of documents before short ones were left out.
     """
     known = [each for each in measured if each.importance is not None]
     importance = np.array([each.importance for each in known]).reshape(-1, TENTHS)
@@ -395,10 +378,7 @@ def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
 def places_table(evidence: dict[int, np.ndarray], right: dict[int, bool]) -> pd.DataFrame:
     """Return the accuracy by the tenth in which the mean position of a document's evidence lies.
 
-    Args:
-        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
-        right: row → whether its prediction is right.
-
+    `right` has whether the prediction of a row is right.
     """
     known = [row for row in evidence if row in right]
     places = np.array([mean_place(evidence[row]) for row in known])
@@ -417,10 +397,8 @@ def mean_place(evidence: np.ndarray) -> int:
 def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:
     """Return the accuracy with noise.
 
-    Args:
-        right: whether a prediction is right, (documents, NOISES)
-        unknown: share of unknown words in a document's noise, (documents,)
-
+    `right` is whether a prediction is right, (documents, NOISES), `unknown` the share of unknown
+    words in a document's noise, (documents,).
     """
     by_noise = dict(zip(NOISES, right.T, strict=True))
     rows = [_row("noise", name, each) for name, each in by_noise.items()]

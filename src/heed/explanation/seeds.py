@@ -97,10 +97,8 @@ def seed_agreement(
 ) -> pd.DataFrame:
     """Return how much the weights of two seeds differ on the same document.
 
-    Args:
-        units: `seed, id, unit, attention`.
-        documents: `seed, id` and the columns `probabilities`.
-        probabilities: the columns of the classes' probabilities.
+    The units have `seed, id, unit, attention`, the documents `seed, id` and the columns of the
+    classes' probabilities.
 
     Returns:
         `seed, other_seed, id, max_weight, divergence, change`: every pair of seeds that have the

@@ -63,13 +63,8 @@ def judge_pairs(
 ) -> Iterator[JudgedPair]:
     """Yield the pairs `rows` with the outcome of all tests, the first with most of them.
 
-    Args:
-        model: in evaluation mode on the CPU, its parameters without gradients.
-        encoded: the pairs.
-        rows: in the order of their draw.
-        scale: multiplies the sizes of the groups of documents.
-        report_progress: called with the pairs that are done, and their number.
-
+    The model is in evaluation mode on the CPU, its parameters without gradients. `scale` multiplies
+    the sizes of GROUPS. `report_progress` is called with the pairs that are done, and their number.
     """
     total = min(len(rows), group_size(GROUPS[-1].end, scale))
     start = done = 0
@@ -172,18 +167,10 @@ def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
 def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> np.ndarray:
     """Return how much each unit of a source matters for each unit of its target.
 
-    The unit is removed and the source is read again, shorter by one. A source of one unit becomes
-    an unknown unit, as an empty text is read.
-
-    Args:
-        model: in evaluation mode.
-        pair: a batch of one pair.
-        units: of the source, those that are left out, one at a time.
-
-    Returns:
-        changes: total variation distances of the distributions of the next unit, (target units,
-            units); the end of the sentence is left out
-
+    One of `units` of the source of the only `pair` is removed at a time, and the source is read
+    again, shorter by one. A source of one unit becomes an unknown unit, as an empty text is read.
+    The total variation distances of the distributions of the next unit are (target units, units);
+    the end of the sentence is left out.
     """
     source, words = pair.source[0], pair.target[:, :-1]
     whole = next_units(model, pair, words)[0]
@@ -214,16 +201,9 @@ def step_gradients(
 ) -> dict[str, torch.Tensor]:
     """Return |sum_d e_id dp/de_id| of each source unit i, p of the unit predicted at each step.
 
-    Args:
-        model: in evaluation mode.
-        batch: pairs.
-        pairs, positions: the steps, as of `target_steps`
-
-    Returns:
-        gradient: (steps, source time)
-        gradient_held_weights: the same while the weights of all steps are constants (of a
-            transformer those of the last layer over the source); only of a model with attention
-
+    `gradient` is (steps, source time); steps are as of `target_steps`. In `gradient_held_weights`,
+    of a model with attention alone, the weights of all steps are constants (of a transformer those
+    of the last layer over the source).
     """
     words = batch.target[pairs, : int(positions.max()) + 1]
     embedded = model.embed(batch.source[pairs]).detach().requires_grad_()
