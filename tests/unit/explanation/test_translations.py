@@ -278,24 +278,14 @@ def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
 
 
 def test_seeds_are_compared_at_the_steps_that_both_have():
-    units = pd.DataFrame(
-        {
-            "seed": [1, 1, 2, 2, 1, 1, 2],
-            "id": "a",
-            "target": [0, 0, 0, 0, 1, 1, 1],
-            "unit": [0, 1, 0, 1, 0, 1, 0],
-            "attention": [1.0, 0.0, 0.0, 1.0, 0.5, 0.5, 1.0],
-        }
-    )
-    next_words = pd.DataFrame(
-        {
-            "seed": [1, 1, 2, 1, 2],
-            "id": "a",
-            "target": [0, 0, 0, 1, 1],
-            "word": ["x", "y", "x", "x", "x"],
-            "p": [0.75, 0.25, 1.0, 1.0, 1.0],
-        }
-    )
+    units = pd.DataFrame({
+        "seed": [1, 1, 2, 2, 1, 1, 2], "id": "a", "target": [0, 0, 0, 0, 1, 1, 1],
+        "unit": [0, 1, 0, 1, 0, 1, 0], "attention": [1.0, 0.0, 0.0, 1.0, 0.5, 0.5, 1.0],
+    })  # fmt: skip
+    next_words = pd.DataFrame({
+        "seed": [1, 1, 2, 1, 2], "id": "a", "target": [0, 0, 0, 1, 1],
+        "word": ["x", "y", "x", "x", "x"], "p": [0.75, 0.25, 1.0, 1.0, 1.0],
+    })  # fmt: skip
     agreement = step_agreement(units, next_words)
     assert agreement[["seed", "other_seed", "id", "target"]].to_numpy().tolist() == [[1, 2, "a", 0]]
     row = agreement.iloc[0]
