@@ -104,9 +104,7 @@ def load_predictor(
             is no study by the defaults.
         folder: of the run; None: results/train/MODEL/SEED.
 
-    Raises:
-        HeedError: a file is missing or broken.
-
+    Raises HeedError: a file is missing or broken.
     """
     name, seed = run.recipe.model, run.seed
     if settings is None:

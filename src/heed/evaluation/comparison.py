@@ -68,16 +68,9 @@ def compare(
 ) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
-    Args:
-        experiments: for each experiment its models, by variant.
-        seeds: the study's seeds.
-        question: what the study asks.
-        folder: results/compare.
-        metrics_file: metrics.json.
+    `experiments` has the models of each experiment, by variant.
 
-    Raises:
-        HeedError: predictions are missing, or are not of these seeds.
-
+    Raises HeedError: predictions are missing, or are not of these seeds.
     """
     tested = {
         name: _read_experiment(name, models, seeds, question)
@@ -189,19 +182,16 @@ def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differenc
     corrected = {name: dict(pairs) for name, pairs in differences.items()}
     for family in FAMILIES:
         tests = [
-            (name, pair, p, equivalence_p)
+            (name, pair)
             for name, pairs in differences.items()
             for pair, difference in pairs.items()
-            if difference.family == family
-            and (p := difference.p) is not None  # with one seed there are no tests
-            and (equivalence_p := difference.equivalence_p) is not None
+            if difference.family == family and difference.p is not None  # with one seed no tests
         ]
-        p_values = significance.holm([p for _, _, p, _ in tests])
-        equivalences = significance.holm([p for *_, p in tests])
-        for (name, pair, *_), p, equivalence in zip(tests, p_values, equivalences, strict=True):
-            corrected[name][pair] = dataclasses.replace(
-                differences[name][pair], p_holm=p, equivalence_p_holm=equivalence
-            )
+        for kind in ("p", "equivalence_p"):
+            p_values = [getattr(differences[name][pair], kind) for name, pair in tests]
+            for (name, pair), p in zip(tests, significance.holm(p_values), strict=True):
+                changed = dataclasses.replace(corrected[name][pair], **{f"{kind}_holm": p})
+                corrected[name][pair] = changed
     return corrected
 
 

@@ -47,10 +47,7 @@ FAMILIES = {
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """The mean and the sample standard deviation of a figure over runs, and each run's value.
-
-    The deviation is None with one run.
-    """
+    """The mean of a figure over runs, its sample deviation (None with one run) and each value."""
 
     mean: float
     std_pp: float | None
@@ -59,10 +56,7 @@ class Spread:
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """The mean and the sample standard deviation of a paired difference, and each seed's value.
-
-    The deviation is None with one seed.
-    """
+    """The mean of a paired difference, its sample deviation (None with one seed) and each value."""
 
     mean_pp: float
     std_pp: float | None
@@ -84,10 +78,7 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True)
 class OtherTests:
-    """Tests that decide nothing, since each leaves out a source of variance.
-
-    `mcnemar_p` has one p for each seed.
-    """
+    """Tests that decide nothing, since each leaves out a variance; of McNemar's one p a seed."""
 
     bootstrap_pp: Interval | None
     documents_p: float
@@ -101,12 +92,10 @@ class OtherTests:
 class Difference:
     """A first model's figure minus a second's, with its interval, tests and effect sizes.
 
-    Of a figure of which less is better it is the second's minus the first's.
-
-    `p_holm` is `p` corrected within `family`, and so is `equivalence_p_holm`: of the tests that the
-    difference lies within the study's margin. With one seed there is no interval and no p.
-    `verdict` is one of VERDICTS.
-    `degrees_of_freedom` is None where they are infinite.
+    Of a figure of which less is better it is the second's minus the first's. `p_holm` is `p`
+    corrected within `family`, and so is `equivalence_p_holm`: of the tests that the difference lies
+    within the study's margin. With one seed there is no interval and no p. `verdict` is one of
+    VERDICTS. `degrees_of_freedom` is None where they are infinite.
     """
 
     family: str
@@ -259,10 +248,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
 
 
 def read_comparison(path: Path) -> Comparison:
-    """Return the comparison in `path`.
-
-    Raises HeedError: the file is missing, or is no comparison; the message names the wrong key.
-    """
+    """Return the comparison in `path`. Raises HeedError, with the wrong key if it is none."""
     with reading(path, COMMAND):
         return parse_comparison(read_json(path, COMMAND))
 
@@ -270,7 +256,7 @@ def read_comparison(path: Path) -> Comparison:
 def parse_comparison(values: Any) -> Comparison:
     """Return the comparison that the values of comparison.json are.
 
-    Raises ValueError: they are none; the message names the wrong key.
+    Raises ValueError, with the wrong key, if they are none.
     """
     comparison = read_record(Comparison, values)
     for name, experiment in comparison.experiments.items():
@@ -288,13 +274,8 @@ def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> I
     """Return the part of an interval that is possible over the second model's figure.
 
     A t interval knows nothing of bounds: over a baseline of 0.98 it may end at +14, where no more
-    than +2 is possible. The tests use the whole interval.
-
-    Args:
-        interval: of the difference, in percentage points; None with one seed.
-        mean_pp: the difference; it stays inside, whatever rounding does.
-        second: the figure of the second model, from 0 to 1.
-
+    than +2 is possible. The tests use the whole interval. The difference `mean_pp` stays inside,
+    whatever rounding does; `second` is from 0 to 1.
     """
     if interval is None:
         return None
@@ -308,13 +289,7 @@ NOT_NOTED = ""  # the machine kind of a run that an older heed trained
 def runs_by_machine_kind(
     experiment: ExperimentResult, seeds: list[int]
 ) -> dict[str, dict[str, list[int]]]:
-    """Return {machine kind: {variant: seeds}} of an experiment's runs; NOT_NOTED comes last.
-
-    Args:
-        experiment: the experiment, whose runs all stand in one comparison.
-        seeds: of the study, in the order of each model's runs.
-
-    """
+    """Return {machine kind: {variant: seeds}} of an experiment's runs; NOT_NOTED comes last."""
     runs: dict[str, dict[str, list[int]]] = {}
     for variant, model in experiment.models.items():
         for seed, kind in zip(seeds, model.machine_kinds, strict=True):
@@ -375,11 +350,8 @@ def format_significant(value: float, digits: int) -> str:
 def last_rise_pp(figures: Sequence[float]) -> float | None:
     """Return by how much the best figure of a training rose over its last two validations.
 
-    Args:
-        figures: of all validations, in order; higher is better.
-
-    Returns: percentage points, at least 0; None where there are no earlier validations.
-
+    The figures are of all validations, in order, and higher is better. Percentage points, at least
+    0; None where there are no earlier validations.
     """
     if len(figures) <= LAST:
         return None
@@ -391,14 +363,8 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
 
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
     model had converged: the second can only become better still. A difference that is significant
-    and nevertheless within the margin is practically none.
-
-    Args:
-        difference: with its corrected p values.
-        alpha: the level of all tests.
-        first: whether most runs of the first model had converged.
-        second: the same of the second model; True for an opponent.
-
+    and nevertheless within the margin is practically none. `first` and `second` say whether most
+    runs of a model had converged: True for an opponent.
     """
     p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
     differs = p is not None and p < alpha
@@ -455,19 +421,14 @@ class Roles:
 def assign_roles(
     hyperparameters: Mapping[str, Any], opponents: Collection[str], attention: Collection[str]
 ) -> Roles:
-    """Return the roles of an experiment's models.
+    """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
-    A control is a variant by the name of one (mean, wide, uniform), or one that gives words no
-    weights of their own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
+    `attention` has the variants that answer the study's question, in its order. A control is a
+    variant by the name of one (mean, wide, uniform), or one that gives words no weights of their
+    own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
 
     Where X and X-baseline leave out the same training items, and other ones than the baseline, X
     over the baseline would compare amounts of data.
-
-    Args:
-        hyperparameters: of each model, by variant.
-        opponents: their names.
-        attention: the variants that answer the study's question, in its order.
-
     """
     variants = [name for name in hyperparameters if name != BASELINE]
     chosen = [name for name in attention if name in variants]
@@ -480,26 +441,17 @@ def assign_roles(
     ]
     others = [name for name in variants if name not in (*chosen, *controls)]
     baseline = [BASELINE] if BASELINE in hyperparameters else []
-    parts = [name for name in (*controls, *others) if _has_own_part(name, hyperparameters)]
-    return Roles(baseline, chosen, controls, others, list(opponents), parts)
-
-
-def _has_own_part(name: str, hyperparameters: Mapping[str, Any]) -> bool:
-    """Return whether a variant and its own baseline leave out other items than the baseline."""
-    variant = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
-    own, shared = (
-        _training_part(hyperparameters.get(each)) for each in (f"{variant}-{BASELINE}", BASELINE)
-    )
-    if own is None or shared is None:
-        return False
-    return _training_part(hyperparameters[name]) == own != shared
-
-
-def _training_part(hyperparameters: Any) -> tuple[Any, ...] | None:
-    """Return the values of TRAINING_PART of a model; None where there is no model."""
-    if hyperparameters is None:
-        return None
-    return tuple(getattr(hyperparameters, name, None) for name in TRAINING_PART)
+    part = {
+        name: tuple(getattr(each, key, None) for key in TRAINING_PART)
+        for name, each in hyperparameters.items()
+    }
+    own_parts = []
+    for name in (*controls, *others):
+        variant = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+        own, shared = part.get(f"{variant}-{BASELINE}"), part.get(BASELINE)
+        if shared is not None and part[name] == own != shared:
+            own_parts.append(name)
+    return Roles(baseline, chosen, controls, others, list(opponents), own_parts)
 
 
 def _weighs_words(hyperparameters: Any) -> bool:

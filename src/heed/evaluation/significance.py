@@ -230,10 +230,7 @@ def seeds_needed(
 def minimum_detectable(
     standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA
 ) -> float:
-    """Return the smallest difference that a test with this standard error detects with 80% power.
-
-    It is in the unit of the standard error.
-    """
+    """Return the smallest difference that is detected with 80% power at this standard error."""
     if not standard_error:
         return 0.0
     limit = 20 * float(stats.t.isf(alpha / 2, degrees_of_freedom)) + 50
@@ -288,18 +285,12 @@ def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -
             components.equivalence_p(mean, margin, seeds),
         )
     # Without any variance, as when one model is better on every document, the documents decide.
-    return TTest(interval, documents_test(blocks), _equivalence_without_variance(blocks, margin))
-
-
-def _equivalence_without_variance(blocks: Blocks, margin: float) -> float:
-    """Return the p value of equivalence where all documents have the same difference.
-
-    Where it is 0, the probability that none of so many documents would differ if the share of those
-    that do were the margin. Else 1: nothing is known of its variance.
-    """
-    if any(block.any() for block in blocks):
-        return 1.0
-    return float((1 - margin) ** sum(block.shape[1] for block in blocks))
+    # Where all have the difference 0: the probability that none of so many would differ if the
+    # share of those that do were the margin. Else nothing is known of the variance.
+    documents = sum(block.shape[1] for block in blocks)
+    has_differences = any(block.any() for block in blocks)
+    equivalence_p = 1.0 if has_differences else float((1 - margin) ** documents)
+    return TTest(interval, documents_test(blocks), equivalence_p)
 
 
 def assess(
@@ -311,14 +302,8 @@ def assess(
 ) -> Difference:
     """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
 
-    Args:
-        blocks: from `differences`.
-        tests: the number of differences in the family: `seeds_needed` and `detectable_pp` are for
-            the strictest level that Holm's correction may ask for, alpha over this number.
-        alpha: 1 minus the coverage of the intervals.
-        family: the name of the family; empty for a difference outside any family.
-        margin_pp: a difference below it does not matter.
-
+    `tests` is the number of differences in the family: `seeds_needed` and `detectable_pp` are for
+    the strictest level that Holm's correction may ask for, alpha over this number.
     """
     values = [float(value) for block in blocks for value in block.mean(axis=1)]
     found: dict[str, Any] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
@@ -399,11 +384,7 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     deviation over seeds, with Hedges' (1981) correction for small samples; None without a
     deviation, and with two seeds. `seeds_won`: the share of seeds in which the first model was
     better; a tie counts half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
-
-    Args:
-        blocks: from `differences`.
-        values: the difference of each seed.
-
+    `values` has the difference of each seed.
     """
     won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
     freedom = len(values) - 1
