@@ -30,17 +30,13 @@ from heed.explanation.seeds import seed_divergence
 from heed.explanation.test import (
     DIVERGENCE_ENDS,
     EQUAL,
-    FAIL,
     NO_WEIGHTS,
     ONE_SEED,
-    PASS,
     ROUNDING,
     SMALLEST,
-    UNDEFINED,
     Axis,
     Explained,
     Judged,
-    Outcome,
     Series,
     Text,
     Trained,
@@ -126,33 +122,35 @@ class Adversaries(AdversarialTest):
         "seeds": "two seeds of the model",
     }
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return FAIL if a trained adversary keeps the predictions with other weights.
+    def score(self, judged: Judged) -> float | str:
+        """Return the largest divergence of the weights of a seed that keeps the predictions.
 
-        PASS if some keep them, and none with other weights. It keeps them if it loses at most
-        MAX_LOSS of accuracy and changes predictions by at most MAX_PREDICTION_CHANGE; its weights
-        are other ones if they differ from the model's by more than those of two seeds among each
-        other, both averaged over heads. One seed of one adversary is enough to fail. One that loses
-        the predictions, or whose weights differ by less than MIN_DIVERGENCE, was not trained to
-        what was asked of it: it says nothing. The value is the largest divergence of the others.
+        It keeps them if it loses at most MAX_LOSS of accuracy and changes predictions by at most
+        MAX_PREDICTION_CHANGE. One that loses them, or whose weights differ by less than
+        MIN_DIVERGENCE, was not trained to what was asked of it: it says nothing.
         """
         if reason := no_weights(judged.summary):
-            return Outcome(UNDEFINED, reason=reason)
+            return reason
         if not judged.adversaries:
-            return Outcome(UNDEFINED, reason=NO_ADVERSARY)
-        limit = seed_divergence(judged.summary)
-        if limit is None:
-            return Outcome(UNDEFINED, reason=ONE_SEED)
+            return NO_ADVERSARY
+        if seed_divergence(judged.summary) is None:
+            return ONE_SEED
         runs = pd.concat([adversary_runs(table) for table in judged.adversaries])
         if runs.empty:
-            return Outcome(UNDEFINED, reason=NO_ADVERSARY)
-        kept = runs[runs["kept"]]
-        if kept.empty:
-            return Outcome(UNDEFINED, reason=NONE_KEPT)
-        largest = float(kept["mean_divergence"].max())
-        if largest < MIN_DIVERGENCE:
-            return Outcome(UNDEFINED, reason=NONE_MOVED)
-        return Outcome(FAIL if largest > limit else PASS, largest)
+            return NO_ADVERSARY
+        divergences = runs[runs["kept"]]["mean_divergence"]
+        if divergences.empty:
+            return NONE_KEPT
+        largest = float(divergences.max())
+        return NONE_MOVED if largest < MIN_DIVERGENCE else largest
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether weights differ by no more than those of two seeds, means over heads.
+
+        One seed of one adversary is enough to fail.
+        """
+        limit = seed_divergence(judged.summary)
+        return limit is not None and value <= limit
 
     def drawn_trained(self, explained: Explained, adversary: Trained, measure: str) -> Series:
         """Return a measure of an adversary's seeds, and its value between the model's seeds."""

@@ -14,16 +14,12 @@ import torch
 import torch.nn.functional as F
 
 from heed.explanation.test import (
-    FAIL,
     NO_WEIGHTS,
-    PASS,
     SHARE_ENDS,
-    UNDEFINED,
     Axis,
     Column,
     Explained,
     Judged,
-    Outcome,
     Series,
     Text,
     Weighted,
@@ -66,17 +62,14 @@ class Permutation(WeightsTest):
         """Return the median change of the prediction, and the share of changed decisions."""
         return permute_weights(weighted, generator)
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return PASS if in every seed predictions change by MIN_CHANGE or more.
-
-        The value is the mean of the seed with the smallest change. Equal weights fail: by exactly
-        nothing.
-        """
+    def score(self, judged: Judged) -> float | str:
+        """Return the mean of the seed with the smallest change; equal weights change nothing."""
         changes = measured(judged.summary, self.name, "permutation_change")["mean"]
-        if changes.empty:
-            return Outcome(UNDEFINED, reason=NO_WEIGHTS)
-        smallest = float(changes.min())
-        return Outcome(PASS if smallest >= MIN_CHANGE else FAIL, smallest)
+        return NO_WEIGHTS if changes.empty else float(changes.min())
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether in every seed predictions change by MIN_CHANGE or more."""
+        return value >= MIN_CHANGE
 
     def drawn(self, explained: Explained, measure: str) -> Series:
         """Return the change by the largest weight of the document."""

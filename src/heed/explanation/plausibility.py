@@ -11,15 +11,11 @@ import numpy as np
 from heed.explanation.rankings import DRAWN_RANKINGS, RANKINGS
 from heed.explanation.test import (
     EQUAL,
-    FAIL,
     NO_WEIGHTS,
-    PASS,
-    UNDEFINED,
     Axis,
     Column,
     Explained,
     Judged,
-    Outcome,
     Prediction,
     Series,
     Text,
@@ -75,25 +71,29 @@ class Plausibility(WeightsTest):
         }
         return {name: score._asdict() for name, score in found.items() if score is not None}
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return PASS if the weights find planted evidence in every class and seed, by MIN_AUC.
+    def score(self, judged: Judged) -> float | str:
+        """Return the area of the class and seed where it is smallest.
 
         Evidence that people marked is reported, and not judged: a model may be right for reasons of
-        its own. The value is the area of the class and seed where it is smallest.
+        its own.
         """
         summary = judged.summary
         rows = summary[(summary["test"] == self.name) & (summary["measure"] == "auc")]
-        if rows["mean"].notna().sum() == 0:
-            return Outcome(UNDEFINED, reason=NO_EVIDENCE)
+        rows = rows.dropna(subset="mean")
+        if rows.empty:
+            return NO_EVIDENCE
         if not judged.planted:
-            return Outcome(UNDEFINED, reason=NOT_PLANTED)
-        rows = rows[rows["ranking"] == "attention"].dropna(subset="mean")
+            return NOT_PLANTED
+        rows = rows[rows["ranking"] == "attention"]
         if rows["class"].notna().any():  # steps of a translation have no class
             rows = rows.dropna(subset="class")
-        if (reason := no_weights(summary)) or rows.empty:
-            return Outcome(UNDEFINED, reason=reason or NO_EVIDENCE)
-        smallest = float(rows["mean"].min())
-        return Outcome(PASS if smallest >= MIN_AUC else FAIL, smallest)
+        if reason := no_weights(summary):
+            return reason
+        return NO_EVIDENCE if rows.empty else float(rows["mean"].min())
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether weights find planted evidence in every class and seed, by MIN_AUC."""
+        return value >= MIN_AUC
 
     def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
         """Return a row for each class; one for a model whose predictions have none, or too many."""

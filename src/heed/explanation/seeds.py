@@ -13,17 +13,13 @@ import torch
 from heed.explanation.test import (
     DIVERGENCE_ENDS,
     EQUAL,
-    FAIL,
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     ONE_SEED,
-    PASS,
-    UNDEFINED,
     Axis,
     Column,
     Explained,
     Judged,
-    Outcome,
     Series,
     Text,
     WeightsTest,
@@ -62,17 +58,14 @@ class Seeds(WeightsTest):
     axes = (Axis("divergence", "divergence of the weights", DIVERGENCE_ENDS, MAX_DIVERGENCE),)
     columns = (Column("Seeds", "divergence"),)
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return PASS if the weights of two seeds differ by less than MAX_DIVERGENCE on average.
-
-        The value is the mean over pairs of seeds and documents.
-        """
-        if reason := no_weights(judged.summary):
-            return Outcome(UNDEFINED, reason=reason)
+    def score(self, judged: Judged) -> float | str:
+        """Return the mean over pairs of seeds and documents."""
         mean = seed_divergence(judged.summary)
-        if mean is None:
-            return Outcome(UNDEFINED, reason=ONE_SEED)
-        return Outcome(PASS if mean < MAX_DIVERGENCE else FAIL, mean)
+        return no_weights(judged.summary) or (ONE_SEED if mean is None else mean)
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
+        return value < MAX_DIVERGENCE
 
     def drawn(self, explained: Explained, measure: str) -> Series:
         """Return the divergence by the largest weight of the document."""

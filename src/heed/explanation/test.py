@@ -187,9 +187,20 @@ class WeightsTest:
         """Return why a ranking has no measure of the test, if there is a reason of its own."""
         return ""
 
+    def score(self, judged: Judged) -> float | str:
+        """Return the value that decides about the criterion, or why it is undefined."""
+        raise NotImplementedError
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether a value passes the criterion."""
+        raise NotImplementedError
+
     def judge(self, judged: Judged) -> Outcome:
         """Return the outcome of the criterion."""
-        raise NotImplementedError
+        score = self.score(judged)
+        if isinstance(score, str):
+            return Outcome(UNDEFINED, reason=score)
+        return Outcome(PASS if self.passes(score, judged) else FAIL, score)
 
     def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
         """Return the rows of a model in the figure: its class, or nothing, and the series."""
