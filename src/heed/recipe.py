@@ -20,7 +20,7 @@ Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 @dataclasses.dataclass(frozen=True)
 class CorpusFacts:
-    """What a report prints of the corpus.
+    """The facts that a report prints of a corpus.
 
     `reduced`: it is a part of its source. `generated`: heed generated it.
     """

@@ -1,4 +1,4 @@
-"""How long a network takes to train on a document: its multiply-adds, times a measured speed.
+"""The time that a network takes to train on a document: multiply-adds, times a measured speed.
 
 `heed cost` measures some training steps of each distinct network on random documents, by one thread
 and in processor time, so that other work on the machine hardly counts. Networks that were not
@@ -36,7 +36,7 @@ MIN_SECONDS, MAX_SECONDS = 0.15, 1.0  # for one network
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """What the time of a training step depends on: equal workloads take equally long.
+    """The work of a training step: equal workloads take equally long.
 
     lengths: tokens that are read of some documents, spread as those of the corpus.
     """

@@ -359,7 +359,7 @@ def last_rise_pp(figures: Sequence[float]) -> float | None:
 
 
 def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
-    """Return what may be said of a difference whose p values are corrected.
+    """Return the verdict on a difference whose p values are corrected.
 
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
     model had converged: the second can only become better still. A difference that is significant
@@ -381,7 +381,7 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
 
 @dataclasses.dataclass(frozen=True)
 class Roles:
-    """What each model of an experiment is there for; without a baseline its list is empty.
+    """The roles of the models of an experiment; without a baseline its list is empty.
 
     `attention` answers the study's question, and `controls` could gain without attention. The
     models of `parts` are in `controls` or `others` too: with their own baseline they leave out

@@ -84,7 +84,7 @@ class AdversarialTest(WeightsTest):
 
 
 class Adversaries(AdversarialTest):
-    """How far the weights and predictions of trained adversaries are from the model's."""
+    """The distance of weights and predictions of trained adversaries from those of the model."""
 
     name = "adversaries"
     rows = "adversary"

@@ -46,7 +46,7 @@ class Correlation(WeightsTest):
     )
 
     def measure(self, prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
-        """Return each correlation whose two rankings there are."""
+        """Return the correlations whose two rankings there are."""
         # without a weighted sum there are no weights to hold: the gradient is the same
         rankings = {HELD: prediction.rankings["gradient"]} | prediction.rankings
         return {

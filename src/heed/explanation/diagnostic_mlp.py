@@ -157,7 +157,7 @@ def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Guide:
-    """What a guided network reads, and its weights; None: those that it learns.
+    """The input of a guided network, and its weights; None: it learns them.
 
     rows: documents for which the weights are defined; None: all
     """
@@ -169,7 +169,7 @@ class Guide:
     rows: set[int] | None = None
 
     def choose(self, documents: np.ndarray) -> np.ndarray:
-        """Return those of the documents for which the weights are defined."""
+        """Return the documents for which the weights are defined."""
         if self.rows is None:
             return documents
         return documents[[int(row) in self.rows for row in documents]]
@@ -279,7 +279,7 @@ class DiagnosticTraining:
         return rows
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
-        """Return what guided.json says of the networks (docs/contracts.md)."""
+        """Return the description of the networks in guided.json (docs/contracts.md)."""
         h = self.hyperparameters
         return {
             "reads": {name: guide.reads for name, guide in guides.items()},

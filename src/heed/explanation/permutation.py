@@ -102,7 +102,7 @@ def permute_weights(
 
 
 class Conicity(WeightsTest):
-    """How alike the weighted vectors of a document are; it judges no weights."""
+    """The likeness of the weighted vectors of a document; it judges no weights."""
 
     name = "conicity"
     measures = of_weights = ("conicity",)

@@ -110,7 +110,7 @@ class Plausibility(WeightsTest):
 
 
 class EvidenceScore(NamedTuple):
-    """How well a ranking finds a document's evidence.
+    """The scores of a ranking that has to find a document's evidence.
 
     auc: the area under the ROC curve; .5 by chance
     average_precision: the area under precision and recall

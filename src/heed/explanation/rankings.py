@@ -152,7 +152,7 @@ def network_of(model: Classifier) -> Network:
 
 @torch.no_grad()
 def branch_logits(model: Classifier, batch: Batch) -> torch.Tensor:
-    """Return what the linear branch adds to the logits, (batch, classes); 0 without a branch."""
+    """Return the logits of the linear branch, (batch, classes); 0 without a branch."""
     if model.branch is None:
         return torch.zeros(len(batch.lengths), network_of(model).output.out_features)
     assert batch.linear is not None
@@ -281,7 +281,7 @@ def gradient_times_input(model: Classifier, batch: Batch) -> torch.Tensor:
 
 
 def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the same twice: with weights that follow the embeddings, and with constant weights.
+    """Return gradients times input with weights that follow the embeddings, and constant ones.
 
     The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both.
 
@@ -337,7 +337,7 @@ def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> n
 
 
 def replace_one(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
-    """Return the same distances when the tokens of each unit are replaced by the unknown word."""
+    """Return the change of the prediction as each unit becomes the unknown word, (units,)."""
     replaced = torch.zeros(len(units) + 1, len(document.ids), dtype=torch.bool)
     replaced[:-1] = document.unit[None] == torch.from_numpy(units)[:, None]
     predictions = torch.softmax(predict_replaced(model, document, replaced), -1)

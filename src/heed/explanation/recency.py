@@ -67,7 +67,7 @@ Row = dict[str, object]
 
 
 class RecencyTest(WeightsTest):
-    """Where in the text words count, and whether noise moves the prediction."""
+    """The places in a text where words count, and the effect of noise on the prediction."""
 
     name = "recency"
     table = "recency"
@@ -245,7 +245,7 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
 
 
 class _DisturbedBiLSTM(nn.Module):
-    """The same BiLSTM, with a disturbance of 0 added to each state before its next step."""
+    """A BiLSTM with a disturbance of 0 added to each state before its next step."""
 
     def __init__(self, lstm: BiLSTM) -> None:
         super().__init__()
@@ -272,7 +272,7 @@ class _DisturbedBiLSTM(nn.Module):
 
 
 def _with_disturbance(layer: nn.LSTM) -> nn.LSTM:
-    """Return the same layer for inputs [x; d], where d is added to the previous state."""
+    """Return a layer for inputs [x; d], where d is added to the previous state."""
     size = layer.input_size + layer.hidden_size
     extended = nn.LSTM(size, layer.hidden_size, batch_first=True)
     values = {name: value.detach() for name, value in layer.named_parameters()}
