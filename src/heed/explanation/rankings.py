@@ -75,6 +75,12 @@ def group_size(documents: int, scale: float) -> int:
     return max(1, round(documents * scale))
 
 
+def by_group(rows: np.ndarray, scale: float) -> Iterator[tuple[Group, np.ndarray]]:
+    """Yield GROUPS with their documents of `rows`, in the order of their draw."""
+    ends = [group_size(group.end, scale) for group in GROUPS]
+    yield from zip(GROUPS, np.split(rows, ends)[:-1], strict=True)
+
+
 def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
     """Return random documents of the `test` part that are not empty, in the order of their draw.
 

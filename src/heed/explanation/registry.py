@@ -30,6 +30,7 @@ from heed.explanation.rankings import (
     Document,
     Group,
     Subject,
+    by_group,
     gradient_rankings,
     group_size,
     left_out,
@@ -92,15 +93,12 @@ def judge_documents(
 
     """
     has_sum = not no_sum_reason(subject, int(rows[0]))
-    total = min(len(rows), group_size(GROUPS[-1].end, scale))
-    start = done = 0
-    for group in GROUPS:
-        end = group_size(group.end, scale)
-        for batch in subject.encoded.evaluation_batches(rows[start:end]):
+    done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))
+    for group, chosen in by_group(rows, scale):
+        for batch in subject.encoded.evaluation_batches(chosen):
             yield from _judge_batch(subject.model, batch, has_sum, group)
             done += len(batch.rows)
             report_progress(done, total)
-        start = end
 
 
 def _judge_batch(

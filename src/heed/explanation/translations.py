@@ -18,6 +18,7 @@ from heed.explanation.rankings import (
     ORDERS,
     PERMUTATIONS,
     POSITIONS,
+    by_group,
     drawn_units,
     group_size,
     torch_generator,
@@ -66,17 +67,14 @@ def judge_pairs(
     The model is in evaluation mode on the CPU, its parameters without gradients. `scale` multiplies
     the sizes of GROUPS. `report_progress` is called with the pairs that are done, and their number.
     """
-    total = min(len(rows), group_size(GROUPS[-1].end, scale))
-    start = done = 0
-    for group in GROUPS:
-        end = group_size(group.end, scale)
-        for batch in encoded.evaluation_batches(rows[start:end]):
+    done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))
+    for group, chosen in by_group(rows, scale):
+        for batch in encoded.evaluation_batches(chosen):
             for first in range(0, len(batch.rows), PAIRS_AT_ONCE):
                 part = batch.rows[first : first + PAIRS_AT_ONCE]
                 yield from _judge_batch(model, encoded, part, group.removes)
                 done += len(part)
                 report_progress(done, total)
-        start = end
 
 
 def _judge_batch(

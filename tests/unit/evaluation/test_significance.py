@@ -251,16 +251,6 @@ def test_the_familywise_error_rate_is_at_most_alpha(draw):
     assert share(errors) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
 
 
-def test_without_correction_thirty_tests_raise_false_alarms_and_with_it_they_do_not():
-    """So the simulation can fail: with Holm's correction the share is at most 5%."""
-    generator = np.random.default_rng(8)
-    studies = [
-        [t_test(crossed(generator, 5, 200, 0, 0.03)).p for _ in range(30)] for _ in range(100)
-    ]
-    assert share([min(study) < 0.05 for study in studies]) > 0.3
-    assert share([min(holm(study)) < 0.05 for study in studies]) <= 0.05 + 2.5 * 0.022
-
-
 @pytest.mark.parametrize(
     ("documents", "same"), [(2, False), (50, False), (200, False), (500, True)]
 )
