@@ -18,13 +18,10 @@ from heed.explanation.test import (
     SHARE_ENDS,
     Axis,
     Column,
-    Explained,
     Judged,
-    Series,
     Text,
     Weighted,
     WeightsTest,
-    by_largest_weight,
     measured,
     total_variation,
 )
@@ -55,6 +52,7 @@ class Permutation(WeightsTest):
         "Total variation distance of the predictions: the median of 100 shuffles, the mean over "
         "documents by their largest weight. Dotted: the limit of the table."
     )
+    has_groups = True
     axes = (Axis("permutation_change", "change of the prediction", limit=MIN_CHANGE),)
     columns = (Column("Shuffled", "permutation_change"),)
 
@@ -70,10 +68,6 @@ class Permutation(WeightsTest):
     def passes(self, value: float, judged: Judged) -> bool:
         """Return whether in every seed predictions change by MIN_CHANGE or more."""
         return value >= MIN_CHANGE
-
-    def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the change by the largest weight of the document."""
-        return by_largest_weight(explained, self.table, measure)
 
 
 @torch.no_grad()

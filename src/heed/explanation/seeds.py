@@ -20,10 +20,8 @@ from heed.explanation.test import (
     Column,
     Explained,
     Judged,
-    Series,
     Text,
     WeightsTest,
-    by_largest_weight,
     jensen_shannon,
     measured,
     no_weights,
@@ -55,6 +53,7 @@ class Seeds(WeightsTest):
         "Jensen-Shannon divergence in nats of the weights of two seeds on the same documents, by "
         "the largest weight. Dotted: the limit of the table, half of the largest possible."
     )
+    has_groups = True
     axes = (Axis("divergence", "divergence of the weights", DIVERGENCE_ENDS, MAX_DIVERGENCE),)
     columns = (Column("Seeds", "divergence"),)
 
@@ -66,10 +65,6 @@ class Seeds(WeightsTest):
     def passes(self, value: float, judged: Judged) -> bool:
         """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
         return value < MAX_DIVERGENCE
-
-    def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the divergence by the largest weight of the document."""
-        return by_largest_weight(explained, self.table, measure)
 
     def mean_values(self, explained: Explained, column: Column) -> list[float]:
         """Return the value that is judged, over all pairs of seeds."""

@@ -158,6 +158,7 @@ class WeightsTest:
     claim: str = ""
     caption: str = ""
     axes: tuple[Axis, ...] = ()
+    has_groups: bool = False  # the series are groups of documents by their largest weight
     series: ClassVar[Mapping[str, str]] = {}  # ranking or weights → name in the legend
     printed: ClassVar[Mapping[str, str]] = {}  # measure that papers print → series
     columns: tuple[Column, ...] = ()
@@ -207,7 +208,9 @@ class WeightsTest:
         return {"": self.drawn(explained, measure)}
 
     def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the series of a model in the figure: by default one for each of `series`."""
+        """Return the series of a model in the figure: its groups, or one for each of `series`."""
+        if self.has_groups:
+            return _by_largest_weight(explained, self.table, measure)
         return {
             name: explained.means(self.name, measure, ranking)
             for ranking, name in self.series.items()
@@ -232,7 +235,7 @@ LARGEST_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 FIRST_GROUP, NEXT_GROUP = "largest weight up to {end}", "up to {end}"
 
 
-def by_largest_weight(explained: Explained, table: str, measure: str) -> Series:
+def _by_largest_weight(explained: Explained, table: str, measure: str) -> Series:
     """Return the means of groups of documents by their largest weight; empty without weights."""
     if not explained.has_weights:
         return {}
