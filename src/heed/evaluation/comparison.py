@@ -190,8 +190,8 @@ def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differenc
         for kind in ("p", "equivalence_p"):
             p_values = [getattr(differences[name][pair], kind) for name, pair in tests]
             for (name, pair), p in zip(tests, significance.holm(p_values), strict=True):
-                changed = dataclasses.replace(corrected[name][pair], **{f"{kind}_holm": p})
-                corrected[name][pair] = changed
+                changes: dict[str, Any] = {f"{kind}_holm": p}
+                corrected[name][pair] = dataclasses.replace(corrected[name][pair], **changes)
     return corrected
 
 
