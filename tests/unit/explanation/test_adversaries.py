@@ -12,7 +12,7 @@ import torch
 from scipy.stats import entropy
 
 from heed.cli import stages
-from heed.explanation import registry, stage
+from heed.explanation import registry
 from heed.explanation.adversarial_attention import (
     MEASURES,
     NO_EVIDENCE,
@@ -346,19 +346,11 @@ def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
         assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
-def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
+def test_a_seed_that_is_done_is_not_repeated(monkeypatch, stop):
     monkeypatch.setattr(DiagnosticTraining, "accuracies", lambda *_: [])  # they take longest
     write("differing", (1, 2))
     expected = read("differing", "documents")
-    judged, judge_run = [], stage._judge_run
-
-    def stop_at_the_second(run, *arguments):
-        judged.append(run.seed)
-        if judged == [1, 2]:
-            raise KeyboardInterrupt
-        judge_run(run, *arguments)
-
-    monkeypatch.setattr(stage, "_judge_run", stop_at_the_second)
+    judged = stop("_judge_run")
     with pytest.raises(KeyboardInterrupt):
         write("differing", (1, 2))
     write("differing", (1, 2))

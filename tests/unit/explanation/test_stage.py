@@ -205,19 +205,10 @@ def test_a_corpus_without_evidence_is_no_noise_for_its_own_models():
     assert set(table["measure"]) == measures, "nothing about evidence or noise"
 
 
-def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
+def test_a_seed_that_is_done_is_not_repeated(stop):
     explain("tiny-attention", (1, 2), 0.02)
     expected = read("tiny-attention", "documents")
-    explained = []
-    explain_run = stage._explain_run
-
-    def stop_at_the_second(run, *arguments):
-        explained.append(run.seed)
-        if explained == [1, 2]:
-            raise KeyboardInterrupt
-        explain_run(run, *arguments)
-
-    monkeypatch.setattr(stage, "_explain_run", stop_at_the_second)
+    explained = stop("_explain_run")
     with pytest.raises(KeyboardInterrupt):
         explain("tiny-attention", (1, 2), 0.02)
     explain("tiny-attention", (1, 2), 0.02)

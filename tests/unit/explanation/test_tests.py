@@ -467,7 +467,7 @@ def test_evidence_is_found_by_tokens_and_by_spans():
 
 
 @pytest.fixture(scope="module")
-def solved() -> tuple[Classifier, Batch, np.ndarray]:
+def solved(fit) -> tuple[Classifier, Batch, np.ndarray]:
     """Return a model that decides by one of two words, and documents with their evidence.
 
     Seven tokens are distractors, and the token 2 or 3 is the class.
@@ -475,15 +475,13 @@ def solved() -> tuple[Classifier, Batch, np.ndarray]:
     h = dataclasses.replace(HYPERPARAMETERS, **ATTENTION, embedding_dropout=0.0, dropout=0.0)
     torch.manual_seed(0)
     model = Classifier(12, 2, h)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(60):
+
+    def loss() -> torch.Tensor:
         batch, labels, _ = planted(64)
-        loss = F.cross_entropy(model(batch), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return F.cross_entropy(model(batch), labels)
+
+    fit(model, loss)
     batch, labels, evidence = planted(60)
-    model.eval().requires_grad_(False)
     assert (model(batch).argmax(1) == labels).all()
     return model, batch, evidence
 

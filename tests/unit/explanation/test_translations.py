@@ -179,7 +179,7 @@ CLASSES, MEMBERS = 4, 3  # of words: a sentence has one word of each class
 
 
 @pytest.fixture(scope="module")
-def solved() -> Translator:
+def solved(fit) -> Translator:
     """Return a model that has learned to translate `reordered` sentences."""
     torch.manual_seed(1)
     h = dataclasses.replace(
@@ -187,14 +187,12 @@ def solved() -> Translator:
         hidden_size=32, dropout=0.0,
     )  # fmt: skip
     model = make_translator(16, 16, h)
-    optimizer = torch.optim.Adam(model.parameters(), 2e-2)
-    for _ in range(80):
+
+    def loss() -> torch.Tensor:
         batch = reordered(32)[0]
-        loss = model.loss(batch) / batch.predicted_tokens
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return model.eval().requires_grad_(False)
+        return model.loss(batch) / batch.predicted_tokens
+
+    return fit(model, loss, 80)
 
 
 def reordered(count: int) -> tuple[PairBatch, torch.Tensor]:
