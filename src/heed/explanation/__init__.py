@@ -5,9 +5,9 @@ importance: by weights, gradients or removal. `registry` (of classifiers) and `t
 predictions with all that is asked of them → the tests measure them → `registry` has the tables and
 means → `stage` writes them.
 
-Each test is a class in a file of its own, with its computation, its criterion and its texts in the
-report: `test` says what such a class may have, `registry` lists them. To add one, write its file
-and name it in `registry`.
+A test is a class in one file, with its computation, its criterion and its texts in the report:
+`test` says what such a class may have, `registry` lists them. To add one, write its file and name
+it in `registry`.
 
 A *unit* is what a model's weights are of: a token, or of a hierarchical model a sentence.
 """

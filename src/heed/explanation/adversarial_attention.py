@@ -15,8 +15,8 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.permutation import permute_weights
-from heed.explanation.plausibility import find_evidence
+from heed.explanation.agreement import find_evidence
+from heed.explanation.other_weights import permute_weights
 from heed.explanation.rankings import (
     GROUPS,
     ORDERS,

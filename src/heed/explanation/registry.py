@@ -13,12 +13,15 @@ import pandas as pd
 import torch
 
 from heed.explanation.adversarial_attention import Adversaries
-from heed.explanation.adversarial_weights import AdversarialWeights, find_adversarial_weights
-from heed.explanation.correlation import Correlation
+from heed.explanation.agreement import Correlation, Plausibility
 from heed.explanation.diagnostic_mlp import Guided
 from heed.explanation.erasure import Erasure, InputRemoval, SingleErasure
-from heed.explanation.permutation import Conicity, Permutation
-from heed.explanation.plausibility import Plausibility
+from heed.explanation.other_weights import (
+    AdversarialWeights,
+    Conicity,
+    Permutation,
+    find_adversarial_weights,
+)
 from heed.explanation.rankings import (
     ADVERSARIAL,
     GROUPS,

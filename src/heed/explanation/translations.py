@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from heed.explanation.adversarial_weights import find_adversarial_weights
+from heed.explanation.other_weights import find_adversarial_weights
 from heed.explanation.rankings import (
     ADVERSARIAL,
     GROUPS,

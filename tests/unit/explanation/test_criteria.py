@@ -15,7 +15,7 @@ from heed.explanation.adversarial_attention import (
     NONE_MOVED,
     adversary_runs,
 )
-from heed.explanation.plausibility import NO_EVIDENCE, NOT_PLANTED
+from heed.explanation.agreement import NO_EVIDENCE, NOT_PLANTED
 from heed.explanation.registry import CRITERIA
 from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax_gradients
 from heed.explanation.test import (

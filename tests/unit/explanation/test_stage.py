@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from heed.explanation import stage
-from heed.explanation.correlation import CORRELATIONS
+from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
 from heed.explanation.rankings import draw_documents

@@ -12,11 +12,14 @@ import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
-from heed.explanation.correlation import rank_correlation
+from heed.explanation.agreement import areas, find_evidence, match_spans, rank_correlation
 from heed.explanation.erasure import InputRemoval, remove_one, remove_until_flip
-from heed.explanation.permutation import Conicity, permute_weights
-from heed.explanation.plausibility import areas, find_evidence, match_spans
+from heed.explanation.other_weights import (
+    EPSILON,
+    Conicity,
+    find_adversarial_weights,
+    permute_weights,
+)
 from heed.explanation.rankings import (
     Document,
     gradient_times_input,
