@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.models.source_gradients import SourceGradients
+from heed.models.dependence import SourceGradients
 from heed.report.sources import Sources
 from heed.tasks.translation import figures
 from heed.tasks.translation.prediction import sentence_gradients

@@ -6,9 +6,15 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from heed.evaluation.results import ExperimentResult, Figures, Gain, OpponentResult, Spread
+from heed.evaluation.results import (
+    BASELINE,
+    ExperimentResult,
+    Figures,
+    Gain,
+    OpponentResult,
+    Spread,
+)
 from heed.evaluation.results import ModelResult as Model
-from heed.evaluation.verdicts import BASELINE
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,

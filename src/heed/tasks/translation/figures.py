@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE
 from heed.hyperparameters import CorpusSizes
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment

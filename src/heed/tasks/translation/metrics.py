@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import sacrebleu.metrics
 
-from heed import links as pharaoh
+from heed import annotations
 from heed.task.interface import Details, Metric, Metrics
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
@@ -282,8 +282,8 @@ def rouge(
 
 
 def parse_links(text: str, line: str) -> Gold:
-    """Return the sure and the possible links of a line, as `heed.links.parse_links` reads them."""
-    sure, possible = pharaoh.parse_links(text, line)
+    """Return the sure and the possible links of a line, as `heed.annotations` reads them."""
+    sure, possible = annotations.parse_links(text, line)
     return {*sure}, {*sure, *possible}
 
 

@@ -6,7 +6,7 @@ middle of GROUPS groups of equal size. So the same sentences can be compared bet
 none was picked because it suits.
 
 Of SPREAD_SENTENCES groups, which are spread evenly over all lengths, there are two more tables: the
-gradient that reaches each word of the source (models/source_gradients.py defines it), and the state
+gradient that reaches each word of the source (models/dependence.py defines it), and the state
 of the source, which is all that a decoder without attention knows of it. Lecture 001 recalls its
 projection to a plane (Sutskever et al. 2014, arxiv.org/abs/1409.3215, figure 2).
 """
@@ -26,7 +26,7 @@ from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
-from heed.models.source_gradients import SourceGradients, source_gradients
+from heed.models.dependence import SourceGradients, source_gradients
 from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
