@@ -22,8 +22,14 @@ from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
 from heed.inputs import tfidf_file
-from heed.inputs.tfidf import ANALYZERS
-from heed.inputs.tfidf_file import SparseFile, TemporaryArrays, chunks_of, count_ngrams, write_tfidf
+from heed.inputs.tfidf import (
+    ANALYZERS,
+    SparseFile,
+    TemporaryArrays,
+    chunks_of,
+    count_ngrams,
+    write_tfidf,
+)
 from heed.tasks.classification import linear_svm, opponents
 from heed.tasks.classification.recipe import Data
 from heed.tokens.arrays import TokenizedCorpus

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from heed.inputs.ngrams import CHARACTERS, bigrams, character_ngrams
+from heed.inputs.batches import CHARACTERS, bigrams, character_ngrams
 from heed.inputs.tfidf import ANALYZERS, HashedTfIdf, analyzer_names
 
 

@@ -30,6 +30,8 @@ from heed.corpora.publication import (
     File,
     Kind,
     SourceKind,
+    open_compressed,
+    read_members,
     read_published_lines,
     require_file,
     text_field,
@@ -73,9 +75,6 @@ SENTIMENT = {
 
 def read_imdb(raw: Path) -> Documents:
     """Yield the labelled reviews, sorted by name, with the official split; texts are bytes."""
-    # not at the top: tarfile takes longer to import than all declarations together
-    from heed.corpora.archive import read_members
-
     reviews = []
     for name, content in read_members(require_file(raw, IMDB_ARCHIVE)):
         match PurePosixPath(name).parts:
@@ -264,9 +263,6 @@ def read_movies(raw: Path) -> Documents:
         HeedError: the archive is missing or broken, or lacks a file.
 
     """
-    # not at the top: tarfile takes longer to import than all declarations together
-    from heed.corpora.archive import read_members
-
     path = require_file(raw, MOVIES_ARCHIVE)
     texts: dict[str, str] = {}
     annotations: dict[str, bytes] = {}
@@ -491,9 +487,6 @@ def read_captions(raw: Path) -> Documents:
 
 def _read_lines(path: Path) -> list[str | bytes]:
     """Return the lines of a .gz file as bytes, without their ends."""
-    # not at the top: tarfile takes longer to import than all declarations together
-    from heed.corpora.archive import open_compressed
-
     with open_compressed(path) as file:
         return [line.rstrip(b"\r\n") for line in file]
 

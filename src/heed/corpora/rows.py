@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from heed.corpora.archive import open_compressed
-from heed.corpora.parts import part_of
+from heed.corpora.publication import open_compressed, part_of
 from heed.files import HeedError
 
 if TYPE_CHECKING:

@@ -17,24 +17,22 @@ is right for a paragraph: it has one translation, and its gold alignment is that
 """
 
 import dataclasses
-import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.parallel import read_links
 from heed.corpora.publication import (
     Document,
     Documents,
     Kind,
     Links,
-    SourceKind,
+    SplitKind,
     read_published_lines,
     require_file,
 )
-from heed.corpora.sample import SYLLABLES, verify_generated
-from heed.files import write_text
+from heed.corpora.sample_truths import SYLLABLES, generated_source, write_rows
+from heed.corpora.table import read_links
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source
@@ -83,9 +81,11 @@ def make_lexicon(generator: random.Random) -> Lexicon:
     used: set[str] = set()
 
     def new_word(language: str, last: str = "") -> str:
-        syllables = SYLLABLES[language].split()
         while True:
-            word = "".join(generator.choices(syllables, k=generator.choice([1, 2, 2, 3]))) + last
+            word = (
+                "".join(generator.choices(SYLLABLES[language], k=generator.choice([1, 2, 2, 3])))
+                + last
+            )
             # nor is one the other with an ending
             if used.isdisjoint({word, *(word + ending for ending in CLASS_ENDINGS)}):
                 used.update({word, *(word + ending for ending in CLASS_ENDINGS)})
@@ -278,17 +278,9 @@ def generate_rows(documents: int, seed: int) -> Iterator[dict[str, str]]:
 
 
 def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, and return its name.
-
-    Raises:
-        HeedError: its hash is not the one in params.yaml.
-
-    """
+    """Generate the file of source `name` in `folder`, as `write_rows` does."""
     assert source.documents and source.seed is not None
-    rows = generate_rows(source.documents, source.seed)
-    write_text(folder / FILE, "".join(f"{json.dumps(row)}\n" for row in rows))
-    verify_generated(folder / FILE, name, source)
-    return [FILE]
+    return write_rows(folder / FILE, generate_rows(source.documents, source.seed), name, source)
 
 
 def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
@@ -363,54 +355,21 @@ def _words(pair: Document, language: str) -> list[str]:
     return [*str(pair.texts[language]).split(), STOP]
 
 
-SOURCE = SourceKind(
-    name="sample-translation",
-    make=make,
-    required_keys=("documents", "seed"),
-    optional_keys=("sha256",),
-    size=2e6,
-)
-KINDS = (
-    Kind(
-        name=PAIRS,
-        source=SOURCE,
-        read=read_pairs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given", "random", "folds"),
-        generated=True,
-        tokens_per_document=33,
+SOURCE = generated_source("sample-translation", make, 2e6)
+ANY_SPLIT: tuple[SplitKind, ...] = ("given", "random", "folds")
+# kind → (its reader, splits, pairs of the source in a document, mean tokens)
+READ: dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]] = {
+    PAIRS: (read_pairs, ANY_SPLIT, 1, 33),
+    SHORT_PAIRS: (
+        read_pairs, ANY_SPLIT, (LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST), 13,
     ),
+    LONG_PAIRS: (read_pairs, ("given",), 1, 34),
+    "sample-translation-paragraphs": (read_paragraphs, ("given",), 2.5, 85),
+}  # fmt: skip
+KINDS = tuple(
     Kind(
-        name=SHORT_PAIRS,
-        source=SOURCE,
-        read=read_pairs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given", "random", "folds"),
-        generated=True,
-        joined=(LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST),
-        tokens_per_document=13,
-    ),
-    Kind(
-        name=LONG_PAIRS,
-        source=SOURCE,
-        read=read_pairs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given",),
-        generated=True,
-        tokens_per_document=34,
-    ),
-    Kind(
-        name="sample-translation-paragraphs",
-        source=SOURCE,
-        read=read_paragraphs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given",),
-        generated=True,
-        joined=2.5,
-        tokens_per_document=85,
-    ),
-)
+        name=name, source=SOURCE, read=read, parallel=True, languages=(NORVIC, SOLDAN),
+        splits=splits, generated=True, joined=joined, tokens_per_document=tokens,
+    )
+    for name, (read, splits, joined, tokens) in READ.items()
+)  # fmt: skip

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from heed.files import HeedError
-from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
-from heed.inputs.ngrams import bigrams
+from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus, bigrams
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models.classifier import Classifier, Network
 from heed.models.encoder import HierarchicalEncoder

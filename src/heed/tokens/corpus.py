@@ -16,13 +16,11 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
-from heed.corpora.parts import PARTS
-from heed.corpora.publication import Document
+from heed.corpora.publication import PARTS, Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_evidence
-from heed.tokens.cleaning import TREATMENTS, clean, clean_spans
 from heed.tokens.duplicates import add_digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, format_summary
 from heed.tokens.splits import (
@@ -33,9 +31,8 @@ from heed.tokens.splits import (
     label_columns,
     split_corpus,
 )
-from heed.tokens.tokenizer import Chunk, tokenize_chunks
-from heed.tokens.vectors import write_vectors
-from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents
+from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
+from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
 if TYPE_CHECKING:
     from heed.study import Corpus

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.parts import PARTS
-from heed.corpora.publication import Document
+from heed.corpora.publication import PARTS, Document
 from heed.files import HeedError
 from heed.tokens.duplicates import find_duplicates
 

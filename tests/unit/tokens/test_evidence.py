@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.corpora.parts import PARTS
+from heed.corpora.publication import PARTS
 from heed.corpora.source import download
 from heed.corpora.table import read_documents
 from heed.evidence import parse_spans

@@ -10,9 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from heed.corpora.kinds import corpus_languages
-from heed.corpora.parallel import read_links
 from heed.corpora.publication import Links
 from heed.corpora.source import download
+from heed.corpora.table import read_links
 from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import GoldLinks, ParallelTokens, load_tokens
