@@ -21,11 +21,9 @@ from heed.corpora.rows import (
     AT,
     NOT_TEXT,
     PATH,
-    Format,
     is_table,
     no_column,
     read_batches,
-    read_table,
 )
 from heed.corpora.user_files import LINES, make_parallel, make_tables
 from heed.evidence import parse_spans
@@ -41,14 +39,6 @@ if TYPE_CHECKING:
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
 
 
-def read_documents(
-    files: Mapping[str, Path], corpus: "Corpus", form: Format | None = None
-) -> Documents:
-    """Yield the documents of files, read in one format; errors as of `make_documents`."""
-    tables = {key: read_table(path, form or Format()).to_batches() for key, path in files.items()}
-    yield from DocumentReader(corpus).read(tables)
-
-
 class DocumentReader:
     """Makes documents of the rows of tables, by the columns of a corpus.
 
@@ -60,10 +50,9 @@ class DocumentReader:
 
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
-        has_column = corpus.split_column is not None
-        self.parts = PartNames(f"column {corpus.split_column!r}" if has_column else "files")
-        self.unlabelled, self.rows = 0, 0
-        self.first_unlabelled = ""
+        column = corpus.split_column
+        self.parts = PartNames("files" if column is None else f"column {column!r}")
+        self.unlabelled, self.first_unlabelled, self.rows = 0, "", 0
         self.trimmed: Counter[str] = Counter()
         self._known: dict[str, str] = {}  # labels and groups that were checked
         self._ids: set[bytes] = set()
@@ -120,19 +109,16 @@ class DocumentReader:
 
     def _rows(self, path: str, batch: "pa.RecordBatch") -> Iterable[tuple[str, dict[str, Any]]]:
         """Return each row of a batch: its location, and its cells by column."""
-        corpus, columns = self.corpus, {}
+        corpus = self.corpus
         optional = (corpus.split_column, corpus.id_column, corpus.group_column)
         listed = {*corpus.label_names, corpus.evidence_column}
-        for column in dict.fromkeys(
-            filter(None, [*corpus.text_names, *corpus.label_names, *optional, *listed])
-        ):
-            columns[column] = text_column(path, batch, column, can_be_list=column in listed)
-        places = batch.column(AT).to_pylist()
-        rows = zip(*columns.values(), strict=True)
-        return (
-            (f"{path}{at}", dict(zip(columns, row, strict=True)))
-            for at, row in zip(places, rows, strict=True)
-        )
+        columns = {
+            column: text_column(path, batch, column, can_be_list=column in listed)
+            for column in (*corpus.text_names, *corpus.label_names, *optional, *listed)
+            if column
+        }
+        for at, *row in zip(batch.column(AT).to_pylist(), *columns.values(), strict=True):
+            yield f"{path}{at}", dict(zip(columns, row, strict=True))
 
     def _document(
         self, location: str, row: dict[str, Any], name: str, part: str
@@ -151,9 +137,8 @@ class DocumentReader:
             return None
         if corpus.id_column:
             name = self._check_id(location, row)
-        group = ""
-        if corpus.group_column:
-            group = self._name(location, corpus.group_column, row[corpus.group_column], "group")
+        column = corpus.group_column
+        group = self._name(location, column, row[column], "group") if column else ""
         if corpus.split_column:
             part = self.parts.read(row[corpus.split_column] or "", location)
         evidence = parse_spans(
@@ -265,12 +250,11 @@ def check_name(location: str, column: str, cell: str | None, kind: str) -> str:
     Raises HeedError when it is missing, has spaces around it or a control character in it.
     """
     location, name = f"{location}: column {column!r}", cell or ""
-    for character in name:
-        if unicodedata.category(character) in REFUSED_IN_NAMES:
-            raise HeedError(
-                f"{location}: the {kind} {name!r} has the control character {character!r}. "
-                "Remove it"
-            )
+    refused = [sign for sign in name if unicodedata.category(sign) in REFUSED_IN_NAMES]
+    if refused:
+        raise HeedError(
+            f"{location}: the {kind} {name!r} has the control character {refused[0]!r}. Remove it"
+        )
     if not name.strip():
         raise HeedError(f"{location}: no {kind}")
     if name != name.strip():
@@ -294,27 +278,6 @@ def _order(path: Path) -> list[tuple[str, int]]:
     """Return the key that sorts names, and numbers in them by their size."""
     pieces = re.findall("([^0-9]*)([0-9]*)", path.stem)
     return [(text, int(number or 0)) for text, number in pieces]
-
-
-FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header", "flags")
-SOURCE = SourceKind(
-    name="table",
-    make=make_tables,
-    alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-    optional_keys=FORMAT_KEYS,
-)
-KIND = Kind(
-    name="table",
-    source=SOURCE,
-    read=_read,
-    splits=("given", "random", "folds"),
-    one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
-    optional_keys=(
-        "text_separator", "split_column", "id_column", "group_column", "evidence_column",
-        "label_separator", "drop_unlabelled",
-    ),
-    evidence="given",
-)  # fmt: skip
 
 
 # --- parallel text
@@ -431,13 +394,31 @@ def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
     return read_parallel_lines(raw, corpus)
 
 
-PARALLEL_SOURCE = SourceKind(
-    name="parallel",
-    make=make_parallel,
-    alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-    optional_keys=FORMAT_KEYS,
-    parallel=True,
+# --- kinds
+
+FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header", "flags")
+SOURCE, PARALLEL_SOURCE = (
+    SourceKind(
+        name=name,
+        make=make,
+        alternative_keys=(("path", "sha256"), ("paths", "hashes")),
+        optional_keys=FORMAT_KEYS,
+        parallel=make is make_parallel,
+    )
+    for name, make in (("table", make_tables), ("parallel", make_parallel))
 )
+KIND = Kind(
+    name="table",
+    source=SOURCE,
+    read=_read,
+    splits=("given", "random", "folds"),
+    one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
+    optional_keys=(
+        "text_separator", "split_column", "id_column", "group_column", "evidence_column",
+        "label_separator", "drop_unlabelled",
+    ),
+    evidence="given",
+)  # fmt: skip
 PARALLEL_KIND = Kind(
     name="parallel",
     source=PARALLEL_SOURCE,

@@ -253,6 +253,55 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatc
     assert found == keys
 
 
+BINARY = [
+    (["spam"], {"spam": "spam", "ham": "not spam"}, "45 that reject 'spam' have the label 'not sp"),
+    (["ham", "spam"], {"spam": "spam", "ham": "ham"}, "30 that reject 'spam' have the label 'ham'"),
+    (["ham", "spam", "x"], {"spam": "spam", "ham": "ham"}, "that are not `accept` are left out"),
+]
+
+
+@pytest.mark.parametrize(("asked", "names", "note"), BINARY, ids=["one", "two", "three"])
+def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, asked, names, note):
+    """Prodigy's binary answers: one label is asked for each text, and accepted or rejected."""
+    rows = [
+        {"text": text, "label": asked[i % len(asked)],
+         "answer": "accept" if asked[i % len(asked)] == label else "reject"}
+        for i, (text, label) in enumerate(SPAM)
+    ]  # fmt: skip
+    printed, documents = added(monkeypatch, capsys, json_lines("binary.jsonl", rows))
+    told = [i for i in range(60) if len(asked) < 3 or rows[i]["answer"] == "accept"]
+    assert texts_and_labels(documents) == [(SPAM[i][0], names[SPAM[i][1]]) for i in told]
+    assert note in printed
+
+
+@pytest.mark.parametrize(
+    ("write", "found"),
+    [("__label__{1} {0}", {"format": "fasttext"}),
+     ("{1}\t{0}", {"format": "csv", "header": ["label", "text"], "delimiter": "\t"})],
+    ids=["fastText", "tabs"],
+)  # fmt: skip
+def test_a_folder_of_train_txt_and_test_txt_is_its_two_files(
+    clone, monkeypatch, capsys, write, found
+):
+    Path("cooking").mkdir()
+    for name, part in {"train": SPAM[:40], "test": SPAM[40:]}.items():
+        write_lines(f"cooking/{name}.txt", [write.format(*row) for row in part])
+    _, documents = added(monkeypatch, capsys, "cooking")
+    assert texts_and_labels(documents) == SPAM[40:] + SPAM[:40]
+    assert [each.split for each in documents] == ["test"] * 20 + ["train"] * 40
+    source = load("params.yaml").sources["cooking"]
+    assert source.model_dump(exclude_none=True, exclude={"kind", "paths", "hashes"}) == found
+
+
+def test_a_folder_of_lines_without_labels_is_asked_for_its_label(clone, monkeypatch):
+    Path("cooking").mkdir()
+    for name in ("train", "test"):
+        write_lines(f"cooking/{name}.txt", [f"how long does dish {i} take" for i in range(60)])
+    message = refused(monkeypatch, "cooking")
+    assert "cooking/train.txt: which column has the label? Columns: text." in message
+    assert "  heed corpus add cooking --text-column text --label-column COLUMN" in message
+
+
 def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys):
     printed, documents = added(monkeypatch, capsys, stray_quotes())
     assert "double quotes do not pair up" in printed

@@ -112,7 +112,7 @@ def write_archive(path: Path, files: dict[str, bytes]) -> None:
             archive.addfile(member, BytesIO(content))
 
 
-NAMES = [file.name for file in published.HEADLINES_FILES]
+NAMES = [file.name for file in SOURCE_KINDS["few-shot-01"].files]
 
 
 def write_raw(folder: Path, source: str) -> Path:

@@ -11,9 +11,9 @@ import pytest
 from heed.corpora import rows
 from heed.corpora.formats import find_format
 from heed.corpora.rows import AT, Format, read_batches, read_table, write_table
-from heed.corpora.table import read_documents
 from heed.files import HeedError
 from heed.study import Corpus, Split
+from tests.makers.tables import read_files
 
 CORPUS = Corpus(
     source="x", kind="table", text_column="text", label_column="label",
@@ -22,7 +22,7 @@ CORPUS = Corpus(
 
 
 def documents(path: Path, **form):
-    return list(read_documents({"": path}, CORPUS, Format(**form)))
+    return read_files({"": path}, CORPUS, Format(**form))
 
 
 CSV = [
