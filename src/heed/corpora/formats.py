@@ -69,9 +69,7 @@ def find_format(path: Path, given: Format, no_header: bool) -> FoundFormat:
         given: what the user declared.
         no_header: whether the first row has no names of columns.
 
-    Raises:
-        HeedError: it cannot be read, or is none that heed reads.
-
+    Raises HeedError when it cannot be read, or is none that heed reads.
     """
     suffix = suffix_of(path)
     if path.is_dir():
@@ -368,9 +366,7 @@ def read_found(
 ) -> "tuple[pa.Table, FoundFormat]":
     """Return the table of a file, and its format, which a row far below may have corrected.
 
-    Raises:
-        HeedError: a row does not fit, in any format.
-
+    Raises HeedError when a row does not fit, in any format.
     """
     try:
         return read_table(path, found.form), found

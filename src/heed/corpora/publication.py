@@ -286,9 +286,7 @@ class _Decompressed(io.RawIOBase):
 def open_compressed(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
     """Open a .gz file for reading.
 
-    Raises:
-        HeedError: the file is broken; its content is too large, or far larger than the file.
-
+    Raises HeedError when the file is broken; its content is too large, or far larger than the file.
     """
     with _broken_is_one_message(path, BROKEN_GZIP), gzip.open(path) as file:
         yield io.BufferedReader(_Decompressed(path, file, max_bytes))
@@ -299,10 +297,8 @@ def read_members(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of each regular file of a .tar.gz archive.
 
-    Raises:
-        HeedError: a member has an absolute path, leads out of the folder, or is a link, a device or
-            a sparse file; the archive is too large or broken.
-
+    Raises HeedError when a member has an absolute path, leads out of the folder, or is a link, a
+    device or a sparse file; the archive is too large or broken.
     """
     # gzip and tarfile apart: tarfile alone reads a truncated stream without an error
     with _broken_is_one_message(path, BROKEN_GZIP + BROKEN_TAR), gzip.open(path) as file:

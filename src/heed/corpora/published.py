@@ -286,9 +286,7 @@ def read_movies(raw: Path) -> Documents:
     A span of evidence goes from the first to the last word of a phrase. 20 phrases of the test part
     have no word and are left out.
 
-    Raises:
-        HeedError: the archive is missing or broken, or lacks a file.
-
+    Raises HeedError when the archive is missing or broken, or lacks a file.
     """
     path = require_file(raw, MOVIES_ARCHIVE)
     texts: dict[str, str] = {}
@@ -331,9 +329,8 @@ def _phrases(text: str, phrases: list[list[dict[str, Any]]]) -> tuple[Span, ...]
 def read_sst_wiki(raw: Path) -> Documents:
     """Yield the texts with their split; the words of the review's sentence are the evidence.
 
-    Raises:
-        HeedError: a file is missing; a line has no label, or another number of marks than words.
-
+    Raises HeedError when a file is missing; a line has no label, or another number of marks than
+    words.
     """
     for part, split in SST_SPLITS.items():
         path, marks_path = (require_file(raw, f"{part}{end}") for end in (".txt", ".block"))

@@ -92,9 +92,7 @@ def _read_table(path: Path, form: Format, most: int | None, stat: tuple[int, int
     A cell is null where it is missing, empty text where it is empty. Numbers are their text. The
     metadata of a column name the first cell that is no text.
 
-    Raises:
-        HeedError: the file cannot be read, or has a row that does not fit.
-
+    Raises HeedError when the file cannot be read, or has a row that does not fit.
     """
     import pyarrow as pa
 

@@ -43,9 +43,7 @@ Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions 
 def write_rows(path: Path, rows: Iterable[Row], name: str, source: "Source") -> list[str]:
     """Write the generated rows of source `name` as JSON lines; return the name of the file.
 
-    Raises:
-        HeedError: its hash is not the one in params.yaml; the file is removed then.
-
+    Raises HeedError when its hash is not the one in params.yaml; the file is removed then.
     """
     write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
     generated = sha256(path)

@@ -36,9 +36,7 @@ SIZE_FACTOR = 2  # a file may be so many times as large as all files that its so
 def download(name: str, source: "Source", folder: Path) -> None:
     """Write the verified files of source `name` into `folder` (data/raw/NAME), and no others.
 
-    Raises:
-        HeedError: a file cannot be downloaded, or is not the published one.
-
+    Raises HeedError when a file cannot be downloaded, or is not the published one.
     """
     kind = SOURCE_KINDS[source.kind]
     if kind.make:
@@ -109,7 +107,7 @@ def _read_minutes() -> float:
     return float(text)
 
 
-class _Problem(Exception):
+class _DownloadError(Exception):
     """Why a try failed; another one is useless after a final problem."""
 
     def __init__(self, text: str, is_final: bool = False) -> None:
@@ -138,20 +136,20 @@ class _Download:
         return max(0.0, self.end - time.monotonic())
 
     @property
-    def too_slow(self) -> _Problem:
+    def too_slow(self) -> _DownloadError:
         """The problem of a download that reached the end."""
         minutes = f"{self.minutes:g} minutes"
-        return _Problem(f"not complete after {minutes} (HEED_DOWNLOAD_MINUTES allows more)", True)
+        return _DownloadError(
+            f"not complete after {minutes} (HEED_DOWNLOAD_MINUTES allows more)", True
+        )
 
     def write(self, path: Path, command: str) -> None:
         """Download and verify the file.
 
-        Raises:
-            HeedError: no try succeeded, or the file is not the published one.
-
+        Raises HeedError when no try succeeded, or the file is not the published one.
         """
         self.partial.parent.mkdir(parents=True, exist_ok=True)
-        problem = _Problem("")
+        problem = _DownloadError("")
         for attempt in range(TRIES):
             if attempt:
                 time.sleep(min(WAIT * 2 ** (attempt - 1), self.seconds_left))
@@ -164,8 +162,8 @@ class _Download:
                     print_line(f"{path}: downloaded from {self.url}, verified")
                     return
                 self.partial.unlink()
-                problem = _Problem(f"not the published file: {mismatch}", attempt > 0)
-            except _Problem as error:
+                problem = _DownloadError(f"not the published file: {mismatch}", attempt > 0)
+            except _DownloadError as error:
                 problem = error
             print_line(f"{self.url}: {problem}", error=True)
             if problem.is_final:
@@ -178,7 +176,7 @@ class _Download:
         )
 
     def _try_in_time(self) -> None:
-        """Try to download, in a thread. Raises _Problem.
+        """Try to download, in a thread. Raises _DownloadError.
 
         A server that sends a byte now and then, or headers without end, never runs into a time-out
         of the socket.
@@ -198,7 +196,7 @@ class _Download:
             raise self.too_slow from None
 
     def _try(self) -> None:
-        """Append the missing bytes to `partial`. Raises _Problem."""
+        """Append the missing bytes to `partial`. Raises _DownloadError."""
         import requests
         import urllib3
 
@@ -210,13 +208,13 @@ class _Download:
                     return
                 if status not in (200, 206):
                     is_final = status < 500 and status != 429
-                    raise _Problem(f"HTTP {status} {response.reason[:80]}", is_final)
+                    raise _DownloadError(f"HTTP {status} {response.reason[:80]}", is_final)
                 self._write_body(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
-            raise _Problem(self._describe(error)) from None
+            raise _DownloadError(self._describe(error)) from None
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                raise _Problem("no space left on the disk; free some", True) from None
+                raise _DownloadError("no space left on the disk; free some", True) from None
             reason = error.strerror or error
             raise HeedError(f"{self.partial}: cannot be written: {reason}") from error
 
@@ -265,12 +263,12 @@ class _Download:
         content_range = response.headers.get("Content-Range", "")
         if is_resumed and not content_range.startswith(f"bytes {size}-"):
             self.partial.unlink(missing_ok=True)
-            raise _Problem(f"another part than the one requested ({content_range[:80]!r})")
+            raise _DownloadError(f"another part than the one requested ({content_range[:80]!r})")
         completed = size if is_resumed else 0
         length = response.headers.get("Content-Length", "")
         total = completed + int(length) if re.fullmatch(r"[0-9]{1,18}", length) else 0
         limit = f"{self.max_bytes:,} bytes, {SIZE_FACTOR} times the declared size"
-        too_large = _Problem(f"larger than {limit}", True)
+        too_large = _DownloadError(f"larger than {limit}", True)
         if total > self.max_bytes:
             raise too_large
         with (
@@ -287,4 +285,4 @@ class _Download:
                 out.write(block)
                 bar.update(completed, total)
         if completed < total:
-            raise _Problem(f"cut off after {completed:,} of {total:,} bytes")
+            raise _DownloadError(f"cut off after {completed:,} of {total:,} bytes")

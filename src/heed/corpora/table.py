@@ -67,11 +67,9 @@ class DocumentReader:
             tables: batches of `read_table` by the keys in `paths`, read one after the other; any
                 key for one file.
 
-        Raises:
-            HeedError: a table lacks a column, or a row does not fit, lacks a label, a group or an
-                id or has more than one, has the id of another, names no part, or has evidence that
-                is not in its text.
-
+        Raises HeedError when a table lacks a column, or a row does not fit, lacks a label, a group
+        or an id or has more than one, has the id of another, names no part, or has evidence that is
+        not in its text.
         """
         for key, batches in tables.items():
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0
@@ -227,9 +225,7 @@ def split_labels(location: str, cell: str | list[str] | None, separator: str) ->
 
     White space around a label counts as part of the separator. A missing or empty cell has none.
 
-    Raises:
-        HeedError: a text has nothing between two separators.
-
+    Raises HeedError when a text has nothing between two separators.
     """
     if isinstance(cell, list):
         return cell
@@ -290,10 +286,8 @@ def _order(path: Path) -> list[tuple[str, int]]:
 def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
     """Yield one document for each row of a table.
 
-    Raises:
-        HeedError: the file cannot be read or lacks a column, a cell is no text or no alignment, or
-            a row names no part.
-
+    Raises HeedError when the file cannot be read or lacks a column, a cell is no text or no
+    alignment, or a row names no part.
     """
     if not corpus.columns:
         raise HeedError(
@@ -322,10 +316,8 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
 def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
     """Yield one document for each line of the files in `raw`.
 
-    Raises:
-        HeedError: a file cannot be read, the files differ in their number of lines, or a line is no
-            alignment.
-
+    Raises HeedError when a file cannot be read, the files differ in their number of lines, or a
+    line is no alignment.
     """
     if corpus.columns or corpus.split_column:
         key = "columns" if corpus.columns else "split_column"

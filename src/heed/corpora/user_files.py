@@ -27,10 +27,8 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
 
     The table of `path` keeps its name; a table of `paths` gets the name of its key.
 
-    Raises:
-        HeedError: a file is missing, cannot be read, its hash is not the one in params.yaml, or it
-            is in `folder`, where other files than these are deleted.
-
+    Raises HeedError when a file is missing, cannot be read, its hash is not the one in params.yaml,
+    or it is in `folder`, where other files than these are deleted.
     """
     names = []
     for file in source.user_files():

@@ -329,9 +329,7 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
         size: of the vocabulary at most, special entries included.
         h: words or pieces, and how words are counted.
 
-    Raises:
-        HeedError: `size` is too small for the characters of the training part.
-
+    Raises HeedError when `size` is too small for the characters of the training part.
     """
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
@@ -368,9 +366,7 @@ def encode_pairs(
 def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
     """Return the units that were written as `name` into the folder of a run.
 
-    Raises:
-        HeedError: a file is missing or is none of a segmenter.
-
+    Raises HeedError when a file is missing or is none of a segmenter.
     """
     path = folder / (f"{name}.txt" if h.segmentation == "words" else f"{name}.model")
     try:
@@ -391,9 +387,7 @@ def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
 
     A vocabulary is smaller than `size` when the texts have not so many pieces.
 
-    Raises:
-        HeedError: `size` is too small for the characters of the texts.
-
+    Raises HeedError when `size` is too small for the characters of the texts.
     """
     import sentencepiece
 

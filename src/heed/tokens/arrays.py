@@ -242,9 +242,7 @@ def load_tokens(path: str | Path) -> Any:
 
     The task of an experiment knows which of them it reads.
 
-    Raises:
-        HeedError: a file is missing, or differs from what `heed tokenize` wrote.
-
+    Raises HeedError when a file is missing, or differs from what `heed tokenize` wrote.
     """
     path = Path(path)
     command = f"heed tokenize {path.name}"

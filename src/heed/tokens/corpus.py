@@ -27,7 +27,6 @@ from heed.tokens.splits import (
     LABEL,
     DocumentLabels,
     SplitCorpus,
-    draw_sample,
     label_columns,
     split_corpus,
 )
@@ -48,10 +47,8 @@ BEYOND = 1 << 32  # more than the characters of any text
 def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
     """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
 
-    Raises:
-        HeedError: a raw file is missing or broken, the corpus is empty or has nothing to learn, its
-            alignments do not fit its tokens, the split cannot be drawn.
-
+    Raises HeedError when a raw file is missing or broken, the corpus is empty or has nothing to
+    learn, its alignments do not fit its tokens, the split cannot be drawn.
     """
     verify_checksums(raw, f"heed download {raw.name}")
     with writing_folder(folder, checksums=True) as out:
@@ -103,19 +100,16 @@ def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
     """
     try:
         with progress_bar(f"{name}: reading and cleaning") as bar:
-            if corpus.sample is None:
-                for number, document in enumerate(read_documents(corpus, raw), 1):
-                    bar.update(number, text=f"{number:,} documents")
-                    yield document
-                return
-            count = 0
-            for count, _ in enumerate(read_documents(corpus, raw), 1):
-                bar.update(count, text=f"counting, {count:,} documents")
-            is_drawn = np.zeros(count, bool)
-            is_drawn[draw_sample(corpus, count)] = True
+            drawn = None
+            if corpus.sample is not None:
+                count = 0
+                for count, _ in enumerate(read_documents(corpus, raw), 1):
+                    bar.update(count, text=f"counting, {count:,} documents")
+                order = np.random.default_rng(corpus.split.seed).permutation(count)
+                drawn = {*order[: corpus.sample].tolist()}
             for number, document in enumerate(read_documents(corpus, raw)):
-                bar.update(number, count)
-                if is_drawn[number]:
+                bar.update(number + 1, text=f"{number + 1:,} documents")
+                if drawn is None or number in drawn:
                     yield document
     except OSError as error:
         raise HeedError(f"{raw}: cannot be read: {error.strerror or error}") from None

@@ -101,10 +101,8 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
         cleaned: the same text, cleaned, and perhaps cut.
         location: of the document, for the message.
 
-    Raises:
-        HeedError: a span begins or ends within what cleaning takes for one character, such as
-            `<br />` or a letter with its accent.
-
+    Raises HeedError when a span begins or ends within what cleaning takes for one character, such
+    as `<br />` or a letter with its accent.
     """
     if cleaned == text:
         return tuple(spans)

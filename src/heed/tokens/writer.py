@@ -274,9 +274,7 @@ def write_vectors(
         parts: the part of each document, (documents,)
         title: of the progress bar.
 
-    Raises:
-        HeedError: the file cannot be read, or a line does not fit, with its number.
-
+    Raises HeedError when the file cannot be read, or a line does not fit, with its number.
     """
     path = raw / VECTORS
     if not path.is_file():
