@@ -24,6 +24,7 @@ from heed.corpora.rows import (
     is_binary,
     open_text,
     read_table,
+    reading,
     rejected_labels,
     suffix_of,
     text_files,
@@ -81,7 +82,8 @@ def find_format(path: Path, given: Format, no_header: bool) -> FoundFormat:
         return _find_header(given, no_header, [[*rows[0]], *texts] if rows else [])
     if suffix in (".parquet", ".arrow"):
         return FoundFormat(given)
-    head = _read_head(path, given.encoding)
+    with reading(path, given.encoding), open_text(path, given.encoding) as file:
+        head = file.read(HEAD) + file.readline()
     if not head.strip():
         raise HeedError(f"{path}: empty: expected rows, and the names of their columns")
     if head.lstrip().startswith(FASTTEXT_LABEL):
@@ -90,18 +92,6 @@ def find_format(path: Path, given: Format, no_header: bool) -> FoundFormat:
         return _find_json_format(path, given, head)
     form, rows = _find_delimiter(path, given, head)
     return _find_header(form, no_header, rows, quote_notes(form) if given.quote is None else ())
-
-
-def _read_head(path: Path, encoding: str | None) -> str:
-    """Return the first lines of a file; "" where they are not in its encoding."""
-    try:
-        with open_text(path, encoding) as file:
-            return file.read(HEAD) + file.readline()
-    except UnicodeError:
-        read_table(path, Format("jsonl", encoding))  # raises the error with its line
-        raise
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def _is_saved(folder: Path) -> bool:
@@ -114,16 +104,14 @@ def _find_json_format(path: Path, given: Format, head: str) -> FoundFormat:
     suffix = suffix_of(path)
     name = suffix[1:] if suffix in FORMATS else ("json" if head.lstrip()[0] == "[" else "jsonl")
     form = dataclasses.replace(given, name="" if suffix in FORMATS else name)
-    try:
+    with reading(path, given.encoding):
         rows = (row for _, row in READERS[name](path, form))
         first = next(rows, {})
-    except UnicodeError:
-        read_table(path, form)  # raises the error with its line
-        raise
     if isinstance(first.get("data"), dict) and {"annotations", "completions"} & {*first}:
         return FoundFormat(dataclasses.replace(given, name="label-studio"))
     if "answer" in first and {"accept", "label"} & {*first} and "text" in first:
-        notes = _prodigy_notes([first, *rows])
+        with reading(path, given.encoding):
+            notes = _prodigy_notes([first, *rows])
         return FoundFormat(dataclasses.replace(given, name="prodigy"), notes)
     return FoundFormat(form)
 

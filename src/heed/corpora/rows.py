@@ -97,13 +97,9 @@ def _read_table(path: Path, form: Format, most: int | None, stat: tuple[int, int
     import pyarrow as pa
 
     name = check_format(path, form)
-    try:
+    with reading(path, form.encoding):
         rows = itertools.islice(READERS[name](path, form), most)
         tables = [_as_arrow(batch) for batch in iter(lambda: [*itertools.islice(rows, BATCH)], [])]
-    except UnicodeError as error:
-        raise _undecodable(path, form.encoding, error) from None
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
     table = _concatenate(tables) if tables else pa.table({AT: pa.array([], pa.string())})
     if form.flags:
         table = _join_flags(path, table, form.flags)
@@ -274,6 +270,17 @@ def open_text(path: Path, encoding: str | None) -> IO[str]:
 
 class EncodingError(HeedError):
     """A file that is not text in its encoding."""
+
+
+@contextlib.contextmanager
+def reading(path: Path, encoding: str | None) -> Iterator[None]:
+    """Raise HeedError where a file cannot be read, or EncodingError with the line of no text."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise EncodingError(_describe_undecodable(path, encoding, error)) from None
+    except OSError as error:
+        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 class QuotesError(HeedError):
@@ -597,10 +604,8 @@ def _read_text_folder(path: Path, form: Format) -> Cells:
     """Yield the .txt files of the folders CLASS, or SPLIT/CLASS, with their label and split."""
     for file in text_files(path):
         folders = file.relative_to(path).parts[:-1]
-        try:
+        with reading(file, form.encoding):
             text = file.read_text(encoding=form.encoding or "utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise _undecodable(file, form.encoding, error) from None
         label = None if folders[-1].lower() in UNLABELLED else folders[-1]
         name = file.relative_to(path).as_posix()
         split = {"split": folders[0]} if len(folders) == 2 else {}
@@ -656,11 +661,11 @@ def join_names(names: Iterable[str]) -> str:
     return ", ".join(name if name.isprintable() else repr(name) for name in cut)
 
 
-def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> EncodingError:
-    """Return the error of a file that is not text in its encoding, with the first such line."""
+def _describe_undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> str:
+    """Return the message of a file that is not text in its encoding, with the first such line."""
     name = encoding or "utf-8"
     if path.is_dir():
-        return EncodingError(f"{path}: not {name} ({problem})")
+        return f"{path}: not {name} ({problem})"
     with open_text(path, "latin-1") as file:  # each byte is a character
         content = file.read().encode("latin-1")
     advice = (
@@ -673,8 +678,7 @@ def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> Enc
         content.decode(name)
     except UnicodeDecodeError as error:
         line = content[: error.start].decode(name, errors="ignore").count("\n") + 1
-        byte = content[error.start]
-        return EncodingError(f"{path}:{line}: not {name}: byte 0x{byte:02x}. {advice}")
+        return f"{path}:{line}: not {name}: byte 0x{content[error.start]:02x}. {advice}"
     except UnicodeError:
         pass
-    return EncodingError(f"{path}: not {name} ({problem}). {advice}")
+    return f"{path}: not {name} ({problem}). {advice}"

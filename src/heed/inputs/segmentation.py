@@ -12,7 +12,6 @@ encoding (Sennrich et al. 2016) or a unigram language model (Kudo 2018): they gi
 known characters. Indices 0 to 3 are padding, unknown, the begin and the end of a sentence.
 """
 
-import abc
 import dataclasses
 import io
 import re
@@ -183,41 +182,7 @@ def _read_table(path: Path, columns: int) -> np.ndarray:
     return np.asarray(rows, np.int64).reshape(-1, columns)
 
 
-class Segmenter(abc.ABC):
-    """The units of one language: text to indices, and back."""
-
-    @abc.abstractmethod
-    def __len__(self) -> int:
-        """Return the number of units, the special ones included."""
-
-    @abc.abstractmethod
-    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the units of each row, int32 (units,), without BOS and EOS.
-
-        None is empty: a text without units is one unknown unit.
-        """
-
-    @abc.abstractmethod
-    def units(self, ids: np.ndarray) -> list[str]:
-        """Return the text of each unit."""
-
-    @abc.abstractmethod
-    def decode(self, ids: np.ndarray) -> str:
-        """Return the detokenised text of a sentence; padding, BOS and EOS are left out."""
-
-    @abc.abstractmethod
-    def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return the index of the word of each unit, (units,).
-
-        Of words: each is one. Of pieces: a word is what white space separates in `decode(ids)`.
-        """
-
-    @abc.abstractmethod
-    def write(self, folder: Path, name: str) -> None:
-        """Write the files that `read_segmenter` reads: NAME.txt and others, or NAME.model."""
-
-
-class Words(Segmenter):
+class Words:
     """Words, the most frequent types of a training part; all others are unknown."""
 
     def __init__(self, words: tuple[str, ...], lowercase: bool, spacing: Spacing) -> None:
@@ -228,15 +193,19 @@ class Words(Segmenter):
         self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
 
     def __len__(self) -> int:
+        """Return the number of units, the special ones included."""
         return len(self._words)
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the tokens of each row, int32 (tokens,)."""
-        index = self._look_up(side.lexicon)
+        """Return the indices of the tokens of each row, int32 (tokens,), without BOS and EOS.
+
+        None is empty: a text without tokens is one unknown word.
+        """
+        index = self.look_up(side.lexicon)
         encoded = [index[side.ids[side.offsets[row] : side.offsets[row + 1]]] for row in rows]
         return [ids if len(ids) else np.asarray([UNKNOWN], np.int32) for ids in encoded]
 
-    def _look_up(self, types: list[str]) -> np.ndarray:
+    def look_up(self, types: list[str]) -> np.ndarray:
         """Return the index of each type, int32 (types,)."""
         indices = (self._index.get(self._fold(word), UNKNOWN) for word in types)
         return np.fromiter(indices, np.int32, len(types))
@@ -246,7 +215,10 @@ class Words(Segmenter):
         return [self._words[i] for i in ids]
 
     def decode(self, ids: np.ndarray) -> str:
-        """Return the words, with the spaces between them that the training part makes likely."""
+        """Return the words, with the spaces between them that the training part makes likely.
+
+        Padding, BOS and EOS are left out.
+        """
         kept = [int(i) for i in ids if i not in (PADDING, BOS, EOS)]
         joined = self._spacing.joined(np.asarray(kept, np.int64))
         gaps = ["" if is_joined else " " for is_joined in joined.tolist()]
@@ -254,7 +226,7 @@ class Words(Segmenter):
         return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
 
     def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return 0, 1, 2, …"""
+        """Return the index of the word of each unit, (units,): each is one."""
         return np.arange(len(ids))
 
     def write(self, folder: Path, name: str) -> None:
@@ -263,7 +235,7 @@ class Words(Segmenter):
         self._spacing.write(folder, name)
 
 
-class Pieces(Segmenter):
+class Pieces:
     """Pieces of words, of a model of sentencepiece."""
 
     def __init__(self, model: bytes) -> None:
@@ -283,7 +255,7 @@ class Pieces(Segmenter):
         return int(self._model.vocab_size())
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the pieces of each row, int32 (pieces,)."""
+        """Return the indices of the pieces of each row, as of `Words`."""
         encoded = self._model.encode([_one_blank(text) for text in side.texts(rows)], num_threads=1)
         return [np.asarray(ids or [UNKNOWN], np.int32) for ids in encoded]
 
@@ -296,7 +268,7 @@ class Pieces(Segmenter):
         return _one_blank(self._model.decode([int(i) for i in ids]))
 
     def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return the index of the word of each piece, (pieces,).
+        """Return the index of the word of each piece, (pieces,), as white space separates words.
 
         A mark of a blank alone belongs to the word after it; at the end, to the last.
         """
@@ -313,6 +285,9 @@ class Pieces(Segmenter):
         """Write NAME.model, as sentencepiece reads it."""
         with writing(folder / f"{name}.model") as temporary:
             temporary.write_bytes(self._bytes)
+
+
+Segmenter = Words | Pieces  # the units of one language: text to indices, and back
 
 
 def _one_blank(text: str) -> str:
@@ -336,8 +311,8 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
     counts = rank_types(side, rows, h.lowercase)
     counts = {word: count for word, count in counts.items() if count >= h.min_count}
     vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
-    segmenter = Words(vocabulary, h.lowercase, Spacing())
-    spacing = learn_spacing(side, rows, segmenter._look_up(side.lexicon), vocabulary)
+    index = Words(vocabulary, h.lowercase, Spacing()).look_up(side.lexicon)
+    spacing = learn_spacing(side, rows, index, vocabulary)
     return Words(vocabulary, h.lowercase, spacing)
 
 

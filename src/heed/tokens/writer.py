@@ -402,16 +402,13 @@ def _parse_numbers(entry: Entry, size: int) -> np.ndarray:
     fields = entry.numbers.split()
     if len(fields) != size:
         raise _wrong_size(entry.location, size, len(fields))
-    wrong = next((field for field in fields if not _is_number(field)), None)
-    if wrong is None:
-        with np.errstate(over="ignore"):
-            vector = np.array(list(map(float, fields))).astype(np.float32)
-        if np.isfinite(vector).all():
-            return vector
-        wrong = fields[int(np.isfinite(vector).argmin())]
-    raise HeedError(
-        f"{entry.location}: expected a finite number, found {wrong.decode(errors='replace')[:40]!r}"
-    )
+    numbers = [float(field) if _is_number(field) else np.nan for field in fields]
+    with np.errstate(over="ignore"):
+        vector = np.array(numbers).astype(np.float32)
+    if np.isfinite(vector).all():
+        return vector
+    wrong = fields[int(np.isfinite(vector).argmin())].decode(errors="replace")
+    raise HeedError(f"{entry.location}: expected a finite number, found {wrong[:40]!r}")
 
 
 def _is_number(field: bytes) -> bool:
