@@ -27,15 +27,9 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "validation", "test")
 NAMES = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "development": "validation",
-    "test": "test",
-    "testing": "test",
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "development"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
 }
 # limits for the whole archive: far above any corpus here, far below a decompression bomb
 MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000

@@ -197,14 +197,10 @@ def read_train_and_eval(raw: Path) -> Documents:
 
 DROPPED = "LATINO VOICES"
 MERGED = {
-    "PARENTS": "PARENTING",
-    "ARTS": "CULTURE & ARTS",
-    "GREEN": "ENVIRONMENT",
+    "PARENTS": "PARENTING", "ARTS": "CULTURE & ARTS", "GREEN": "ENVIRONMENT",
     "FOOD & DRINK": "TASTE",
-    "THE WORLDPOST": "WORLD",
-    "WORLD NEWS": "WORLD",
-    "WORLDPOST": "WORLD",
-}
+    **dict.fromkeys(("THE WORLDPOST", "WORLD NEWS", "WORLDPOST"), "WORLD"),
+}  # fmt: skip
 CAP = 2001  # maximum documents per class in the talk's News
 JOINED = 5  # headlines in a text of `news-headlines-joined`
 

@@ -624,18 +624,11 @@ def text_files(folder: Path) -> list[Path]:
 
 
 READERS: dict[str, Callable[[Path, Format], Cells]] = {
-    "csv": _read_csv,
-    "json": _read_json,
-    "jsonl": _read_json_lines,
-    "parquet": _read_parquet,
-    "arrow": _read_arrow,
-    "xlsx": _read_xlsx,
-    "fasttext": _read_fasttext,
-    "prodigy": _read_prodigy,
-    "label-studio": _read_label_studio,
-    "text-folder": _read_text_folder,
+    "csv": _read_csv, "json": _read_json, "jsonl": _read_json_lines, "parquet": _read_parquet,
+    "arrow": _read_arrow, "xlsx": _read_xlsx, "fasttext": _read_fasttext,
+    "prodigy": _read_prodigy, "label-studio": _read_label_studio, "text-folder": _read_text_folder,
     "saved-dataset": _read_saved_dataset,
-}
+}  # fmt: skip
 
 
 # --- messages -------------------------------------------------------------------------------------

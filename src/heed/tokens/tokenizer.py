@@ -38,16 +38,8 @@ PATTERNS: dict[str, tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 }
 IN_ASCII = {name: PATTERNS[name] for name in ("breaks", "controls")}
 TREATMENTS = (
-    "invalid_utf8",
-    "surrogates",
-    "breaks",
-    "controls",
-    "c1",
-    "bidi",
-    "normalised",
-    "cut",
-    "empty",
-)
+    "invalid_utf8", "surrogates", "breaks", "controls", "c1", "bidi", "normalised", "cut", "empty",
+)  # fmt: skip
 
 # A tokenizer remembers the words it has seen, and what it made of each piece of text between spaces
 # (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.

@@ -7,7 +7,6 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, NamedTuple, cast
 
 import numpy as np
@@ -34,16 +33,9 @@ CHUNK_DOCUMENTS, MAX_CHUNK_CHARACTERS = 2000, 1_000_000  # documents; characters
 ROW_GROUP = 100_000_000
 
 SPANS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
-LINKS = pa.list_(
-    pa.struct(
-        [
-            ("languages", pa.string()),  # "SOURCE-TARGET"
-            ("source_word", pa.int32()),
-            ("target_word", pa.int32()),
-            ("is_sure", pa.bool_()),
-        ]
-    )
-)
+WORDS = [("source_word", pa.int32()), ("target_word", pa.int32())]
+# languages: "SOURCE-TARGET"
+LINKS = pa.list_(pa.struct([("languages", pa.string()), *WORDS, ("is_sure", pa.bool_())]))
 ENTRIES = {"evidence": SPANS, "links": LINKS}  # columns whose cells are lists of records
 
 Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
@@ -70,12 +62,7 @@ class CleanedTable:
         """Return this table, to be written."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the file."""
         if self._writer is not None:
             self._writer.close()
