@@ -65,10 +65,7 @@ class FoundFormat:
 def find_format(path: Path, given: Format, no_header: bool) -> FoundFormat:
     """Return the format of a file or a folder, from its content.
 
-    Args:
-        path: the file or folder.
-        given: what the user declared.
-        no_header: whether the first row has no names of columns.
+    `given` is what the user declared, `no_header` whether the first row has no names.
 
     Raises HeedError when it cannot be read, or is none that heed reads.
     """

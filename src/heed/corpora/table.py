@@ -63,9 +63,7 @@ class DocumentReader:
         Rows without a label are left out where the corpus has `drop_unlabelled`, and are an error
         else, when all rows are read.
 
-        Args:
-            tables: batches of `read_table` by the keys in `paths`, read one after the other; any
-                key for one file.
+        `tables` are batches of `read_table` by the keys in `paths`; any key for one file.
 
         Raises HeedError when a table lacks a column, or a row does not fit, lacks a label, a group
         or an id or has more than one, has the id of another, names no part, or has evidence that is

@@ -47,11 +47,7 @@ def _rows(hashes: np.ndarray, buckets: int) -> np.ndarray:
 def bigrams(ids: np.ndarray, token_mask: np.ndarray, buckets: int) -> np.ndarray:
     """Return the row, 1 to `buckets`, of each token's pair with the token before it; 0 at padding.
 
-    Args:
-        ids: vocabulary indices, (batch, time)
-        token_mask: False at padding, (batch, time)
-        buckets: number of rows to hash into
-
+    `ids` are vocabulary indices, (batch, time); `token_mask` is False at padding, (batch, time).
     """
     # the first token is paired with padding, which marks the start of the text
     previous = np.zeros(ids.shape, np.uint64)
@@ -287,12 +283,7 @@ def shuffled_batches(
     Shuffled rows are sorted by length within windows of WINDOW batches, and the batches come in
     random order. All of it depends only on `seed` and `epoch`.
 
-    Args:
-        rows: of the training part.
-        batch_size: rows of a batch; the last of a window may have fewer.
-        seed, epoch: of the draw.
-        sort: returns rows sorted by length.
-
+    `sort` returns rows sorted by length. The last batch of a window may have fewer rows.
     """
     generator = np.random.default_rng((seed, epoch))
     order = generator.permutation(rows)

@@ -114,12 +114,8 @@ def learn_spacing(
 ) -> Spacing:
     """Return the spacing of the words of some rows.
 
-    Args:
-        side: the texts of a language.
-        rows: of the training part.
-        index: the word of each type of the lexicon, (types,)
-        words: their texts.
-
+    `rows` are of the training part; `index` is the word of each type of the lexicon, (types,), and
+    `words` are their texts.
     """
     is_selected = np.zeros(len(side.offsets) - 1, bool)
     is_selected[rows] = True
@@ -298,11 +294,8 @@ def _one_blank(text: str) -> str:
 def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
     """Return the units of one language, made from the training part alone.
 
-    Args:
-        side: the texts of the language.
-        rows: of the training part.
-        size: of the vocabulary at most, special entries included.
-        h: words or pieces, and how words are counted.
+    `rows` are of the training part; the vocabulary has `size` entries at most, special ones
+    included.
 
     Raises HeedError when `size` is too small for the characters of the training part.
     """
@@ -322,15 +315,7 @@ def encode_pairs(
     languages: tuple[str, str],
     segmenters: tuple[Segmenter, Segmenter],
 ) -> EncodedPairs:
-    """Return the pairs of `rows` as indices; no other row is encoded.
-
-    Args:
-        tokens: the corpus.
-        rows: of the training and the validation part, or of those that are translated.
-        languages: of source and target.
-        segmenters: the units of source and target.
-
-    """
+    """Return the pairs of `rows` as indices; no other row is encoded."""
     source, target = (
         segmenter.encode(tokens.sides[language], rows)
         for language, segmenter in zip(languages, segmenters, strict=True)

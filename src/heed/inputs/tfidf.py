@@ -204,10 +204,7 @@ class NgramCounts:
     def document_counts(self, rows: np.ndarray, report: Report) -> tuple[np.ndarray, np.ndarray]:
         """Return the hashes of n-grams of at least MIN_DOCUMENTS documents, and these numbers.
 
-        Args:
-            rows: which documents count, bool (documents,)
-            report: called for each chunk.
-
+        `rows` says which documents count, bool (documents,); `report` is called for each chunk.
         """
         counted, first = TemporaryArrays(self._folder), 0
         for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
@@ -225,10 +222,8 @@ class NgramCounts:
     def tfidf(self, hashes: np.ndarray, idf: np.ndarray) -> Iterator[scipy.sparse.csr_matrix]:
         """Yield the features of the documents, rows of norm 1, a chunk at a time.
 
-        Args:
-            hashes: n-grams that are features, ascending, (features,)
-            idf: their inverse document frequencies, float32 (features,)
-
+        `hashes` are the n-grams that are features, ascending, and `idf` their inverse document
+        frequencies, float32: (features,) each.
         """
         from sklearn.preprocessing import normalize
 
@@ -253,13 +248,8 @@ def count_ngrams(
 ) -> list[NgramCounts]:
     """Return the counts of all texts, for each analyzer.
 
-    Args:
-        texts: of all documents.
-        documents: their number, for the report of progress.
-        features: words, characters or both.
-        folder: where the files without a name are.
-        report: called for each chunk.
-
+    `documents` is the number of texts, for `report`, which is called for each chunk; files without
+    a name are in `folder`.
     """
     counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
     for chunk in chunks_of(texts, CHUNK_CHARACTERS):
@@ -307,12 +297,7 @@ def write_tfidf(
 ) -> TfIdfFile:
     """Write the features of a fold: those of each analyzer, beside each other.
 
-    Args:
-        counts: of all documents, for each analyzer.
-        parts: part (train and others) → which documents are in it, bool (documents,)
-        folder: where the files without a name are.
-        report: called for each chunk.
-
+    `parts` says which documents are in train and in others, bool (documents,) each.
     """
     counted = [each.document_counts(parts["train"], report) for each in counts]
     kept_ngrams, min_documents = _select_features(counted)
@@ -343,9 +328,7 @@ def _select_features(
     Where there are more than MAX_FEATURES, those of the most documents are; of equally many, those
     with the smallest hashes.
 
-    Args:
-        counted: of each analyzer, the hashes of its n-grams and in how many documents they occur.
-
+    `counted` has of each analyzer the hashes of its n-grams, and in how many documents they occur.
     """
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS

@@ -174,11 +174,8 @@ def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame
 def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return which tokens of a document have a character of its evidence, (tokens,).
 
-    Args:
-        starts: the first character of each token, (tokens,), ascending.
-        ends: the character after each token, (tokens,), ascending.
-        spans: first character and end of each span of evidence, (spans, 2).
-
+    `starts` and `ends` are the first character of each token and the one after it, (tokens,),
+    ascending; `spans` the first character and the end of each span of evidence, (spans, 2).
     """
     first = np.searchsorted(ends, spans[:, 0], "right")  # first token that reaches into the span
     last = np.searchsorted(starts, spans[:, 1])  # first token after the span

@@ -334,12 +334,8 @@ def _measure_evidence(
 ) -> Evidence | None:
     """Return how much evidence each split has; None when no document has any.
 
-    Args:
-        corpus: its section in params.yaml.
-        spans: document, first character and end of each span of evidence, sorted by document.
-        tokens: of the documents.
-        parts: the split of each document, (documents,)
-
+    `spans` has document, first character and end of each span of evidence, sorted by document;
+    `parts` the split of each document, (documents,).
     """
     kind = KINDS[corpus.kind].evidence
     if kind is None or spans.empty:

@@ -73,13 +73,11 @@ def find_duplicates(
     Two documents are duplicates when their texts are equal; of documents with texts in several
     languages, when the texts of any language are.
 
-    Args:
-        texts: for each language, the number of each document's text, the same for equal texts;
-            -1, which is no duplicate, where a document has none: (documents,) each.
-        columns: the split columns, each (documents,); several are those of folds.
-        drop: drop duplicates: training documents whose text is in another split too. With folds
-            every document is tested, and the first of equal documents is kept.
-
+    `texts` has for each language the number of each document's text, the same for equal texts; -1,
+    which is no duplicate, where a document has none: (documents,) each. `columns` are the split
+    columns, each (documents,); several are those of folds. `drop` drops training documents whose
+    text is in another split too. With folds every document is tested, and the first of equal
+    documents is kept.
     """
     by_language = [pd.Series(language) for language in texts]
 
@@ -180,10 +178,8 @@ class Words:
 def _hash_shingles(words: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of shingles of each document, and the hash of each shingle.
 
-    Args:
-        words: the hash of each word, one document after the other, (words,)
-        counts: words of each document, 0 or at least 5, (documents,)
-
+    `words` has the hash of each word, one document after the other, (words,); `counts` the words of
+    each document, 0 or at least 5, (documents,).
     """
     number = np.maximum(counts - (SHINGLE - 1), 0)
     hashes = np.zeros(max(0, len(words) - (SHINGLE - 1)), np.uint64)
@@ -297,13 +293,9 @@ def find_near_duplicates(
     Each is (documents,). Also returns whether all are found. The result is the same on every
     machine: what bounds the search is counted, not timed.
 
-    Args:
-        ids: index in `lexicon` of the tokens of all documents, (tokens,)
-        offsets: first token of each document, (documents + 1,)
-        lexicon: the types.
-        columns: of train, validation and test, each (documents,)
-        title: of the progress bar.
-
+    `ids` are indices in `lexicon` of the tokens of all documents, (tokens,), `offsets` the first
+    token of each document, (documents + 1,), `columns` of train, validation and test, each
+    (documents,).
     """
     with progress_bar(title) as bar:
         shingles = shingle_sets(Words(ids, offsets, lexicon), bar)

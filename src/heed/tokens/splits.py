@@ -139,10 +139,7 @@ class SplitCorpus:
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
     """Split the documents, drop duplicates, and leave out training documents beyond the limit.
 
-    Args:
-        corpus: its section in params.yaml.
-        labels: of all documents.
-        texts: for each language the number of each document's text, as `find_duplicates` takes it.
+    `labels` are of all documents, `texts` as `find_duplicates` takes them.
 
     Raises HeedError when the documents are too few for this split, or nothing can be learned from
     them.
@@ -169,10 +166,7 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
     Of a corpus with several labels one that differs suffices: the study may use that one. Texts in
     several languages have no labels.
 
-    Args:
-        labels: of the documents, (documents,) each.
-        columns: their split columns, each (documents,).
-
+    `labels` and `columns`, of splits, are (documents,) each.
     """
     for name, column in columns.items():
         of_fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
@@ -192,11 +186,8 @@ def split_columns(
 ) -> dict[str, np.ndarray]:
     """Return the split columns of documents.parquet, each (documents,) of train, validation, test.
 
-    Args:
-        split: the kind of the split, its sizes and its seed.
-        strata: the label, or all labels together, of each document: names, or their numbers.
-        groups: the group of each document: names, or their numbers.
-        source_split: the part of each document in its source, for kind given.
+    `strata` are the label, or all labels together, of each document: names, or their numbers; so
+    are `groups`. `source_split` has the part of each document in its source, for kind given.
 
     Raises HeedError when the corpus has too few documents for this split.
     """
@@ -309,11 +300,7 @@ class _Drawing:
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
     """Return which training documents `train` or `train_per_class` leaves out, (documents,).
 
-    Args:
-        split: with the number of training documents, in all or of each class.
-        is_train: whether each document is for training, (documents,)
-        strata: as of `split_columns`.
-
+    `is_train` says whether each document is for training; `strata` are as of `split_columns`.
     """
     train = np.flatnonzero(is_train)
     kept = train

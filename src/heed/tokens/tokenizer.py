@@ -87,11 +87,7 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
     A span has the same words before and after. Its ends move as far as the text before them gets
     shorter or longer when it is cleaned alone.
 
-    Args:
-        text: as in its source.
-        spans: of `text`.
-        cleaned: the same text, cleaned, and perhaps cut.
-        location: of the document, for the message.
+    `cleaned` is the same text, cleaned, and perhaps cut; `location` is for the message.
 
     Raises HeedError when a span begins or ends within what cleaning takes for one character, such
     as `<br />` or a letter with its accent.
@@ -190,11 +186,8 @@ def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarr
     All documents at once, since the Sentencizer itself took 30% of the time. A token begins a
     sentence when it is a word and a sentence end lies between it and the word before it.
 
-    Args:
-        enders: whether a token is a character that ends a sentence, (tokens,)
-        punctuation: whether spaCy calls a token punctuation, (tokens,)
-        first: the first token of each document, (documents,)
-
+    `enders` says whether a token is a character that ends a sentence, `punctuation` whether spaCy
+    calls it punctuation, (tokens,) each; `first` is the first token of each document, (documents,).
     """
     starts = np.zeros(len(enders), bool)
     ends_so_far = np.cumsum(enders)

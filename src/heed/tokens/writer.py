@@ -133,12 +133,8 @@ def write_documents(
 ) -> None:
     """Write documents.parquet: the published columns of the selected documents, and their split.
 
-    Args:
-        table: the cleaned documents.
-        selected: whether to write each of them, (documents,)
-        split: the split columns of the selected ones, (selected,) each.
-        path: of the file.
-
+    `selected` says whether to write each document, (documents,); `split` has the split columns of
+    the selected ones, (selected,) each.
     """
     row = 0
     with contextlib.ExitStack() as stack:
@@ -254,12 +250,8 @@ def write_vectors(
     case. Of a word that is in the file twice the first counts. A type without a vector has zeros,
     and a vector of zeros counts as none. The file is read line by line.
 
-    Args:
-        raw: the folder of the source; None is returned if it has no word vectors.
-        out: the folder of the tokens.
-        tokens: the tokens, whose files are complete.
-        parts: the part of each document, (documents,)
-        title: of the progress bar.
+    None is returned if the source's folder `raw` has none. The files of `tokens` are complete;
+    `parts` has the part of each document, (documents,).
 
     Raises HeedError when the file cannot be read, or a line does not fit, with its number.
     """
