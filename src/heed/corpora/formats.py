@@ -74,9 +74,9 @@ def find_format(path: Path, given: Format, no_header: bool) -> FoundFormat:
         name = "saved-dataset" if _is_saved(path) else "text-folder"
         return FoundFormat(dataclasses.replace(given, name=name))
     if suffix == ".xlsx":
-        rows = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
-        texts = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-        return _find_header(given, no_header, [[*rows[0]], *texts] if rows else [])
+        sample = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
+        texts = [["" if cell is None else str(cell) for cell in row.values()] for row in sample]
+        return _find_header(given, no_header, [[*sample[0]], *texts] if sample else [])
     if suffix in (".parquet", ".arrow"):
         return FoundFormat(given)
     with reading(path, given.encoding), open_text(path, given.encoding) as file:

@@ -13,7 +13,7 @@ import json
 import re
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,11 +91,11 @@ class Document:
 
     id: str
     text: str | bytes = ""
-    labels: dict[str, str | tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str | tuple[str, ...]] = dataclasses.field(default_factory=dict)
     group: str = ""
     split: str = ""  # train, validation or test when the source has a split of its own
     evidence: tuple[Span, ...] = ()
-    texts: dict[str, str | bytes] = dataclasses.field(default_factory=dict)
+    texts: Mapping[str, str | bytes] = dataclasses.field(default_factory=dict)
     alignments: dict[str, Links] = dataclasses.field(default_factory=dict)
 
 

@@ -257,7 +257,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
         is_long = row[NORVIC].count(" ") >= SHORT
         if row["part"] in parts and not (corpus.kind == SHORT_PAIRS and is_long):
             links = read_links(row[LINKS], 0, f"{path}:{number}")
-            texts: dict[str, str | bytes] = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
+            texts = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             split = parts[row["part"]]
             yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)
 
@@ -305,7 +305,7 @@ def join_pairs(name: str, pairs: list[Document]) -> Document:
         source += _words(pair, NORVIC)
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
-    texts: dict[str, str | bytes] = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
+    texts = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
     return Document(
         name, texts=texts, alignments={LINKS: Links(tuple(links))}, split=pairs[0].split
     )

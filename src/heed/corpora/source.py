@@ -185,7 +185,8 @@ class _Download:
 
         def run() -> None:
             try:
-                outcome.set_result(self._try())
+                self._try()
+                outcome.set_result(None)
             except BaseException as error:
                 outcome.set_exception(error)
 

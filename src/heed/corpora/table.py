@@ -349,7 +349,7 @@ def _parallel_document(
                     "params.yaml, the number of a sentence's first word: 0 or 1"
                 )
             alignments[key] = read_links(text, corpus.alignment_base, locations[key])
-    texts: dict[str, str | bytes] = {key: text for key, text in values.items() if "-" not in key}
+    texts = {key: text for key, text in values.items() if "-" not in key}
     return Document(name, texts=texts, alignments=alignments, split=split)
 
 
