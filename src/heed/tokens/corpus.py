@@ -21,7 +21,7 @@ from heed.files import HeedError, digest_folder, verify_checksums, write_json, w
 from heed.progress import progress_bar
 from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_evidence
-from heed.tokens.duplicates import add_digest, find_near_duplicates, number_texts
+from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, format_summary
 from heed.tokens.splits import (
     LABEL,
@@ -53,10 +53,9 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     verify_checksums(raw, f"heed download {raw.name}")
     with writing_folder(folder, checksums=True) as out:
         with CleanedTable(out / CLEANED) as table:
-            statistics = _clean_documents(name, corpus, raw, table)
+            labels, texts, treated = _clean_documents(name, corpus, raw, table)
             try:
-                texts = list(statistics.texts.values())
-                split = split_corpus(corpus, statistics.labels, texts)
+                split = split_corpus(corpus, labels, list(texts.values()))
             except HeedError as error:
                 raise HeedError(f"corpus {name}: {error}") from None
             tokens = {
@@ -65,30 +64,23 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                     _tokenize_texts(name, corpus, table, split.rows, language, processes),
                     with_sentences=not language,
                 )
-                for language in statistics.texts
+                for language in texts
             }
             write_documents(table, split.rows, split.columns, out / "documents.parquet")
             spans = table.entries("evidence", split.rows)
             alignments = _write_alignments(out, name, table, split.rows, tokens)
-        meta = _describe(name, corpus, statistics, split, tokens)
+        meta = _describe(name, corpus, labels, split, tokens)
         if not KINDS[corpus.kind].parallel:
             first_column = next(iter(split.columns.values()))
             spans.to_parquet(out / "evidence.parquet", index=False)
             evidence = _measure_evidence(corpus, spans, tokens[""], first_column)
             vectors = write_vectors(raw, out, tokens[""], first_column, f"{name}: word vectors")
             meta = dataclasses.replace(meta, evidence=evidence, vectors=vectors)
-        meta = dataclasses.replace(meta, digest=digest_folder(out), alignments=alignments)
+        meta = dataclasses.replace(
+            meta, digest=digest_folder(out), alignments=alignments, treated=treated
+        )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Statistics:
-    """Statistics of all documents that were cleaned, before any is dropped as a duplicate."""
-
-    labels: DocumentLabels
-    texts: dict[str, np.ndarray]  # language → a number for each text, as `find_duplicates` takes it
-    treated: dict[str, int]  # treatment → how often it was applied
 
 
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
@@ -115,8 +107,13 @@ def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
         raise HeedError(f"{raw}: cannot be read: {error.strerror or error}") from None
 
 
-def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable) -> _Statistics:
-    """Clean the documents, or a sample of them, into the table; return their statistics.
+def _clean_documents(
+    name: str, corpus: "Corpus", raw: Path, table: CleanedTable
+) -> tuple[DocumentLabels, dict[str, np.ndarray], dict[str, int]]:
+    """Clean the documents, or a sample of them, into the table, with all duplicates.
+
+    Return their labels, for each language a number for each text, as `find_duplicates` takes it,
+    and how often each treatment was applied.
 
     A parallel document with an empty text, or one of more than `max_characters`, is dropped and
     counted. A text of `optional_languages` may be empty.
@@ -127,7 +124,7 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
     is_parallel = KINDS[corpus.kind].parallel
     names = [DROPPED.get(key, key) if is_parallel else key for key in TREATMENTS]
     treated = Counter(dict.fromkeys(names, 0))
-    digests: dict[str, bytearray] = {}
+    digests: dict[str, list[bytes | None]] = {}
     documents = 0
     for document in _read_sample(name, corpus, raw):
         texts, counts = _clean_texts(document, corpus, raw)
@@ -140,7 +137,7 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
         _append(table, document, texts, raw)
         for language, text in texts.items():
             is_missing = is_parallel and not text
-            add_digest(digests.setdefault(language, bytearray()), None if is_missing else text)
+            digests.setdefault(language, []).append(digest(None if is_missing else text))
     table.finish()
     if not documents:
         missing = " with a text in each language" if is_parallel else "s"
@@ -150,7 +147,7 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
     _require_languages(name, corpus, list(digests))
     columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
     numbers = {language: number_texts(each) for language, each in digests.items()}
-    return _Statistics(DocumentLabels(table.read(columns)), numbers, dict(treated))
+    return DocumentLabels(table.read(columns)), numbers, dict(treated)
 
 
 def _clean_texts(
@@ -281,12 +278,12 @@ def _write_alignments(
 def _describe(
     name: str,
     corpus: "Corpus",
-    statistics: _Statistics,
+    labels: DocumentLabels,
     split: SplitCorpus,
     tokens: dict[str, WrittenTokens],
 ) -> Meta:
-    """Return the description of a corpus, without the digest of its files."""
-    labels, first_column = statistics.labels, next(iter(split.columns.values()))
+    """Return the description of a corpus, without what `tokenize` adds."""
+    first_column = next(iter(split.columns.values()))
     languages = {
         language: Language(corpus.tokenizer_of(language), len(each.array("ids")), len(each.lexicon))
         for language, each in tokens.items()
@@ -307,7 +304,7 @@ def _describe(
         generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates,
         near_duplicates=_count_near_duplicates(name, tokens, split.columns),
-        treated=statistics.treated,
+        treated={},
         left_out=split.left_out,
         languages={language: each for language, each in languages.items() if language},
     )

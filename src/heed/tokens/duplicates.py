@@ -16,16 +16,14 @@ one document. The filter loses no pair. A number of comparisons bounds the time:
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from heed.progress import Bar, progress_bar
 from heed.tokens.arrays import NpyFile
 
-DIGEST_SIZE = 16  # bytes
 # Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
 # each token. IMDB needs 0.03 for each token; a comparison takes about 0.3 microseconds.
 WORK, WORK_PER_TOKEN = 50_000_000, 5
@@ -38,31 +36,18 @@ BLOCK_TOKENS = 1 << 18  # read at once, so that the work on them stays in the pr
 MAX_TOKENS = 8_000_000
 
 
-def number_texts(digests: bytearray) -> np.ndarray:
-    """Return a number for each text, the same for equal ones and -1 for none, (texts,).
-
-    `digests` are those of `add_digest`.
-    """
-    texts = len(digests) // DIGEST_SIZE
-    table = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(DIGEST_SIZE), texts, [None, pa.py_buffer(digests)]
-    )
-    numbers = table.dictionary_encode().indices.to_numpy().astype(np.int64)
-    numbers[~np.frombuffer(digests, np.uint64).reshape(texts, 2).any(axis=1)] = -1
-    return numbers
-
-
-def add_digest(digests: bytearray, text: str | None) -> None:
-    """Add the digest of the next text, or of None for a document without one.
+def digest(text: str | None) -> bytes | None:
+    """Return the digest of a text; None of None, for a document without one.
 
     Equal digests stand for equal texts: two of a million different texts have the same 16 bytes
     with a probability of 1.5e-27.
     """
-    digests += (
-        bytes(DIGEST_SIZE)
-        if text is None
-        else hashlib.blake2b(text.encode(), digest_size=DIGEST_SIZE).digest()
-    )
+    return None if text is None else hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def number_texts(digests: Sequence[bytes | None]) -> np.ndarray:
+    """Return a number for each digest of a text, the same for equal ones; -1 of None, (texts,)."""
+    return pd.factorize(np.asarray(digests, object))[0]
 
 
 def find_duplicates(
