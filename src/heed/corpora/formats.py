@@ -264,9 +264,8 @@ class Column:
     def __init__(self, name: str, cells: Sequence[Any]) -> None:
         self.name = name
         filled = [cell for cell in cells[:SAMPLE] if cell]
-        lists = [cell if isinstance(cell, list) else [cell.strip()] for cell in filled]
+        lists = (cell if isinstance(cell, list) else [cell.strip()] for cell in filled)
         self.cells = [each for cell in lists for each in cell if each]
-        self.has_several = any(len(cell) > 1 for cell in lists)
         self.values = {*self.cells}
         self.words = sum(len(cell.split()) for cell in self.cells) / max(1, len(self.cells))
 

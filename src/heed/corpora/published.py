@@ -17,10 +17,10 @@
   repository states no licence: its text is read, and never published.
 """
 
+import itertools
 import json
 import re
 from collections.abc import Callable
-from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -187,10 +187,9 @@ def read_pieces(path: Path, split: str = "") -> Documents:
 
 
 def read_train_and_eval(raw: Path) -> Documents:
-    """Yield the pieces of both published files: split train, and eval as split test."""
+    """Return the pieces of both published files: split train, and eval as split test."""
     train, test = require_file(raw, TRAIN), require_file(raw, EVAL)
-    yield from read_pieces(train, "train")
-    yield from read_pieces(test, "test")
+    return itertools.chain(read_pieces(train, "train"), read_pieces(test, "test"))
 
 
 # --- HuffPost -------------------------------------------------------------------------------------
@@ -334,7 +333,9 @@ def read_sst_wiki(raw: Path) -> Documents:
             each.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
             for each in (path, marks_path)
         )
-        for number, (line, line_marks) in enumerate(zip_longest(lines, marks, fillvalue=""), 1):
+        for number, (line, line_marks) in enumerate(
+            itertools.zip_longest(lines, marks, fillvalue=""), 1
+        ):
             label, _, text = line.partition("\t")
             if label not in ("0", "1"):
                 raise HeedError(

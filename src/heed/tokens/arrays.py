@@ -279,7 +279,7 @@ def _read_sides(path: Path, meta: Meta) -> ParallelTokens | None:
     for name, language in meta.languages.items():
         ids, starts, ends = (_open(path / name / f"{key}.npy") for key in ("ids", *POSITIONS))
         offsets, lexicon = np.load(path / name / "offsets.npy"), _read_lexicon(path / name)
-        read_texts = functools.partial(_read_texts, path, name)
+        read_texts = functools.partial(_read_column, path, f"text_{name}")
         sides[name] = Side(ids, starts, ends, offsets, lexicon, read_texts)
         fits = _fit(meta.documents, offsets, ids, starts, ends)
         if not fits or (len(ids), len(lexicon)) != (language.tokens, language.types):
@@ -297,8 +297,7 @@ def _read_lexicon(folder: Path) -> list[str]:
     return (folder / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def _read_texts(path: Path, language: str) -> Sequence[str]:
-    column = f"text_{language}"
+def _read_column(path: Path, column: str) -> Sequence[str]:
     return pd.read_parquet(path / "documents.parquet", columns=[column])[column].tolist()
 
 

@@ -329,21 +329,18 @@ def _draw(
             f"params.yaml: split: {size:,} of {len(documents):,} documents are for test or "
             "validation, which leaves none to train on: make that share smaller"
         )
-    stratify = None
-    if split.stratify:
-        names, index, counts = np.unique(strata[documents], return_inverse=True, return_counts=True)
-        is_rare = counts < 2
-        stratify = np.where(is_rare[index], len(names), index)
-        values, counts = np.unique(stratify, return_counts=True)
-        if counts.min() < 2 or len(values) > min(size, len(documents) - size):
-            stratify = None if counts.min() >= 2 else _merge_rare_strata(stratify)
-            if stratify is not None and len(np.unique(stratify)) > min(size, len(documents) - size):
-                stratify = None
+    stratify = _drawable_strata(strata[documents], size) if split.stratify else None
     _, drawn = train_test_split(documents, test_size=size, random_state=seed, stratify=stratify)
     return np.sort(drawn)
 
 
-def _merge_rare_strata(strata: np.ndarray) -> np.ndarray:
-    """Return the strata with those of a single document merged into the largest."""
-    values, counts = np.unique(strata, return_counts=True)
-    return np.where(np.isin(strata, values[counts < 2]), values[counts.argmax()], strata)
+def _drawable_strata(strata: np.ndarray, size: int) -> np.ndarray | None:
+    """Return the strata, with rare ones merged, None where there are too many for `size`."""
+    names, index, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    merged = np.where(counts[index] < 2, len(names), index)
+    values, counts = np.unique(merged, return_counts=True)
+    if counts.min() < 2:
+        rare = np.isin(merged, values[counts < 2])
+        merged = np.where(rare, values[counts.argmax()], merged)
+    is_drawable = len(np.unique(merged)) <= min(size, len(strata) - size)
+    return merged if is_drawable else None
