@@ -11,7 +11,6 @@ import gzip
 import io
 import json
 import re
-import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -23,6 +22,8 @@ from heed.links import Link
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
+    import tarfile
+
     from heed.study import Corpus, Source
 
 PARTS = ("train", "validation", "test")
@@ -37,7 +38,6 @@ MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000
 MAX_RATIO, FREE_BYTES = 100, 16 << 20
 MAX_HEADER = 1 << 20  # bytes before the content of a member: long names and PAX headers
 BROKEN_GZIP = (EOFError, OSError, zlib.error)
-BROKEN_TAR = (tarfile.TarError, ValueError, ArithmeticError, LookupError, RecursionError)
 
 SplitKind = Literal["given", "random", "folds"]
 
@@ -294,8 +294,11 @@ def read_members(
     Raises HeedError when a member has an absolute path, leads out of the folder, or is a link, a
     device or a sparse file; the archive is too large or broken.
     """
+    import tarfile  # takes longer to import than all declarations together
+
+    broken = (tarfile.TarError, ValueError, ArithmeticError, LookupError, RecursionError)
     # gzip and tarfile apart: tarfile alone reads a truncated stream without an error
-    with _broken_is_one_message(path, BROKEN_GZIP + BROKEN_TAR), gzip.open(path) as file:
+    with _broken_is_one_message(path, BROKEN_GZIP + broken), gzip.open(path) as file:
         content = _Decompressed(path, file, max_bytes)
         content.allowed = MAX_HEADER
         with tarfile.open(fileobj=content, mode="r|") as archive:
@@ -313,7 +316,7 @@ def read_members(
             pass
 
 
-def _check_member(path: Path, member: tarfile.TarInfo) -> None:
+def _check_member(path: Path, member: "tarfile.TarInfo") -> None:
     """Raise HeedError unless a member is a file or folder, within the archive's folder."""
     name = PurePosixPath(member.name)
     if name.is_absolute() or ".." in name.parts:
