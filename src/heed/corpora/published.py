@@ -149,9 +149,7 @@ def _file(folder: str, host: str, name: str, hashes: tuple[str, ...]) -> File:
 
 SOURCES = {
     source: SourceKind(
-        name=source,
-        files=tuple(_file(folder, host, *item) for item in hashes.items()),
-        size=size,
+        name=source, files=tuple(_file(folder, host, *item) for item in hashes.items()), size=size
     )
     for source, (size, folder, host, hashes) in PUBLISHED.items()
 }

@@ -17,14 +17,7 @@ from heed.corpora.publication import (
     SourceKind,
     part_of_key,
 )
-from heed.corpora.rows import (
-    AT,
-    NOT_TEXT,
-    PATH,
-    is_table,
-    no_column,
-    read_batches,
-)
+from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches
 from heed.corpora.user_files import LINES, make_parallel, make_tables
 from heed.evidence import parse_spans
 from heed.files import HeedError

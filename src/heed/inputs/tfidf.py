@@ -290,10 +290,7 @@ class TfIdfFile(NamedTuple):
 
 
 def write_tfidf(
-    counts: Sequence[NgramCounts],
-    parts: Mapping[str, np.ndarray],
-    folder: Path,
-    report: Report,
+    counts: Sequence[NgramCounts], parts: Mapping[str, np.ndarray], folder: Path, report: Report
 ) -> TfIdfFile:
     """Write the features of a fold: those of each analyzer, beside each other.
 

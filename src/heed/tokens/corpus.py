@@ -23,13 +23,7 @@ from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_evidence
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, format_summary
-from heed.tokens.splits import (
-    LABEL,
-    DocumentLabels,
-    SplitCorpus,
-    label_columns,
-    split_corpus,
-)
+from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, label_columns, split_corpus
 from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 

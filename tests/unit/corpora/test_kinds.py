@@ -20,12 +20,7 @@ from pydantic import ValidationError
 
 import heed.corpora
 from heed.corpora import published
-from heed.corpora.kinds import (
-    KINDS,
-    PUBLICATIONS,
-    SOURCE_KINDS,
-    read_documents,
-)
+from heed.corpora.kinds import KINDS, PUBLICATIONS, SOURCE_KINDS, read_documents
 from heed.corpora.publication import Kind, SourceKind, SplitKind
 from heed.paths import is_name
 from heed.study import Corpus, Source, Split
@@ -208,9 +203,7 @@ OTHER_MODULES = sorted({*SOURCE.rglob("*.py")} - {Path(module.__file__) for modu
 
 
 @pytest.mark.parametrize("path", OTHER_MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_only_the_module_of_its_publication_contains_the_name_of_a_kind(
-    path: Path,
-) -> None:
+def test_only_the_module_of_its_publication_contains_the_name_of_a_kind(path: Path) -> None:
     # a report speaks of tables and samples too
     words = {"table", "sample", "parallel"} if "report" in path.parts else set()
     assert not string_literals(path) & ({*KINDS, *SOURCE_KINDS} - words)
