@@ -40,6 +40,7 @@ MAX_HEADER = 1 << 20  # bytes before the content of a member: long names and PAX
 BROKEN_GZIP = (EOFError, OSError, zlib.error)
 
 SplitKind = Literal["given", "random", "folds"]
+ANY_SPLIT: tuple[SplitKind, ...] = ("given", "random", "folds")
 
 
 @dataclasses.dataclass(frozen=True)

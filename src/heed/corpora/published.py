@@ -25,12 +25,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from heed.corpora.publication import (
+    ANY_SPLIT,
     Document,
     Documents,
     File,
     Kind,
     SourceKind,
-    SplitKind,
     open_compressed,
     read_members,
     read_published_lines,
@@ -437,64 +437,57 @@ def read_captions(raw: Path) -> Documents:
 
 # --- kinds ----------------------------------------------------------------------------------------
 
-ANY: tuple[SplitKind, ...] = ("given", "random", "folds")
-DRAWN: tuple[SplitKind, ...] = ("random", "folds")
-GIVEN: tuple[SplitKind, ...] = ("given",)
-
 
 def _kind(
-    name: str, source: str, read: "Callable[[Path, Corpus], Documents]",
-    splits: tuple[SplitKind, ...], labels: str, documents: int, tokens: int, **options: Any,
+    name: str, source: str, read: "Callable[[Path, Corpus], Documents]", labels: str,
+    documents: int, tokens: int, **options: Any,
 ) -> Kind:  # fmt: skip
     """Return the kind of a published corpus; `labels` are separated by spaces."""
     return Kind(
-        name=name, source=SOURCES[source], read=read, splits=splits, labels=tuple(labels.split()),
+        name=name, source=SOURCES[source], read=read, labels=tuple(labels.split()),
         documents=documents, tokens_per_document=tokens, **options,
     )  # fmt: skip
 
 
 KINDS = (
     _kind(
-        "imdb", "imdb", lambda raw, _: read_imdb(raw), ANY, "sentiment", 50_000, 269,
+        "imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", 50_000, 269, splits=ANY_SPLIT,
         learned=25_000,
     ),
     _kind(
-        "letters", "letters", lambda raw, _: read_train_and_eval(raw), GIVEN, "author language",
-        43_958, 62,
+        "letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language", 43_958,
+        62, splits=("given",),
     ),
     _kind(  # the 4,881 pieces of the eval file, without a split
-        "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)), DRAWN,
+        "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)),
         "author language", 4_881, 62, grouped=True,
     ),
     _kind(  # tokens of a document of HuffPost: a guess from the headlines
-        "news", "huffpost", lambda raw, corpus: read_capped_articles(raw, corpus.split.seed), DRAWN,
+        "news", "huffpost", lambda raw, corpus: read_capped_articles(raw, corpus.split.seed),
         "category", 64_000, 32,
     ),
+    _kind("news-big", "huffpost", lambda raw, _: read_articles(raw), "category", 199_700, 32),
     _kind(
-        "news-big", "huffpost", lambda raw, _: read_articles(raw), DRAWN, "category", 199_700, 32,
+        "news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), "category", 36_000, 11,
     ),
     _kind(
-        "news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), DRAWN, "category",
-        36_000, 11,
-    ),
-    _kind(
-        "news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw), DRAWN,
+        "news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw),
         "category", 36_000 // JOINED, 11 * JOINED,
     ),
     _kind(  # no other split: test is marked by another rule than train and validation
-        "movies", "movies", lambda raw, _: read_movies(raw), GIVEN, "sentiment", 1_999, 774,
-        evidence="human", learned=1_800, validated=200,
+        "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,
+        splits=("given",), evidence="human", learned=1_800, validated=200,
     ),
     _kind(
-        "sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), ANY, "sentiment", 9_613, 42,
-        evidence="passage", learned=7_792, validated=872,
+        "sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
+        splits=ANY_SPLIT, evidence="passage", learned=7_792, validated=872,
     ),
     _kind(
-        "federalist", "federalist", read_federalist, ANY, "author", 922, 181, grouped=True,
-        learned=922, added=157,
+        "federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
+        grouped=True, learned=922, added=157,
     ),
     _kind(
-        "multi30k", "multi30k", lambda raw, _: read_captions(raw), ANY, "", 31_014, 40,
-        parallel=True, languages=CAPTIONED, learned=30_014, validated=1_014,
+        "multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
+        languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014,
     ),
 )  # fmt: skip

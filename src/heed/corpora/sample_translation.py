@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.publication import (
+    ANY_SPLIT,
     Document,
     Documents,
     Kind,
@@ -317,7 +318,6 @@ def _words(pair: Document, language: str) -> list[str]:
 
 
 SOURCE = generated_source("sample-translation", make, 2e6)
-ANY_SPLIT: tuple[SplitKind, ...] = ("given", "random", "folds")
 # kind → (its reader, splits, pairs of the source in a document, mean tokens)
 READ: dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]] = {
     PAIRS: (read_pairs, ANY_SPLIT, 1, 33),

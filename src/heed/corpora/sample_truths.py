@@ -76,12 +76,12 @@ CUES = {
     "negative": ["dull", "clumsy", "tedious", "hollow"],
 }
 NEGATION = "hardly"
-WORDS = """
+DISTRACTOR_WORDS = """
 the a of and to in on at by with from for as it this that one two scene film actor plot light sound
 music story page camera street house night morning river voice hand door table window garden train
 letter city road winter summer
 """
-DISTRACTORS = WORDS.split()
+DISTRACTORS = DISTRACTOR_WORDS.split()
 FLIP = {"positive": "negative", "negative": "positive"}
 # Two authors share each invented language and its two cue words; the order of these words tells the
 # author.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heed.corpora.publication import (
+    ANY_SPLIT,
     Document,
     Documents,
     Kind,
@@ -394,7 +395,7 @@ KIND = Kind(
     name="table",
     source=SOURCE,
     read=_read,
-    splits=("given", "random", "folds"),
+    splits=ANY_SPLIT,
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "evidence_column",
@@ -407,7 +408,7 @@ PARALLEL_KIND = Kind(
     source=PARALLEL_SOURCE,
     read=_read_parallel,
     parallel=True,
-    splits=("given", "random", "folds"),
+    splits=ANY_SPLIT,
     optional_keys=("columns", "split_column", "alignment_base"),
 )
 KINDS = (PARALLEL_KIND, KIND)

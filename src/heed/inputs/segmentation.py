@@ -37,10 +37,10 @@ from heed.tokens.arrays import ParallelTokens, Side
 WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
 # Options of sentencepiece: nothing is drawn, left out or changed. All texts are read in their order
 # by one thread, and every character is kept; a vocabulary may be smaller than asked for.
-NAMES = ("pad", "unk", "bos", "eos")  # sentencepiece's, of the special entries
+SPECIAL_NAMES = ("pad", "unk", "bos", "eos")  # sentencepiece's, of the special entries
 TRAINER: dict[str, Any] = {
-    **{f"{name}_id": i for i, name in enumerate(NAMES)},
-    **{f"{name}_piece": SPECIAL_OF_PAIRS[i] for i, name in enumerate(NAMES)},
+    **{f"{name}_id": i for i, name in enumerate(SPECIAL_NAMES)},
+    **{f"{name}_piece": SPECIAL_OF_PAIRS[i] for i, name in enumerate(SPECIAL_NAMES)},
     "unk_surface": SPECIAL_OF_PAIRS[UNKNOWN],
     "hard_vocab_limit": False,
     "character_coverage": 1.0,

@@ -33,9 +33,9 @@ CHUNK_DOCUMENTS, MAX_CHUNK_CHARACTERS = 2000, 1_000_000  # documents; characters
 ROW_GROUP = 100_000_000
 
 SPANS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
-WORDS = [("source_word", pa.int32()), ("target_word", pa.int32())]
+LINKED_WORDS = [("source_word", pa.int32()), ("target_word", pa.int32())]
 # languages: "SOURCE-TARGET"
-LINKS = pa.list_(pa.struct([("languages", pa.string()), *WORDS, ("is_sure", pa.bool_())]))
+LINKS = pa.list_(pa.struct([("languages", pa.string()), *LINKED_WORDS, ("is_sure", pa.bool_())]))
 ENTRIES = {"evidence": SPANS, "links": LINKS}  # columns whose cells are lists of records
 
 Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
