@@ -18,7 +18,7 @@ from heed.corpora.publication import (
     SourceKind,
     part_of_key,
 )
-from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches
+from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
 from heed.corpora.user_files import LINES, make_parallel, make_tables
 from heed.evidence import parse_spans
 from heed.files import HeedError
@@ -355,17 +355,9 @@ def read_links(text: str, base: int, location: str) -> Links:
 
 def _read_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, which end with a line feed and nowhere else."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
-            for line in file:
-                yield line.rstrip("\r\n")
-    except UnicodeError as error:
-        raise HeedError(
-            f"{path}: not utf-8 ({error}). Declare the encoding that the file has: the source's "
-            "`encoding` in params.yaml, such as windows-1252"
-        ) from None
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
+    with reading(path, None), path.open(encoding="utf-8-sig", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\r\n")
 
 
 def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
