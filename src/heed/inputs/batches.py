@@ -15,7 +15,7 @@ import torch
 
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.vocabulary import Vocabulary
-from heed.tokens.arrays import Tokens
+from heed.tokens.arrays import Tokens, mix_bits
 
 # batches whose documents are sorted by length together; 1.9-2.5 times faster than without sorting
 WINDOW = 20
@@ -32,16 +32,9 @@ CHARACTERS = (2, 3, 4, 5)
 PRIME = np.uint64(0x100000001B3)
 
 
-def _mix_bits(numbers: np.ndarray) -> np.ndarray:
-    """Return hashes of 64-bit numbers (the finaliser of splitmix64)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
-
-
 def _rows(hashes: np.ndarray, buckets: int) -> np.ndarray:
     """Return the row of each hash, 1 to `buckets`; row 0 is for padding."""
-    return (_mix_bits(hashes) % np.uint64(buckets)).astype(np.int64) + 1
+    return (mix_bits(hashes) % np.uint64(buckets)).astype(np.int64) + 1
 
 
 def bigrams(ids: np.ndarray, token_mask: np.ndarray, buckets: int) -> np.ndarray:

@@ -171,6 +171,13 @@ def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame
     return table.select(columns).take(pyarrow.array(place)).to_pandas()
 
 
+def mix_bits(numbers: np.ndarray) -> np.ndarray:
+    """Return hashes of 64-bit numbers (the finaliser of splitmix64)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
 def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return which tokens of a document have a character of its evidence, (tokens,).
 

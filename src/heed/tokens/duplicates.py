@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from heed.progress import Bar, progress_bar
-from heed.tokens.arrays import NpyFile
+from heed.tokens.arrays import NpyFile, mix_bits
 
 # Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
 # each token. IMDB needs 0.03 for each token; a comparison takes about 0.3 microseconds.
@@ -127,7 +127,8 @@ class Words:
             np.int32,
         )
         # the last number is no word: a document of one to four words is filled up to five by it
-        self._hashes = _mix(np.arange(len(index) + 1, dtype=np.uint64))
+        numbers = np.arange(1, len(index) + 2, dtype=np.uint64)
+        self._hashes = mix_bits(numbers * np.uint64(0x9E3779B97F4A7C15))
 
     def shingles(self, selected: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks: their documents, the shingles of each, and all hashes one after the other.
@@ -251,14 +252,6 @@ def _occurrences(hashes: np.ndarray, values: np.ndarray) -> np.ndarray:
     entries = np.flatnonzero(may_be[hashes >> np.uint64(40)])
     nearest = np.minimum(np.searchsorted(values, hashes[entries]), max(len(values) - 1, 0))
     return entries[values[nearest] == hashes[entries]] if len(values) else entries[:0]
-
-
-def _mix(numbers: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each number (splitmix64)."""
-    numbers = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
