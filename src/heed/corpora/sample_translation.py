@@ -34,7 +34,7 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.corpora.sample_truths import SYLLABLES, generated_source, write_rows
+from heed.corpora.sample import SYLLABLES, generated_source, write_rows
 from heed.corpora.table import read_links
 
 if TYPE_CHECKING:

@@ -1,11 +1,6 @@
-"""Generated corpora: their planted evidence and what attention can gain on them are known.
+"""Four generated corpora on which it is known what attention can gain, and what it cannot.
 
-Scores on them say nothing about language. The words that decide a label are recorded as its
-evidence, so the report can measure whether attention finds them. All come from Python's random
-generator with a fixed seed: the same bytes on every machine.
-
-The sample corpora are to try the pipeline: a few cue words among distractors decide the label. Each
-of four others has one planted difficulty:
+Each has one planted difficulty, and the words that decide a label are recorded as its evidence.
 
 - `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
   recurrent network has forgotten them, any pooling over all states keeps them.
@@ -13,190 +8,24 @@ of four others has one planted difficulty:
   them, attention selects them.
 - `sample-topic`: words of the topic stand all over the text: there is nothing to find.
 - `sample-match`: does a key in the text have its lock? Two distant words decide together.
+
+Scores on them say nothing about language. All come from Python's random generator with a fixed
+seed: the same bytes on every machine.
 """
 
 import itertools
-import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from heed.corpora.publication import (
-    Document,
-    Documents,
-    Kind,
-    SourceKind,
-    read_published_lines,
-    require_file,
-)
-from heed.files import HeedError, sha256, write_text
-from heed.terminal import print_line
+from heed.corpora.publication import Document, Documents, Kind, read_published_lines, require_file
+from heed.corpora.sample import CUES, DISTRACTORS, Row, generated_source, write_rows
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source
 
-Row = dict[str, Any]  # of a generated file
 Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its evidence
-
-
-def write_rows(path: Path, rows: Iterable[Row], name: str, source: "Source") -> list[str]:
-    """Write the generated rows of source `name` as JSON lines; return the name of the file.
-
-    Raises HeedError when its hash is not the one in params.yaml; the file is removed then.
-    """
-    write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
-    generated = sha256(path)
-    if source.sha256 and generated != source.sha256:
-        path.unlink()
-        raise HeedError(
-            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made "
-            f"{generated}. If the change is intended, put the new hash there"
-        )
-    print_line(f"{path}: generated")
-    return [path.name]
-
-
-def generated_source(name: str, make: Callable[..., list[str]], size: float) -> SourceKind:
-    """Return a kind of source that `make` generates, of about `size` bytes."""
-    return SourceKind(
-        name=name, make=make, required_keys=("documents", "seed"), optional_keys=("sha256",),
-        size=size,
-    )  # fmt: skip
-
-
-# --- the sample corpora ---------------------------------------------------------------------------
-
-FILE = "sample.jsonl"
-SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
-PLAIN = "sample-plain"  # of the reviews those whose label the order of words cannot change
-NEUTRAL = "sample-neutral"  # the same, every third without its cue: then no class is the default
-CUES = {
-    "positive": ["splendid", "moving", "witty", "luminous"],
-    "negative": ["dull", "clumsy", "tedious", "hollow"],
-}
-NEGATION = "hardly"
-DISTRACTOR_WORDS = """
-the a of and to in on at by with from for as it this that one two scene film actor plot light sound
-music story page camera street house night morning river voice hand door table window garden train
-letter city road winter summer
-"""
-DISTRACTORS = DISTRACTOR_WORDS.split()
-FLIP = {"positive": "negative", "negative": "positive"}
-# Two authors share each invented language and its two cue words; the order of these words tells the
-# author.
-AUTHORS = {
-    "Ada Brenn": ("norvic", ["skal", "drun"]),
-    "Bo Lindqvar": ("norvic", ["drun", "skal"]),
-    "Cira Moreno": ("soldan", ["vela", "tirra"]),
-    "Dario Pont": ("soldan", ["tirra", "vela"]),
-}
-SYLLABLES = {
-    "norvic": ["ka", "bro", "fen", "dri", "gul", "sten", "ham", "vik", "tor", "lys"],
-    "soldan": ["la", "mi", "no", "ra", "se", "to", "vi", "zu", "che", "do"],
-}
-PLACE_NAMES = ["early", "middle", "late"]
-
-
-def _insert_cues(
-    generator: random.Random, words: list[str], cues: list[str], where: str
-) -> tuple[str, list[tuple[int, int]]]:
-    """Return the words with the cues among them (early, middle, late or apart) as a text.
-
-    Also returns the character span of each cue.
-    """
-    size = len(words)
-    if where == "apart":
-        first = generator.randrange(0, size // 5)
-        marked = [(word, False) for word in words]
-        marked.insert(generator.randrange(4 * size // 5, size), (cues[1], True))
-        marked.insert(first, (cues[0], True))
-    else:
-        low, high = {
-            "early": (0, size // 4),
-            "middle": (size // 3, 2 * size // 3),
-            "late": (3 * size // 4, size),
-        }[where]
-        place = generator.randrange(low, high)
-        marked = [(word, False) for word in words]
-        marked[place:place] = [(cue, True) for cue in cues]
-    ends = itertools.accumulate(len(word) + 1 for word, _ in marked)
-    placed = zip(ends, marked, strict=True)
-    spans = [(end - 1 - len(word), end - 1) for end, (word, is_cue) in placed if is_cue]
-    return " ".join(word for word, _ in marked) + ".", spans
-
-
-def _sentiment(generator: random.Random) -> Row:
-    """Return a review with one cue, a cue next to its negation, or a cue far from its negation."""
-    label = generator.choice(["negative", "positive"])
-    kind = generator.choices(["plain", "negated", "apart"], [6, 3, 1])[0]
-    cue = generator.choice(CUES[label if kind == "plain" else FLIP[label]])
-    words = [generator.choice(DISTRACTORS) for _ in range(generator.randrange(12, 40))]
-    # a negation without effect: after the cue, at the end of the text
-    if kind == "plain" and generator.random() < 0.5:
-        words.append(NEGATION)
-    where = generator.choice(PLACE_NAMES) if kind != "apart" else "apart"
-    cues = [cue] if kind == "plain" else [NEGATION, cue]
-    text, spans = _insert_cues(generator, words, cues, where)
-    labels = {"sentiment": label}
-    return {
-        "corpus": SENTIMENT, "text": text, "labels": labels, "kind": kind, "where": where,
-        "evidence": spans,
-    }  # fmt: skip
-
-
-def _letter(generator: random.Random) -> Row:
-    """Return a letter: all words tell the language, the order of two cues tells the author."""
-    author = generator.choice(sorted(AUTHORS))
-    language, cues = AUTHORS[author]
-    words = [
-        "".join(generator.choices(SYLLABLES[language], k=generator.randrange(1, 3)))
-        for _ in range(generator.randrange(20, 50))
-    ]
-    where = generator.choice([*PLACE_NAMES, "apart"])
-    text, spans = _insert_cues(generator, words, cues, where)
-    labels = {"author": author, "language": language}
-    return {
-        "corpus": LETTERS, "text": text, "labels": labels, "kind": "order", "where": where,
-        "evidence": spans,
-    }  # fmt: skip
-
-
-def generate_sample(documents: int, seed: int) -> Iterator[Row]:
-    """Yield `documents` rows of each sample corpus."""
-    generator = random.Random(seed)
-    for name, draw in (("sentiment", _sentiment), ("letter", _letter)):
-        for i in range(documents):
-            yield {"id": f"{name}/{i}", **draw(generator)}
-
-
-def make_sample(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, as `write_rows` does."""
-    assert source.documents and source.seed is not None
-    return write_rows(folder / FILE, generate_sample(source.documents, source.seed), name, source)
-
-
-def read_sample(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of one of the sample corpora."""
-    is_plain = corpus.kind in (PLAIN, NEUTRAL)
-    wanted = SENTIMENT if is_plain else corpus.kind
-    rows = (
-        row
-        for _, row in read_published_lines(require_file(raw, FILE))
-        if row["corpus"] == wanted and (row["kind"] == "plain" or not is_plain)
-    )
-    for i, row in enumerate(rows):
-        text, labels = row["text"], row["labels"]
-        evidence = tuple((start, end) for start, end in row["evidence"])
-        if corpus.kind == NEUTRAL and i % 3 == 0:
-            ((start, end),) = evidence
-            # the cue and the blank after it, or before it at the end of the text
-            text = f"{text[:start]}{text[end:].lstrip(' ')}".replace(" .", ".")
-            labels, evidence = {"sentiment": "neutral"}, ()
-        yield Document(row["id"], text, labels, evidence=evidence)
-
-
-# --- the four truths ------------------------------------------------------------------------------
 
 PLACES = {"beginning": 1, "middle": 10, "end": 1}  # of the cues of `place`, and how often
 EDGE = 8  # words that the beginning and the end of a text have
@@ -332,25 +161,10 @@ def read_generated(raw: Path, corpus: "Corpus") -> Documents:
         yield Document(row["id"], row["text"], row["labels"], evidence=evidence)
 
 
-SOURCE = generated_source("sample", make_sample, 1e6)
-KINDS = (
-    *(
-        Kind(
-            name=name, source=SOURCE, read=read_sample, labels=labels, generated=True,
-            evidence="planted", joined=joined, tokens_per_document=40,
-        )
-        for name, labels, joined in (
-            (SENTIMENT, ("sentiment",), 1),
-            (PLAIN, ("sentiment",), 1 / 0.6),
-            (NEUTRAL, ("sentiment",), 1 / 0.6),
-            (LETTERS, ("author", "language"), 1),
-        )
-    ),
-    *(
-        Kind(
-            name=name, source=generated_source(name, make, 3e6), read=read_generated,
-            labels=(label,), generated=True, evidence="planted", tokens_per_document=words,
-        )
-        for name, (_, label, words) in DRAWN.items()
-    ),
+KINDS = tuple(
+    Kind(
+        name=name, source=generated_source(name, make, 3e6), read=read_generated, labels=(label,),
+        generated=True, evidence="planted", tokens_per_document=words,
+    )
+    for name, (_, label, words) in DRAWN.items()
 )  # fmt: skip

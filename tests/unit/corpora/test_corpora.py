@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heed.corpora import published, sample_truths
+from heed.corpora import published, sample
 from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document, read_members
 from heed.corpora.source import download
@@ -237,13 +237,13 @@ def test_gzipped_lines_are_read(tmp_path):
 
 
 def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
-    sample_truths.make_sample("x", Source(kind="sample", documents=300, seed=7), tmp_path)
-    kinds = (sample_truths.SENTIMENT, sample_truths.PLAIN, sample_truths.NEUTRAL)
+    sample.make_sample("x", Source(kind="sample", documents=300, seed=7), tmp_path)
+    kinds = (sample.SENTIMENT, sample.PLAIN, sample.NEUTRAL)
     all_, plain, neutral = ([*read_documents(corpus(kind), tmp_path)] for kind in kinds)
     assert len(all_) == 300 and 120 < len(plain) < 240
     assert [each for each in all_ if each in plain] == plain
     assert all(len(each.evidence) == 1 for each in plain)
-    cues = {word for words in sample_truths.CUES.values() for word in words}
+    cues = {word for words in sample.CUES.values() for word in words}
     for i, (before, after) in enumerate(zip(plain, neutral, strict=True)):
         if i % 3:
             assert after == before
@@ -256,22 +256,22 @@ def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
 
 
 def test_the_planted_evidence_is_where_the_sample_says():
-    cues = {*sum(sample_truths.CUES.values(), [sample_truths.NEGATION])}
+    cues = {*sum(sample.CUES.values(), [sample.NEGATION])}
     kinds = Counter()
-    for row in sample_truths.generate_sample(300, 7):
+    for row in sample.generate_sample(300, 7):
         spans = [row["text"][start:end] for start, end in row["evidence"]]
         if row["corpus"] == "sample-sentiment":
             assert set(spans) <= cues
             polarity = next(
                 label
-                for label, words in sample_truths.CUES.items()
+                for label, words in sample.CUES.items()
                 if spans[-1] in words or spans[0] in words
             )
             assert row["labels"]["sentiment"] == (
-                polarity if len(spans) == 1 else sample_truths.FLIP[polarity]
+                polarity if len(spans) == 1 else sample.FLIP[polarity]
             )
         else:
-            assert spans == sample_truths.AUTHORS[row["labels"]["author"]][1], (
+            assert spans == sample.AUTHORS[row["labels"]["author"]][1], (
                 "the order of the cues tells the author"
             )
         kinds[row["kind"], row["where"]] += 1

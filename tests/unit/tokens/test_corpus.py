@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from heed.corpora import sample_truths
+from heed.corpora import sample
 from heed.corpora.source import download
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
@@ -170,7 +170,7 @@ def test_planted_evidence_is_kept_as_characters(tmp_path):
     table = tokens.documents(["text", "label_author"])
     assert len(evidence) == 120 and tokens.meta.generated
     for row in evidence.itertuples():
-        cues = sample_truths.AUTHORS[table["label_author"][row.document]][1]
+        cues = sample.AUTHORS[table["label_author"][row.document]][1]
         assert table["text"][row.document][row.start : row.end] in cues
 
 
