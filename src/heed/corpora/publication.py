@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
-from heed.evidence import EvidenceKind, Span
+from heed.annotations import EvidenceKind, Link, Span
 from heed.files import HeedError, git_blob, sha256
-from heed.links import Link
 from heed.terminal import print_line
 
 if TYPE_CHECKING:

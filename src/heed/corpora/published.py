@@ -24,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from heed.annotations import Span
 from heed.corpora.publication import (
     ANY_SPLIT,
     Document,
@@ -37,7 +38,6 @@ from heed.corpora.publication import (
     require_file,
     text_field,
 )
-from heed.evidence import Span
 from heed.files import HeedError
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.annotations import parse_links, parse_spans
 from heed.corpora.publication import (
     ANY_SPLIT,
     Document,
@@ -20,9 +21,7 @@ from heed.corpora.publication import (
 )
 from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
 from heed.corpora.user_files import LINES, make_parallel, make_tables
-from heed.evidence import parse_spans
 from heed.files import HeedError
-from heed.links import parse_links
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -348,7 +347,7 @@ def _parallel_document(
 
 
 def read_links(text: str, base: int, location: str) -> Links:
-    """Return the links of an alignment; arguments and errors as of `heed.links.parse_links`."""
+    """Return the links of an alignment; errors as of `heed.annotations.parse_links`."""
     sure, possible = parse_links(text, location, base)
     return Links(tuple(sure), tuple(possible))
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from heed.evidence import Span
+from heed.annotations import Span
 from heed.files import HeedError
 from heed.processes import process_pool
 from heed.tokens.arrays import Side, Tokens

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from heed.annotations import Span
 from heed.corpora.publication import PARTS
 from heed.corpora.user_files import VECTORS
-from heed.evidence import Span
 from heed.files import HeedError, write_text
 from heed.hyperparameters import MAX_SIZE
 from heed.progress import Bar, progress_bar
