@@ -18,8 +18,7 @@ import torch.nn.functional as F
 
 from heed.explanation.test import total_variation
 from heed.files import HeedError
-from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
-from heed.inputs.ngrams import bigrams
+from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus, bigrams
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier, Network, WeightedSum, weighted_sum

@@ -15,8 +15,7 @@ from pydantic import (
 )
 
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
-from heed.corpora.parts import part_of_key
-from heed.corpora.publication import SplitKind
+from heed.corpora.publication import SplitKind, part_of_key
 from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
 from heed.study.section import Section, Seed

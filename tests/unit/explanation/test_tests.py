@@ -43,8 +43,7 @@ from heed.explanation.test import (
     jensen_shannon,
     total_variation,
 )
-from heed.inputs.batches import Bags, Batch
-from heed.inputs.ngrams import bigrams
+from heed.inputs.batches import Bags, Batch, bigrams
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import batch_for, make

@@ -175,7 +175,7 @@ def _shared_settings(options: CorpusOptions) -> dict[str, object]:
     settings: dict[str, object] = {}
     if options.vectors:
         # not at the top: scikit-learn takes long
-        from heed.tokens.vectors import read_vector_size
+        from heed.tokens.writer import read_vector_size
 
         require_user_file(Path(options.vectors))
         size = read_vector_size(Path(options.vectors))

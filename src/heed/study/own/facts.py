@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heed.corpora.formats import SPLIT_NAMES
-from heed.corpora.parts import PARTS
+from heed.corpora.publication import PARTS
 from heed.files import HeedError
 from heed.study.tasks import PRESETS, rules_of
 from heed.study.token_count import count_tokens

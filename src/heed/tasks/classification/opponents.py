@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
-from heed.inputs.tfidf_file import SparseFile, TfIdfFile, count_ngrams, write_tfidf
+from heed.inputs.tfidf import SparseFile, TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task import task_module

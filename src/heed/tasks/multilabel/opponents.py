@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from heed.files import HeedError
-from heed.inputs.tfidf_file import TfIdfFile
+from heed.inputs.tfidf import TfIdfFile
 from heed.progress import Bar
 from heed.tasks.classification.opponents import Labels, Shares, select_linear
 from heed.tasks.multilabel.metrics import figures, label_matrix

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heed.inputs.spacing import Spacing, learn_spacing
+from heed.inputs.segmentation import Spacing, learn_spacing
 from heed.tasks.translation.metrics import Links
 from heed.tokens.arrays import ParallelTokens, Side
 
