@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from sklearn.utils.class_weight import compute_class_weight
 
 from heed.recipe import read_model_recipe, write_recipe
-from heed.tasks.classification.learning import balanced_weights, make_learner
+from heed.tasks.classification.learning import ClassificationLearner, make_learner
 from heed.tokens.arrays import load_tokens
 from heed.training.machine import seed_everything
 from heed.training.run import split_documents, train_model
@@ -73,7 +73,7 @@ def test_validation_is_not_weighted(unbalanced):
 def test_the_weights_are_scikit_learns_of_the_training_part_alone():
     labels, train = np.array([0, 2, 2, 2, 0, 2, -1, 1]), np.arange(6)  # class 1 is not in it
     expected = compute_class_weight("balanced", classes=np.array([0, 2]), y=labels[train])
-    weights = balanced_weights(labels, train)
+    weights = ClassificationLearner.balance(labels, train)
     assert np.allclose(weights[train], expected[(labels[train] == 2).astype(int)])
     assert weights[6:].tolist() == [0, 0] and weights[train].mean() == pytest.approx(1)
 

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,17 @@ def table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> TextTable:
     return TextTable(Path("texts.csv"), ("review",), id_column="name")
 
 
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """The command that classifies with these arguments."""
+
+    def run(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", *arguments])
+        cli.main()
+
+    return run
+
+
 def expected() -> np.ndarray:
     runs = [heed.load_run("tiny-attention", seed) for seed in (1, 2)]
     return np.mean([run.predict(TEXTS).probabilities for run in runs], 0)
@@ -76,10 +88,8 @@ def test_every_row_has_the_mean_of_all_runs_in_each_format(table):
         assert result["predicted"].tolist() == named
 
 
-def test_without_an_output_the_command_prints_csv_with_row_numbers(table, monkeypatch, capsys):
-    arguments = ["classify", "tiny-attention", "--table", "texts.csv", "--text-column", "review"]
-    monkeypatch.setattr(sys, "argv", ["heed", *arguments])
-    cli.main()
+def test_without_an_output_the_command_prints_csv_with_row_numbers(table, command, capsys):
+    command("--table", "texts.csv", "--text-column", "review")
     printed = capsys.readouterr()
     result = pd.read_csv(io.StringIO(printed.out))
     assert list(result) == ["row", *COLUMNS[1:]] and result["row"].tolist() == [1, 2, 3, 4, 5]
@@ -90,9 +100,8 @@ def test_without_an_output_the_command_prints_csv_with_row_numbers(table, monkey
 def test_a_table_without_rows_gives_the_columns_alone(table):
     Path("empty.csv").write_text("review,name\n")
     for suffix in (".csv", ".parquet"):
-        classify_table(
-            "tiny-attention", TextTable(Path("empty.csv"), ("review",)), Path(f"x{suffix}")
-        )
+        empty = TextTable(Path("empty.csv"), ("review",))
+        classify_table("tiny-attention", empty, Path(f"x{suffix}"))
     assert Path("x.csv").read_text() == "row,predicted,p:bad,p:good\n"
     assert pd.read_parquet("x.parquet").dtypes.astype(str).tolist()[2:] == ["float32"] * 2
 
@@ -141,29 +150,21 @@ def test_several_columns_are_joined_as_the_models_corpus_joins_them(table, monke
     assert np.allclose(probabilities, expected()[:3], atol=1e-6)
 
 
-def test_a_delimiter_is_one_character(table, monkeypatch, capsys):
+def test_a_delimiter_is_one_character(table, command, capsys):
     Path("semicolons.csv").write_text("text;b\nfine;1\n")
-    arguments = ["heed", "classify", "tiny-attention", "--table", "semicolons.csv", "--delimiter"]
-    monkeypatch.setattr(sys, "argv", [*arguments, ";"])
-    cli.main()
+    command("--table", "semicolons.csv", "--delimiter", ";")
     assert capsys.readouterr().out.splitlines()[1].startswith("1,")
-    monkeypatch.setattr(sys, "argv", [*arguments, ";;"])
     with pytest.raises(SystemExit):
-        cli.main()
+        command("--table", "semicolons.csv", "--delimiter", ";;")
     assert "one character, or \\t for a tab, found ';;'" in capsys.readouterr().err
 
 
-def test_quotes_may_be_characters_as_any_other(table, monkeypatch, capsys):
+def test_quotes_may_be_characters_as_any_other(table, command, capsys):
     Path("quotes.tsv").write_text('text\tb\n"fine w1\t1\nw2 "w2" fine\t2\n')
-    arguments = ["heed", "classify", "tiny-attention", "--table", "quotes.tsv"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    assert "quotes.tsv:2: not a row" in str(stopped.value.code)
-    assert "--no-quotes" in str(stopped.value.code)
+    with pytest.raises(SystemExit, match=r"quotes\.tsv:2: not a row.*--no-quotes"):
+        command("--table", "quotes.tsv")
     capsys.readouterr()
-    monkeypatch.setattr(sys, "argv", [*arguments, "--no-quotes"])
-    cli.main()
+    command("--table", "quotes.tsv", "--no-quotes")
     assert [line[:2] for line in capsys.readouterr().out.splitlines()] == ["ro", "1,", "2,"]
 
 
@@ -176,64 +177,46 @@ def test_quotes_may_be_characters_as_any_other(table, monkeypatch, capsys):
         (["texts.csv", "--delimiter", ";"], "--delimiter of the command"),
     ],
 )
-def test_a_table_that_cannot_be_read_prints_nothing(table, monkeypatch, capsys, arguments, message):
-    monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "--table", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    assert message in str(stopped.value.code) and capsys.readouterr().out == ""
+def test_a_table_that_cannot_be_read_prints_nothing(table, command, capsys, arguments, message):
+    with pytest.raises(SystemExit, match=message):
+        command("--table", *arguments)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
     "option",
     [["--output", "o.csv"], ["--no-quotes"], ["--id-column", "a"], ["--text-separator", "x"]],
 )
-def test_an_option_of_a_table_is_refused_with_a_text(table, monkeypatch, option):
-    monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", "fine w1", *option])
+def test_an_option_of_a_table_is_refused_with_a_text(table, command, option):
+    with pytest.raises(SystemExit, match="its options are of --table FILE"):
+        command("fine w1", *option)
+
+
+@pytest.mark.parametrize("given", [[], ["a text", "--table", "texts.csv"]])
+def test_a_text_and_a_table_at_once_and_neither_of_them_are_refused(command, capsys, given):
     with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    assert "its options are of --table FILE" in str(stopped.value.code)
-
-
-def test_a_text_and_a_table_at_once_and_neither_of_them_are_refused(monkeypatch, capsys):
-    for given in ([], ["a text", "--table", "texts.csv"]):
-        monkeypatch.setattr(sys, "argv", ["heed", "classify", "tiny-attention", *given])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        assert stopped.value.code == 2 and "--table" in capsys.readouterr().err
-
-
-def run_on(table: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> None:
-    monkeypatch.setattr(
-        sys, "argv", ["heed", "classify", "tiny-attention", "--table", table, *options]
-    )
-    cli.main()
+        command(*given)
+    assert stopped.value.code == 2 and "--table" in capsys.readouterr().err
 
 
 def test_what_is_written_for_a_program_has_every_character_of_the_table(
-    table: TextTable, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+    table, command, capfdbinary
+):
     pd.DataFrame({"text": ["fine", "w1"], "id": ["a\u200fb", "\x1b[2J"]}).to_csv("odd.csv")
-    run_on("odd.csv", monkeypatch, "--id-column", "id", "--text-column", "text")
+    command("--table", "odd.csv", "--id-column", "id", "--text-column", "text")
     printed = pd.read_csv(io.BytesIO(capfdbinary.readouterr().out))
     assert printed["id"].tolist() == ["a\u200fb", "\x1b[2J"]
 
 
-def test_a_separator_joins_the_texts_of_the_models_columns_too(
-    table: TextTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_separator_joins_the_texts_of_the_models_columns_too(table, command, monkeypatch):
     Path("two.tsv").write_text("head\tbody\nw1\tfine w2\n")
     study = yaml.safe_load(STUDY)
     study["corpora"]["tiny"] |= {"text_columns": ["head", "body"]}
     Path("params.yaml").write_text(yaml.safe_dump(study))
-    found = []
-
-    def keep(_model: str, rows: TextTable, _output: Path) -> str:
-        found.append(rows)
-        return ""
-
-    monkeypatch.setattr(module, "classify_table", keep)
-    run_on("two.tsv", monkeypatch, "--text-separator", "\\t", "--output", "o.csv")
-    run_on("two.tsv", monkeypatch, "--output", "o.csv")
+    found: list[TextTable] = []
+    monkeypatch.setattr(module, "classify_table", lambda _, rows, to: str(found.append(rows)))
+    command("--table", "two.tsv", "--text-separator", "\\t", "--output", "o.csv")
+    command("--table", "two.tsv", "--output", "o.csv")
     Path("params.yaml").unlink()
     assert [(rows.text_columns, rows.separator) for rows in found] == [
         (("head", "body"), "\t"), (("head", "body"), " "),

@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.files import HeedError
 from heed.models.dependence import SourceGradients
 from heed.report.sources import Sources
-from heed.tasks.translation import state_figures as figures
-from heed.tasks.translation.gradients import sentence_table
+from heed.tasks.translation import figures
+from heed.tasks.translation.prediction import sentence_gradients
 
 MODELS = {"baseline": "pair-baseline", "transformer": "pair-transformer"}
 
@@ -24,10 +23,10 @@ def results(tmp_path):
         for id_, length in (("short", 4), ("long", 12)):
             norms = np.arange(1.0, length + 1)
             forward = norms if variant == "baseline" else None
-            tables.append(sentence_table(id_, length, None, SourceGradients(norms, forward)))
+            tables.append(sentence_gradients(id_, length, None, SourceGradients(norms, forward)))
             if variant == "baseline":
                 cut = np.where(np.arange(length) < (length - 1) // 8 * 8, 0.0, norms)
-                tables.append(sentence_table(id_, length, 8, SourceGradients(norms, cut)))
+                tables.append(sentence_gradients(id_, length, 8, SourceGradients(norms, cut)))
         for stage in ("predict", "evaluate"):
             (tmp_path / stage / model).mkdir(parents=True)
         pd.concat(tables).to_parquet(tmp_path / "predict" / model / "gradients.parquet")
@@ -64,9 +63,3 @@ def test_what_truncation_cuts_off_is_drawn_as_0(results):
         "gradients.parquet",
         "lengths.csv",
     }
-
-
-def test_a_missing_table_says_which_command_writes_it(results):
-    (results.folder / "predict/pair-baseline/gradients.parquet").unlink()
-    with pytest.raises(HeedError, match="heed score pair-baseline"):
-        figures.first_word(results, EXPERIMENT, ["baseline"])

@@ -17,7 +17,8 @@ from heed.models.dependence import SourceGradients, source_gradients
 from heed.models.recurrent import step_layer
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
-from heed.tasks.translation.gradients import by_length, sentence_table
+from heed.tasks.translation.figures import gradients_by_length
+from heed.tasks.translation.prediction import sentence_gradients
 
 ARCHITECTURE = TranslatorArchitecture(
     embedding_dim=6, hidden_size=6, max_source_tokens=40, heads=2, feed_forward_size=8
@@ -193,7 +194,7 @@ def test_the_gradients_of_a_batch_are_refused():
 def test_the_first_words_share_is_averaged_over_the_sentences_of_a_length():
     def sentence(id_: str, norms: list[float], truncation: int | None) -> pd.DataFrame:
         values = np.asarray(norms)
-        return sentence_table(id_, len(norms), truncation, SourceGradients(values, values**2))
+        return sentence_gradients(id_, len(norms), truncation, SourceGradients(values, values**2))
 
     table = pd.concat(
         [
@@ -204,7 +205,7 @@ def test_the_first_words_share_is_averaged_over_the_sentences_of_a_length():
             sentence("d", [0, 0, 0, 0, 0], 2),
         ]
     )
-    found = by_length(table, np.array([3, 5]))
+    found = gradients_by_length(table, np.array([3, 5]))
     expected = pd.DataFrame(
         {
             "truncation": [0, 0, 2],

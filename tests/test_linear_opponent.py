@@ -30,7 +30,7 @@ from heed.inputs.tfidf import (
     count_ngrams,
     write_tfidf,
 )
-from heed.tasks.classification import linear_svm, opponents
+from heed.tasks.classification import opponents
 from heed.tasks.classification.recipe import Data
 from heed.tokens.arrays import TokenizedCorpus
 from tests.conftest import PRINT_PEAK
@@ -180,9 +180,9 @@ def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, c
     corpus = write_documents(folder, 600, classes)
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 15_000)
     in_memory = fit(corpus, "words", classes)
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
+    monkeypatch.setattr(opponents, "IN_MEMORY", 0)
     streamed = fit(corpus, "words", classes)
-    monkeypatch.setattr(linear_svm, "MAX_WEIGHTS", 1)  # a class after the other
+    monkeypatch.setattr(opponents, "MAX_WEIGHTS", 1)  # a class after the other
     one_by_one = fit(corpus, "words", classes)
     assert in_memory.selection["solver"] == ["LIBLINEAR"]
     assert streamed.selection["solver"] == one_by_one.selection["solver"] == ["L-BFGS"]
@@ -202,13 +202,13 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
     rows = SparseFile(tmp_path)
     for first in range(0, 300, 90):
         rows.append(matrix[first : first + 90])
-    monkeypatch.setattr(linear_svm, "TOLERANCE", 1e-7)
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
-    for optimum in linear_svm.optima(rows, 40, labels, (0.1, 2)):
+    monkeypatch.setattr(opponents, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(opponents, "IN_MEMORY", 0)
+    for optimum in opponents.optima(rows, 40, labels, (0.1, 2)):
         model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5).fit(matrix, labels)
         expected = np.append(model.coef_, model.intercept_)
         assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
-        scores = linear_svm.decide(rows, optimum.weights)
+        scores = opponents.decide(rows, optimum.weights)
         assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
 
 
@@ -220,15 +220,15 @@ def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
         peaks.append(tracemalloc.get_traced_memory()[1])
         groups.append(targets.shape)
         weights = np.zeros((columns + 1, targets.shape[1]))
-        optimum = linear_svm.Optimum(1, weights, "", 0, True)
+        optimum = opponents.Optimum(1, weights, "", 0, True)
         return SimpleNamespace(solve=lambda *arguments: optimum)
 
-    monkeypatch.setattr(linear_svm, "_Problem", record)
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", -1)
-    monkeypatch.setattr(linear_svm, "MAX_TARGETS", 3 * documents)
+    monkeypatch.setattr(opponents, "_Problem", record)
+    monkeypatch.setattr(opponents, "IN_MEMORY", -1)
+    monkeypatch.setattr(opponents, "MAX_TARGETS", 3 * documents)
     labels = np.arange(documents) % classes
     tracemalloc.start()
-    assert len([*linear_svm.optima(SparseFile(tmp_path), 2, labels, (1,))]) == 3
+    assert len([*opponents.optima(SparseFile(tmp_path), 2, labels, (1,))]) == 3
     tracemalloc.stop()
     assert groups == [(documents, 3), (documents, 3), (documents, 2)]
     # the targets take 4 bytes each, a comparison 1; 8 bytes each in between would show
@@ -243,7 +243,7 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     table = pd.read_parquet(folder / "documents.parquet")
     table["split_1"] = table["split_0"].to_numpy()[::-1]
     table.to_parquet(folder / "documents.parquet", index=False)
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 3000)
     first, second = fit(corpus), fit(corpus)
     assert first.selection == second.selection and len(first.selection["C"]) == 2
@@ -260,7 +260,7 @@ def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
     folder, monkeypatch, in_memory
 ):
     corpus = write_documents(folder, 100, 3, folds=3)
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
     references: list[weakref.ref[SparseFile]] = []
 
     def write(*arguments):
@@ -282,9 +282,9 @@ def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
 def test_too_few_passes_are_told_in_opponents_json_and_in_a_line(
     folder, monkeypatch, capsys, in_memory
 ):
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
-    monkeypatch.setattr(linear_svm, "MAX_PASSES", 2)
-    monkeypatch.setattr(linear_svm, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
+    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(opponents, "MAX_PASSES", 2)
+    monkeypatch.setattr(opponents, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         fitted = fit(write_documents(folder, 100, 2), classes=2)
@@ -297,7 +297,7 @@ def test_too_few_passes_are_told_in_opponents_json_and_in_a_line(
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
 def test_nothing_is_printed_of_fits_that_converge(folder, monkeypatch, capsys, in_memory):
-    monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
     assert fit(write_documents(folder, 100, 2), classes=2).selection["converged"] == [True]
     assert not capsys.readouterr().out
 
@@ -324,8 +324,8 @@ def test_a_corpus_without_words_is_one_message(folder):
 
 MEASURED = f"""
 from tests.test_linear_opponent import Path, SimpleNamespace, TokenizedCorpus
-from tests.test_linear_opponent import fit, linear_svm, tfidf
-linear_svm.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
+from tests.test_linear_opponent import fit, opponents, tfidf
+opponents.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
 {PRINT_PEAK}

@@ -23,7 +23,7 @@ from heed.models.encoder import make_pooling
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask, reverse_within_length
 from heed.models.scores import SCORES
 from heed.models.size import count_parameters
-from heed.tasks.classification import network
+from heed.tasks.classification import learning
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.rules import contradictions, no_effect
 from tests.conftest import HYPERPARAMETERS, ROOT
@@ -302,7 +302,7 @@ def test_heads_must_divide_the_size_of_the_states():
 
 def widened(h: Hyperparameters) -> Hyperparameters:
     """The control that is as large as `h`, for 1,000 words and five classes."""
-    return network.parameter_matched(h, h, CorpusSizes((998,), 5))
+    return learning.parameter_matched(h, h, CorpusSizes((998,), 5))
 
 
 @pytest.mark.parametrize("changes", [

@@ -15,8 +15,8 @@ from heed.opponents import write_opponents
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
 from heed.study import load
+from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import resolve_data
-from heed.tasks.translation.statistics import signatures
 from heed.tokens.meta import read_meta
 from tests.conftest import train
 

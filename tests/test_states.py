@@ -13,8 +13,8 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import EncodedPairs
 from heed.models.translators import make_translator
 from heed.report.sources import Sources
-from heed.tasks.translation import state_figures as figures
-from heed.tasks.translation.states import states_of
+from heed.tasks.translation import figures
+from heed.tasks.translation.prediction import states_of
 
 SOURCES = [np.asarray(source) for source in ([5, 6, 7, 8], [4, 5], [9, 6, 7])]
 ROWS = np.asarray([30, 10, 20])

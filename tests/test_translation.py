@@ -26,12 +26,12 @@ from heed.prediction import load_predictor, write_predictions
 from heed.recipe import read_model_recipe, resolve
 from heed.study import load
 from heed.task import task_module
-from heed.tasks.translation import network
-from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links
+from heed.tasks.translation import learning
 from heed.tasks.translation.explanation import MISSING, NO_GOLD
+from heed.tasks.translation.figures import project
+from heed.tasks.translation.metrics import COUNTS, corpus_counts, error_rate, parse_links
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.tasks.translation.rules import variant_contradictions
-from heed.tasks.translation.state_figures import project
 from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
@@ -477,9 +477,9 @@ def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
     stages.recipe("pair-wide")
     recipe = read_model_recipe("pair-wide")
     assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
-    sizes = network.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
+    sizes = learning.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
     wide, matched = (
-        count_parameters(lambda h=each.hyperparameters: network.build(h, sizes))
+        count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
         for each in (recipe, read_model_recipe("pair-input"))
     )
     assert abs(wide - matched) / matched < 0.05

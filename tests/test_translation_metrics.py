@@ -8,16 +8,20 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from heed.tasks.translation.alignment import COUNTS, Gold, Links
 from heed.tasks.translation.evaluation import by_length, group_edges
-from heed.tasks.translation.metrics import detail_names, make_metrics, statistic_names
-from heed.tasks.translation.recipe import METRICS, Data, Prediction
-from heed.tasks.translation.statistics import (
+from heed.tasks.translation.metrics import (
+    COUNTS,
+    Gold,
+    Links,
     corpus_bleu,
+    detail_names,
+    make_metrics,
     signatures,
+    statistic_names,
     statistics,
     statistics_table,
 )
+from heed.tasks.translation.recipe import METRICS, Data, Prediction
 
 DATA = Data("en", "de", "en", "de", has_gold_alignment=False)
 ALIGNED = Data("norvic", "soldan", "whitespace", "whitespace", has_gold_alignment=True)
@@ -104,10 +108,7 @@ def test_sentences_may_have_different_numbers_of_references():
 
 
 def test_the_signature_is_that_of_published_scores():
-    version = signatures(LOWER)["bleu"].split("version:")[1]
-    assert (
-        signatures(LOWER)["bleu"] == f"nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:{version}"
-    )
+    assert signatures(LOWER)["bleu"].startswith("nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|vers")
 
 
 def test_clipping_keeps_a_repeated_word_from_counting_more_than_the_reference_has_it():
@@ -170,13 +171,8 @@ def test_references_that_are_tokenised_before_bleu_give_another_score():
 
 def test_tokenised_hypotheses_raise_no_warning_that_nobody_can_act_on(caplog):
     with caplog.at_level(logging.WARNING):
-        count(
-            ["a b c ."] * 120,
-            [["a b c ."]] * 120,
-            WHITE_SPACE,
-            ALIGNED,
-            ([set()] * 120, [None] * 120),
-        )
+        links = [set()] * 120, [None] * 120
+        count(["a b c ."] * 120, [["a b c ."]] * 120, WHITE_SPACE, ALIGNED, links)
     assert not caplog.records
 
 
@@ -194,26 +190,14 @@ def drawn(sentences: int, seed: int) -> pd.DataFrame:
     return count(hypotheses, one_each(references), WHITE_SPACE, ALIGNED, (links, gold))
 
 
-def test_the_statistics_of_two_halves_add_up():
-    whole = drawn(40, 1)
-    assert list(whole.columns) == statistic_names(ALIGNED)
-    halves = whole.iloc[:17].to_numpy().sum(0) + whole.iloc[17:].to_numpy().sum(0)
-    assert whole.to_numpy().sum(0) == pytest.approx(halves)
-
-
-def test_the_value_of_a_sentence_is_its_pseudo_value_and_their_mean_is_the_metric():
+def test_the_mean_of_the_values_of_sentences_is_the_metric():
     metrics, runs = make_metrics(ALIGNED), np.stack([drawn(30, seed).to_numpy() for seed in (1, 2)])
     for metric in metrics.figures:
         values = metric.by_item(runs)
         assert values.shape == (2, 30) and np.isfinite(values).all()
         for run, value in zip(runs, values, strict=True):
             assert value.mean() == pytest.approx(metrics.compute(run)[metric.name], abs=1e-12)
-    run, bleu = runs[0], metrics.named(None)
-    assert bleu.name == "bleu"
-    without = [metrics.compute(np.delete(run, i, 0))["bleu"] for i in range(30)]
-    pseudo = 30 * metrics.compute(run)["bleu"] - 29 * np.asarray(without)
-    values = bleu.by_item(run[None])[0]
-    assert values - values.mean() == pytest.approx(pseudo - pseudo.mean())
+    assert metrics.named(None).name == "bleu"
 
 
 def test_no_figure_is_nan_where_nothing_was_counted():
@@ -230,12 +214,8 @@ def test_no_figure_is_nan_where_nothing_was_counted():
 def test_the_metrics_that_a_study_may_name_come_first_and_are_better_the_higher_they_are():
     names = [metric.name for metric in make_metrics(ALIGNED).figures]
     assert tuple(names[: len(METRICS)]) == METRICS
-    assert names[len(METRICS) :] == [
-        "unknown_words",
-        "aer",
-        "alignment_precision",
-        "alignment_recall",
-    ]
+    further = ["unknown_words", "aer", "alignment_precision", "alignment_recall"]
+    assert names[len(METRICS) :] == further
     perfect = make_metrics(DATA).compute(count(REFERENCES, one_each(REFERENCES)).to_numpy())
     assert [perfect[name] for name in METRICS] == pytest.approx([1.0] * len(METRICS))
 

@@ -22,15 +22,15 @@ from heed.report.renderers.html import environment
 from heed.report.renderers.latex import environment as latex_environment
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
-from heed.tasks.classification import class_tables
 from heed.tasks.classification import report as classification
+from heed.tasks.classification import tables
 from heed.tasks.multilabel import report as multilabel
 
 REPORT = TEMPLATES.parent
 TASKS = REPORT.parent / "tasks"
 # Constants within an argument of `say` that choose a text and are none.
 KEYS = ("gain", "runs")
-# tasks/classification/token_weights.py
+# tasks/classification/prediction.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
 OFTEN = ("always", "sometimes", "never")  # documents.py
 # search/results.py
@@ -72,7 +72,7 @@ def table_texts() -> Iterator[Text]:
     others = (
         settings.TALK_GROUPS,
         *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
-        class_tables.TITLES.values(),
+        tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         documents.POOLINGS.values(),
         documents.EVIDENCE.values(),

@@ -120,7 +120,7 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
             tasks = {task[key if section == "experiments" else of_model.experiment]}
             # of all recipes, those of parameter-matched controls alone build a network
             is_matched = stage == "recipe" and value.match != key
-            parts[stage, key] = _modules(tasks, (*names, *["network"] * is_matched))
+            parts[stage, key] = _modules(tasks, (*names, *["learning"] * is_matched))
     return parts
 
 

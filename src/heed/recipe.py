@@ -99,7 +99,7 @@ def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Rec
     )
     hyperparameters = params.resolved(name, best)
     if model.match != name:
-        network = task_module(experiment.task, "network")
+        network = task_module(experiment.task, "learning")
         matched, sizes = params.resolved(model.match, best), network.sizes(data, meta)
         hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
     if message := schema.corpus_contradiction(hyperparameters, meta):

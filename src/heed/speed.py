@@ -48,7 +48,7 @@ class Workload:
 
     def build(self) -> Any:
         """Return the untrained network."""
-        return task_module(self.task, "network").build(self.hyperparameters, self.sizes)
+        return task_module(self.task, "learning").build(self.hyperparameters, self.sizes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ def multiply_adds(task: str, hyperparameters: Any, sizes: CorpusSizes) -> tuple[
     """
     from heed.models.size import count_multiply_adds
 
-    network, h = task_module(task, "network"), hyperparameters
+    network, h = task_module(task, "learning"), hyperparameters
     longest = getattr(h, "max_tokens", 0) or h.max_source_tokens
     lengths = [max(1, min(COUNTED, longest // 3)) * times for times in (1, 2, 3)]
     counts = []
@@ -171,7 +171,7 @@ def measure(workload: Workload, seconds: float) -> float:
     make_deterministic()
     keep_memory()
     seed_everything(1)
-    network, model = task_module(workload.task, "network"), workload.build().train()
+    network, model = task_module(workload.task, "learning"), workload.build().train()
     optimizer = AdamW(model.parameters(), fused=True)
     batches = _batches_of_lengths(workload)
 

@@ -164,7 +164,6 @@ def test_ignored_modules_compute_nothing() -> None:
         "part_modules",
         "Part",
         "task_module",
-        "stage_modules",
         "import_stage_modules",
     ]
 

@@ -191,7 +191,7 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
     types, outputs = round(size.types / size.texts), size.values.get(label, UNKNOWN_CLASSES)
     sizes = CorpusSizes((types,) * size.texts, outputs)
     if section.match != model:
-        network = task_module(task, "network")
+        network = task_module(task, "learning")
         h = network.parameter_matched(h, params.resolved(section.match, {}), sizes)
     return Workload(task, h, lengths, sizes)
 

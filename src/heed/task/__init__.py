@@ -23,13 +23,13 @@ from heed.files import HeedError
 PACKAGE = "heed.tasks"
 # stage → the parts of a task that its command imports
 STAGE_MODULES: dict[str, tuple[str, ...]] = {
-    "search": ("recipe", "rules", "presets", "network", "learning"),
-    "recipe": ("recipe", "presets"),  # and `network`, of a parameter-matched control
+    "search": ("recipe", "rules", "presets", "learning"),
+    "recipe": ("recipe", "presets"),  # and `learning`, of a parameter-matched control
     "train": ("recipe", "learning"),
-    "score": ("recipe", "metrics", "prediction", "evaluation"),
-    "explain": ("recipe", "explanation"),
-    "adversaries": ("recipe", "adversaries"),
-    "opponents": ("recipe", "opponents"),
+    "score": ("recipe", "metrics", "learning", "prediction", "evaluation"),
+    "explain": ("recipe", "metrics", "learning", "explanation"),
+    "adversaries": ("recipe", "metrics", "learning", "adversaries"),
+    "opponents": ("recipe", "metrics", "opponents"),
     "compare": ("recipe", "metrics"),
     "report": ("recipe", "report"),
 }
@@ -45,11 +45,7 @@ def task_names() -> tuple[str, ...]:
 def part_modules(task: str, part: str) -> tuple[str, ...]:
     """Return the names of the modules that are a part of a task: its own, then that of its base.
 
-    Empty where neither has this part.
-
-    Raises:
-        HeedError: there is no such task.
-
+    Empty where neither has this part. Raises HeedError: there is no such task.
     """
     if task not in (names := task_names()):
         raise HeedError(f"there is no task {task}. Known: {', '.join(names)}")
@@ -74,24 +70,15 @@ class Part:
 
 
 def task_module(task: str, part: str) -> Any:
-    """Return a part of a task; interface.py describes each.
-
-    Raises:
-        HeedError: there is no such task, or it has no such part.
-
-    """
+    """Return a part of a task. Raises HeedError: there is no such task, or it has no such part."""
     if not (names := part_modules(task, part)):
         raise HeedError(f"the task {task} has no {part}: {PACKAGE}.{task}.{part} is not there")
     modules = [importlib.import_module(name) for name in names]
     return Part(modules) if len(modules) > 1 else modules[0]
 
 
-def stage_modules(task: str, stage: str) -> list[str]:
-    """Return the names of the modules of a task that the command of a stage imports."""
-    return [name for part in STAGE_MODULES.get(stage, ()) for name in part_modules(task, part)]
-
-
 def import_stage_modules(task: str, stage: str) -> None:
     """Import every module of `task` that a stage runs, so that `sys.modules` is complete."""
-    for name in stage_modules(task, stage):
-        importlib.import_module(name)
+    for part in STAGE_MODULES[stage]:
+        for name in part_modules(task, part):
+            importlib.import_module(name)

@@ -69,25 +69,27 @@ class Learner(abc.ABC):
 
     model: "nn.Module"
     items: int  # number, in the training part
+    encoded: Any  # the items as batches: EncodedCorpus or EncodedPairs
+    train: np.ndarray  # rows of the training part
+    seed: int
+    _h: Any  # hyperparameters
 
-    @abc.abstractmethod
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:
         """Yield the batches of each step; together they have every training item once.
 
-        The order depends only on the seed and on `epoch`. A step is split into as many batches as
-        are needed for each to have at most `max_tokens` tokens, padding included, or one item.
-        None: one batch.
+        The order depends only on the seed and on `epoch`. A step is split into batches of at most
+        `max_tokens` tokens, padding included, or of one item. None: one batch.
         """
+        yield from self.encoded.training_steps(
+            self.train, self._h.batch_size, self.seed, epoch, max_tokens
+        )
 
-    @abc.abstractmethod
     def size(self, batch: Any) -> int:
         """Return the number of items in a batch."""
+        return len(batch.rows)
 
     def weight(self, batch: Any) -> float:
-        """Return what the loss of a batch is a sum over: by default its items.
-
-        A step's gradient is that of the sum of its losses divided by the sum of these.
-        """
+        """Return what the loss of a batch is a sum over: by default its items."""
         return self.size(batch)
 
     @abc.abstractmethod
@@ -96,10 +98,7 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
-        """Return `loss` and the task's metrics on the validation part.
-
-        Or on every `every`-th item of it.
-        """
+        """Return `loss` and the task's metrics on every `every`-th item of the validation part."""
 
     @abc.abstractmethod
     def write(self, folder: Path) -> None:
@@ -126,10 +125,7 @@ class Predictor(abc.ABC):
 
     @abc.abstractmethod
     def explain(self, tokens: Any, predictions: "pd.DataFrame") -> dict[str, "pd.DataFrame"]:
-        """Return tables, by name, of some documents and the model's weights of their tokens.
-
-        The documents are chosen by a rule; the report prints them.
-        """
+        """Return tables of documents that a rule chooses, and of the weights of their tokens."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,14 +160,8 @@ class Metric:
 
         If the metric is the mean of a statistic, the value is that statistic. Otherwise it is the
         item's jackknife pseudo-value (Efron & Tibshirani 1993, equation 11.4), shifted so that the
-        mean is the metric itself and not its bias-corrected estimate.
-
-        Args:
-            statistics: (runs, items, statistics)
-
-        Returns:
-            values: (runs, items)
-
+        mean is the metric itself and not its bias-corrected estimate. Statistics (runs, items,
+        statistics) become values (runs, items).
         """
         if self.mean_of is not None:
             return statistics[..., self.mean_of]

@@ -1,5 +1,6 @@
 """The training of a regression: squared error."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -8,22 +9,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.inputs.batches import Batch
-from heed.tasks.classification.learning import (
-    ClassificationLearner,
-    assemble_learner,
-    probabilities,
-)
+from heed.tasks.classification import learning as classification
 
 
-def read_numbers(tokens: Any, data: Any, rows: np.ndarray) -> np.ndarray:
-    """Return the number of each document, float32 (documents,); 0 where it is not in `rows`."""
-    column = f"label_{data.label}"
-    numbers = np.zeros(len(tokens.offsets) - 1, np.float32)
-    numbers[rows] = tokens.documents([column], rows)[column].astype(float)
-    return numbers
+def activation(logits: torch.Tensor) -> torch.Tensor:
+    """Return the number itself."""
+    return logits
 
 
-class RegressionLearner(ClassificationLearner):
+class RegressionLearner(classification.ClassificationLearner):
     """A network with one output, and the documents that it learns from."""
 
     def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -34,12 +28,18 @@ class RegressionLearner(ClassificationLearner):
         """Return the mean squared error on every `every`-th validation document."""
         rows = self.validation[::every]
         batches = self.encoded.evaluation_batches(rows)
-        predicted = probabilities(model, batches, rows, self.device, lambda logits: logits)[:, 0]
-        errors = (predicted - self._labels[rows]).astype(np.float64)
+        predicted = classification.probabilities(model, batches, rows, self.device, activation)
+        errors = (predicted[:, 0] - self._labels[rows]).astype(np.float64)
         error = float(np.square(errors).mean())
         return {"loss": error, "mean_squared_error": error}
 
+    @staticmethod
+    def read_labels(tokens: Any, data: Any, rows: np.ndarray) -> np.ndarray:
+        """Return the number of each document, float32; 0 where it is not in `rows`."""
+        column = f"label_{data.label}"
+        numbers = np.zeros(len(tokens.offsets) - 1, np.float32)
+        numbers[rows] = tokens.documents([column], rows)[column].astype(float)
+        return numbers
 
-def make_learner(*arguments: Any) -> ClassificationLearner:
-    """Return the learner of a training (heed.tasks.classification.learning)."""
-    return assemble_learner(RegressionLearner, read_numbers, *arguments)
+
+make_learner = functools.partial(classification.make_learner, kind=RegressionLearner)

@@ -1,5 +1,7 @@
 """Mean squared error and R², as functions of statistics that are added over documents."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -8,7 +10,13 @@ from heed.task.interface import Metric, Metrics
 STATISTICS = ("documents", "squared_error", "number", "square")
 
 
-def statistics(predictions: pd.DataFrame) -> pd.DataFrame:
+def prediction_table(ids: Any, label: Any, predicted: np.ndarray, classes: object) -> pd.DataFrame:
+    """Return `id, label, predicted`."""
+    numbers = np.asarray(label, float).astype(np.float32)
+    return pd.DataFrame({"id": ids, "label": numbers, "predicted": predicted[:, 0]})
+
+
+def statistics_table(predictions: pd.DataFrame, classes: object = None) -> pd.DataFrame:
     """Return the statistics of each row of a table of predictions."""
     label, predicted = (predictions[name].to_numpy(float) for name in ("label", "predicted"))
     values = [np.ones(len(label)), (predicted - label) ** 2, label, label**2]

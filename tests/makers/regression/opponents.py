@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from heed.tasks.regression.metrics import statistics
+from heed.tasks.regression.metrics import statistics_table
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
@@ -32,4 +32,4 @@ def fit(tokens: Any, data: Any, experiment: Any) -> Fitted:
             )
             for part in ("validation", "test")
         )
-    return Fitted(predictions, statistics, {"alpha": 1.0})
+    return Fitted(predictions, statistics_table, {"alpha": 1.0})

@@ -11,9 +11,9 @@ import pytest
 
 from heed.hyperparameters import CorpusSizes
 from heed.models.size import count_parameters
-from heed.tasks.classification import network as classification
+from heed.tasks.classification import learning as classification
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.translation import network as translation
+from heed.tasks.translation import learning as translation
 from heed.tasks.translation.recipe import Hyperparameters as TranslatorHyperparameters
 
 H = Hyperparameters(embedding_dim=10, hidden_size=4, linear_size=3, vocabulary_size=100)

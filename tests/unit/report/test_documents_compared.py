@@ -22,14 +22,14 @@ from heed.report.chapters.documents import choose_hierarchical
 from heed.report.documents import HEAVIEST, Browser, read_browser
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.results import read_results
-from heed.tasks.classification.class_tables import tables_of
-from heed.tasks.classification.figures import MAX_CLASSES, class_changes, class_gain
-from heed.tasks.classification.head_weights import (
-    DOCUMENTS,
+from heed.tasks.classification.figures import MAX_CLASSES, class_gain
+from heed.tasks.classification.prediction import (
     LONGEST,
+    SHORT_DOCUMENTS,
     SHORTEST,
     choose_short_documents,
 )
+from heed.tasks.classification.tables import class_changes, tables_of
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
@@ -205,7 +205,7 @@ def test_documents_of_the_heads_are_chosen_by_length_class_and_evidence_alone():
     assert choose_short_documents(labels, lengths, lambda index: index == 1) == [1, 3]
     assert choose_short_documents(labels, np.full(5, LONGEST + 1), lambda _: True) == []
     assert len(choose_short_documents(np.array(list("abc"), object), np.full(3, 9), bool)) == (
-        DOCUMENTS
+        SHORT_DOCUMENTS
     )
 
 

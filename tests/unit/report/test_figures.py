@@ -42,7 +42,7 @@ from heed.report.figures.variants import (
     panel_columns,
 )
 from heed.report.results import Results, read_results
-from heed.tasks.classification import confusion
+from heed.tasks.classification import figures as confusion
 from heed.tasks.classification import report as classification
 from heed.tasks.translation import report as translation
 from tests.conftest import ROOT
@@ -271,7 +271,7 @@ def test_the_classes_with_the_most_errors_come_first(talk):
     drawing = draw(confusion.largest_errors(talk, news, drawn))
     labels = [text.get_text().split(" → ")[0] for text in drawing.axes[0].get_yticklabels()]
     counts = [next(wrong[name] for name in wrong if name.startswith(each[:14])) for each in labels]
-    assert counts == sorted(wrong.values())[::-1][: confusion.SHOWN]
+    assert counts == sorted(wrong.values())[::-1][: confusion.MAX_CLASSES]
 
 
 def test_what_a_shade_means_holds_in_dark_mode_too():

@@ -35,7 +35,7 @@ from heed.speed import multiply_adds
 from heed.tasks.translation import figures
 from heed.tasks.translation import report as translation
 from heed.tasks.translation.recipe import Prediction
-from heed.tasks.translation.shown_sentences import count_wrong, mark_wrong, read_sentences
+from heed.tasks.translation.sentences import alignments, count_wrong, mark_wrong, read_sentences
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
@@ -248,7 +248,7 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     assert set(sentence.weights) == {"attention", "input", "half", "capped"}
     assert sentence.weights["attention"].shape == (4, 5)
     assert np.allclose(sentence.weights["attention"].sum(1), 1)
-    (figure,) = figures.alignments(results, experiment, [sentence])
+    (figure,) = alignments(results, experiment, [sentence])
     drawing = matplotlib.figure.Figure()
     figure.draw(drawing)
     assert [axes.get_xlabel() for axes in drawing.axes] == ["attention", "input"]

@@ -11,7 +11,7 @@ from heed.cli.stages import read_seeds
 from heed.files import HeedError, write_yaml
 from heed.models.size import count_parameters
 from heed.study import parse
-from heed.tasks.classification import network
+from heed.tasks.classification import learning
 from heed.tokens.meta import read_meta
 from tests.conftest import ROOT
 
@@ -87,9 +87,9 @@ def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised
     wide = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
     assert wide.hyperparameters.attention == "none"
     assert wide.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
-    sizes = network.sizes(wide.data, read_meta(tokenised))
+    sizes = learning.sizes(wide.data, read_meta(tokenised))
     as_wide, matched = (
-        count_parameters(lambda h=each.hyperparameters: network.build(h, sizes))
+        count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
         for each in (wide, attention)
     )
     assert as_wide == pytest.approx(matched, rel=0.02)

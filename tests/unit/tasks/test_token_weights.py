@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.tasks.classification.token_weights import choose_documents
+from heed.tasks.classification.prediction import choose_documents
 from tests.conftest import change_recipe, train_and_predict
 
 INTO = Path("results/predict/tiny-attention")
@@ -17,24 +17,16 @@ INTO = Path("results/predict/tiny-attention")
 def table(count: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     generator = np.random.default_rng(seed)
     right = generator.random(count) < 0.7
-    frame = pd.DataFrame(
-        {
-            "label": "a",
-            "predicted": np.where(right, "a", "b"),
-            "probability": generator.random(count),
-        }
-    )
+    predicted, probability = np.where(right, "a", "b"), generator.random(count)
+    frame = pd.DataFrame({"label": "a", "predicted": predicted, "probability": probability})
     return frame, generator.integers(0, 50, count)
 
 
 def test_two_hundred_are_chosen_from_all_eight_groups_by_the_rule_alone():
     frame, lengths = table(5000)
     chosen = choose_documents(frame, lengths)
-    assert (
-        len(chosen) == 200
-        and chosen["rule"].value_counts().eq(25).all()
-        and chosen["rule"].nunique() == 8
-    )
+    assert len(chosen) == 200 and chosen["rule"].nunique() == 8
+    assert chosen["rule"].value_counts().eq(25).all()
     assert chosen["row"].is_monotonic_increasing and chosen["row"].is_unique
     assert (lengths[chosen["row"]] > 0).all()
     found = frame.iloc[chosen["row"]].assign(
@@ -63,24 +55,18 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
     )
     change_recipe(**changes)
     train_and_predict()
-    documents, weights = (
-        pd.read_parquet(INTO / "documents.parquet"),
-        pd.read_parquet(INTO / "weights.parquet"),
+    documents, weights, heads = (
+        pd.read_parquet(INTO / f"{name}.parquet") for name in ("documents", "weights", "heads")
     )
     assert list(documents.columns) == ["id", "text", "label", "predicted", "probability", "rule"]
     assert weights.groupby("id")["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)
     texts = documents.set_index("id")["text"]
     for row in weights.itertuples():
         word = texts[row.id][row.start : row.end]
-        assert (
-            word
-            and " " not in word
-            and row.evidence == (word == "fine")
-            and row.sentence == row.token // 4
-        )
+        assert word and " " not in word and row.evidence == (word == "fine")
+        assert row.sentence == row.token // 4
     assert weights["evidence"].any() and weights["token"].max() == 11, "cut at max_tokens: 12"
     assert weights["sentence_weight"].isna().all() != hierarchical
-    heads = pd.read_parquet(INTO / "heads.parquet")
     assert heads.empty == hierarchical
     of_query = heads.groupby(["id", "head", "query"])
     assert of_query["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)

@@ -7,6 +7,7 @@ base's as both are in use. A linear branch is not trained: what is hidden must b
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from heed.explanation.adversarial_attention import (
     mean_row,
     summarize_documents,
 )
-from heed.explanation.diagnostic_mlp import DiagnosticTraining, Guide, Weights, make_guides
+from heed.explanation.diagnostic_mlp import DiagnosticTraining, Weights, make_guides
 from heed.explanation.rankings import (
     GROUPS,
     Subject,
@@ -137,22 +138,9 @@ class Units:
     token_evidence: True for tokens of evidence, (tokens,)
     """
 
-    of_token: dict[int, np.ndarray]
-    evidence: dict[int, np.ndarray]
-    token_evidence: dict[int, np.ndarray]
-
-    @property
-    def with_evidence(self) -> set[int]:
-        """The documents with known evidence."""
-        return {row for row, each in self.token_evidence.items() if each.any()}
-
-    def check_evidence(self, rows: np.ndarray, path: Path) -> None:
-        """Raise HeedError if none of the documents `rows` of the corpus `path` has evidence."""
-        if not any(self.evidence[row].any() for row in rows):
-            raise HeedError(
-                f"{path}: no training document has known evidence, and goal deceive moves the "
-                "weights away from it. Set goal: differ, or take a corpus with evidence"
-            )
+    of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    evidence: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    token_evidence: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
 
 
 def judge_adversary(
@@ -166,51 +154,44 @@ def judge_adversary(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
-    Args:
-        run: of the base.
-        adversary: what its adversary is trained for.
-        tokens: the corpus of both.
-        parts: its documents by part.
-        drawn: test documents that are not empty, in the order of their draw.
-        work: a folder for checkpoints.
-        report_progress: called while models are trained and documents are judged.
-
-    Raises:
-        HeedError: a file of the run is missing or broken; the base has no weights that could be
-            others; `deceive` without evidence in the training part; a training that diverged.
-
+    `drawn` are test documents that are not empty, in the order of their draw. Raises HeedError: the
+    base has no weights that could be others; `deceive` without evidence in the training part.
     """
     rows = np.concatenate(list(parts.values()))
-    base = _load_base(run, tokens, rows)
+    base = load_subject(run, tokens, rows)
+    if reason := no_sum_reason(base, int(rows[0])):
+        raise HeedError(f"model {run.recipe.model} can have no adversary: {reason}")
     reader = EvidenceReader(tokens, base.encoded)
     units = _read_units(base, reader, rows)
-    if adversary.goal == "deceive":
-        units.check_evidence(parts["train"], tokens.path)
+    if adversary.goal == "deceive" and not any(units.evidence[row].any() for row in parts["train"]):
+        raise HeedError(
+            f"{tokens.path}: no training document has known evidence, and goal deceive moves the "
+            "weights away from it. Set goal: differ, or take a corpus with evidence"
+        )
     labels = class_indices(tokens, run.recipe.data, rows)
     learner = AdversaryLearner(base, adversary, units.evidence, labels, parts, run)
     pair = Pair(base.model, _train(learner, run, adversary, work, report_progress), base.encoded)
     compared = _compare(pair, units, drawn, report_progress)
     tables = _tables(compared, tokens, run, units, reader)
-    summary = [*_accuracies(pair, labels, parts["test"]), *summarize_documents(tables["documents"])]
+    summary: list[Row] = [
+        mean_row("adversary", measure, "", _is_right(model, pair.encoded, labels, parts["test"]))
+        for measure, model in (("accuracy_base", pair.base), ("accuracy", pair.adversary))
+    ]
+    summary += summarize_documents(tables["documents"])
     guided = None
     if adversary.guided_networks:
-        guides = _guides(pair, rows, units)
-        training = _diagnostic_training(run, base, labels, parts, units.with_evidence)
+        models, words = (pair.base, pair.adversary), len(pair.encoded.vocabulary)
+        of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
+        guides = make_guides(of_base, of_other, units.token_evidence, words)
+        with_evidence = {row for row, each in units.token_evidence.items() if each.any()}
+        training = _diagnostic_training(run, base, labels, parts, with_evidence)
         summary += training.accuracies(guides, work, report_progress)
         guided = training.description(guides)
     return tables | {"summary": pd.DataFrame(summary)}, guided
 
 
-def _load_base(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
-    """Return the model of a run. Raises HeedError if its prediction is no weighted sum."""
-    base = load_subject(run, tokens, rows)
-    if reason := no_sum_reason(base, int(rows[0])):
-        raise HeedError(f"model {run.recipe.model} can have no adversary: {reason}")
-    return base
-
-
 def _read_units(subject: Subject, reader: EvidenceReader, rows: np.ndarray) -> Units:
-    units = Units({}, {}, {})
+    units = Units()
     for batch in subject.encoded.evaluation_batches(rows):
         documents = read_documents(subject.model, batch)
         for row, document in zip(batch.rows.tolist(), documents, strict=True):
@@ -247,12 +228,8 @@ def _compare(
     has_attention = network_of(pair.base).document_encoder.attention is not None
     scale = SELF_ATTENTION_SCALE if has_attention else 1.0
     rows = drawn[: group_size(GROUPS[-1].end, scale)]
-    return list(
-        compare_documents(
-            pair, units.evidence, rows, scale,
-            lambda done, total: report_progress("judging documents", done, total),
-        )
-    )  # fmt: skip
+    report = functools.partial(report_progress, "judging documents")
+    return [*compare_documents(pair, units.evidence, rows, scale, report)]
 
 
 def _tables(
@@ -263,32 +240,15 @@ def _tables(
     classes, documents, weights = run.recipe.data.classes, [], []
     for each in compared:
         name, label = columns[each.row]
-        documents.append(
-            {
-                "id": name,
-                "label": label,
-                "predicted_base": classes[each.predicted_base],
-                "predicted": classes[each.predicted],
-                "units": len(each.base),
-                **each.measures,
-            }
-        )
+        predicted = {"predicted_base": classes[each.predicted_base]}
+        predicted |= {"predicted": classes[each.predicted], "units": len(each.base)}
+        documents.append({"id": name, "label": label} | predicted | each.measures)
+        unit = {"id": name, "unit": np.arange(len(each.base), dtype=np.int32)}
         positions = reader.positions(each.row, units.of_token[each.row])
-        values = {"base": each.base, "adversary": each.adversary}
-        unit = np.arange(len(each.base), dtype=np.int32)
-        weights.append(pd.DataFrame({"id": name, "unit": unit, **positions, **values}))
-    return {
-        "documents": pd.DataFrame(documents),
-        "units": pd.concat(weights, ignore_index=True),
-    }
-
-
-def _guides(pair: Pair, rows: np.ndarray, units: Units) -> dict[str, Guide]:
-    """Return the guides by the weights of both models, for all documents."""
-    base, adversary = (
-        _token_weights(model, pair, rows, units) for model in (pair.base, pair.adversary)
-    )
-    return make_guides(base, adversary, units.token_evidence, len(pair.encoded.vocabulary))
+        both = {"base": each.base, "adversary": each.adversary}
+        weights.append(pd.DataFrame(unit | dict(positions) | both))
+    units_table = pd.concat(weights, ignore_index=True)
+    return {"documents": pd.DataFrame(documents), "units": units_table}
 
 
 @torch.no_grad()
@@ -304,11 +264,3 @@ def _token_weights(model: Classifier, pair: Pair, rows: np.ndarray, units: Units
             unit = units.of_token[row]
             weights[row] = (each[unit] / np.bincount(unit)[unit]).astype(np.float32)
     return weights
-
-
-def _accuracies(pair: Pair, labels: np.ndarray, rows: np.ndarray) -> list[Row]:
-    """Return the accuracy of base and adversary on the whole test part, as rows of the summary."""
-    return [
-        mean_row("adversary", measure, "", _is_right(model, pair.encoded, labels, rows))
-        for measure, model in (("accuracy_base", pair.base), ("accuracy", pair.adversary))
-    ]

@@ -13,6 +13,8 @@ from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.arrays import load_tokens
 
 EXACT = ("classes", "summary")  # tables whose metrics are written with all digits
+# groups of lengths, with about as many documents each; bins of certainty, of equal width
+LENGTH_GROUPS, BINS = 8, 10
 
 
 def tables(
@@ -20,11 +22,7 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a model by name; the first column of each is `seed`.
 
-    Args:
-        tested: the model's statistics on the test part.
-        seeds: those of its runs, in order.
-        predictions: of all seeds, on validation and test (docs/contracts.md).
-
+    `predictions` are those of all seeds, on validation and test (docs/contracts.md).
     """
     recipe: Recipe[Data, Hyperparameters] = tested.recipe
     part = task_module(recipe.task, "metrics")
@@ -45,46 +43,18 @@ def tables(
             "best_epoch": tested.best_epochs[i],
             "parameters": tested.parameters[i],
         }
-        made = {"classes": _by_class(metrics, statistics), "summary": pd.DataFrame([summary])}
+        details = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
+        classes = pd.DataFrame([{"class": name} | values for name, values in details.items()])
+        made = {"classes": classes.astype({"support": int}), "summary": pd.DataFrame([summary])}
         if part.HAS_ONE_CLASS:
-            made |= _diagnosis(test, lengths[test["id"]].to_numpy(), edges)
+            right = (test["label"] == test["predicted"]).to_numpy()
+            made["confusion"] = confusion(test)
+            made["lengths"] = by_length(right, lengths[test["id"]].to_numpy(), edges)
+            made["calibration"] = calibration(right, predicted_probability(test))
         for name, table in made.items():
             table.insert(0, "seed", seed)
             tables_by_name.setdefault(name, []).append(table)
     return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in tables_by_name.items()}
-
-
-def _by_class(metrics: Metrics, statistics: np.ndarray) -> pd.DataFrame:
-    """Return precision, recall, F1 and support of each class, from (documents, statistics)."""
-    by_class = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
-    rows = [
-        {"class": name} | values | {"support": int(values["support"])}
-        for name, values in by_class.items()
-    ]
-    return pd.DataFrame(rows)
-
-
-def _diagnosis(
-    test: pd.DataFrame, lengths: np.ndarray, edges: np.ndarray
-) -> dict[str, pd.DataFrame]:
-    """Return a run's confusion matrix, and its right predictions by length and by certainty.
-
-    Args:
-        test: the run's predictions of the test documents.
-        lengths: tokens of each test document, (documents,)
-        edges: of the groups of lengths, from `length_edges`.
-
-    """
-    right = (test["label"] == test["predicted"]).to_numpy()
-    return {
-        "confusion": confusion(test),
-        "lengths": by_length(right, lengths, edges),
-        "calibration": calibration(right, predicted_probability(test)),
-    }
-
-
-# groups of lengths, with about as many documents each; bins of certainty, of equal width
-LENGTH_GROUPS, BINS = 8, 10
 
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -97,30 +67,20 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
 def length_edges(lengths: np.ndarray) -> np.ndarray:
     """Return the longest length of each group; each has about as many documents of the corpus.
 
-    There are at most eight groups. They are made from the whole corpus, so that all its models and
-    folds have the same.
-
-    Args:
-        lengths: tokens of each document of the corpus, (documents,)
-
+    There are at most eight groups. They are made from the tokens of each document of the whole
+    corpus, (documents,), so that all its models and folds have the same.
     """
-    return np.unique(
-        np.quantile(lengths, np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS, method="higher")
-    )
+    shares = np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS
+    return np.unique(np.quantile(lengths, shares, method="higher"))
 
 
 def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
     """Return `longest, documents, mean_length, right` for each group of lengths with documents.
 
-    Args:
-        right: whether each prediction is right, (documents,)
-        lengths: tokens of each document, (documents,)
-        edges: from `length_edges`.
-
+    `right` and `lengths`, the tokens, are (documents,); `edges` are from `length_edges`.
     """
-    table = pd.DataFrame(
-        {"longest": edges[np.searchsorted(edges, lengths)], "right": right, "length": lengths}
-    )
+    longest = edges[np.searchsorted(edges, lengths)]
+    table = pd.DataFrame({"longest": longest, "right": right, "length": lengths})
     groups = table.groupby("longest", sort=True)
     return groups.agg(
         documents=("right", "size"), mean_length=("length", "mean"), right=("right", "sum")
@@ -131,16 +91,11 @@ def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
     """Return `low, high, documents, probability, right` for each bin of certainty with documents.
 
     Guo et al. 2017, "On calibration of modern neural networks", section 2: ten bins of equal width.
-
-    Args:
-        right: whether each prediction is right, (documents,)
-        probability: of the predicted class, (documents,)
-
+    `probability` is that of the predicted class, (documents,).
     """
-    bins = np.minimum((np.asarray(probability, float) * BINS).astype(int), BINS - 1)
-    documents = pd.DataFrame(
-        {"bin": bins, "right": right, "probability": np.asarray(probability, float)}
-    )
+    probability = np.asarray(probability, float)
+    bins = np.minimum((probability * BINS).astype(int), BINS - 1)
+    documents = pd.DataFrame({"bin": bins, "right": right, "probability": probability})
     table = documents.groupby("bin", sort=True).agg(
         documents=("right", "size"), probability=("probability", "mean"), right=("right", "sum")
     )

@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.rankings import (
-    GROUPS,
-    Document,
-    Subject,
-    group_size,
-    no_sum_reason,
-)
+from heed.explanation.rankings import GROUPS, Document, Subject, group_size, no_sum_reason
 from heed.explanation.recency import COLUMNS, TENTHS, count_documents, explain_recency
 from heed.explanation.registry import (
     EXPLAINED,
@@ -27,6 +21,7 @@ from heed.explanation.seeds import seed_agreement as agreement
 from heed.explanation.test import Prediction as Explained
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
+from heed.task import task_module
 from heed.tasks.classification.learning import class_indices, linear_features, read_texts
 from heed.tasks.classification.metrics import predicted_probability, prediction_table
 from heed.tasks.classification.prediction import load_predictor
@@ -36,6 +31,10 @@ from heed.training.run import RunInfo
 
 NO_NETWORK = (
     "encoder `none` reads no token by itself: a linear branch alone has no weights of tokens"
+)
+SEVERAL_CLASSES = (
+    "defined for one predicted class a document; a multi-label classifier decides on each class by "
+    "itself"
 )
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
 NO_EVIDENCE = "no explained document has known evidence"
@@ -51,21 +50,15 @@ def explain_run(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
     """Return the tables of one seed (TABLES of stage.py), and test → why it is not defined.
 
-    Args:
-        run: the run.
-        tokens: its corpus.
-        rows: test documents that are not empty, in the order of their draw.
-        scale: multiplies the numbers of documents.
-        report_progress: called with the documents that are done, and their number.
-        noise: the corpus that words of noise are from.
-
-    Raises:
-        HeedError: a file of the run is missing or broken.
-
+    `rows` are test documents that are not empty, in the order of their draw; `scale` multiplies
+    their numbers; `noise` is the corpus that words of noise are from. Raises HeedError: a file of
+    the run is missing or broken.
     """
+    if not task_module(run.recipe.task, "metrics").HAS_ONE_CLASS:
+        return _no_documents(SEVERAL_CLASSES)
     subject = load_subject(run, tokens, rows)
     if subject.model.network is None:
-        return no_documents(), dict.fromkeys((test.name for test in EXPLAINED), NO_NETWORK)
+        return _no_documents(NO_NETWORK)
     if subject.model.network.document_encoder.attention is not None:
         scale *= SELF_ATTENTION_SCALE
     reasons: dict[str, str] = {}
@@ -130,46 +123,38 @@ def _tables(
             for ranking, values in measure_rankings(judged, evidence, share).items()
         ]
         probabilities.append(judged.probabilities)
-    table = _with_predictions(rows, np.stack(probabilities), data.classes)
+    measures = pd.DataFrame(rows)
+    ids, labels = (measures[name].to_numpy() for name in ("id", "label"))
+    table = prediction_table(ids, labels, np.stack(probabilities), data.classes)
+    table.insert(3, "probability", predicted_probability(table))
+    table = table.join(measures.drop(columns=["id", "label"]))
     # a corpus without evidence may leave no measure of any ranking
     ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
 
-def no_documents() -> dict[str, pd.DataFrame]:
-    """Return the tables without a row."""
-    columns = {"documents": ["id", "label"], "rankings": ["id", "label", "ranking"]}
+def _no_documents(reason: str) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
+    """Return the tables without a row, and the reason why each test is not defined."""
+    columns = {
+        "documents": ["id", "label"],
+        "rankings": ["id", "label", "ranking"],
+        "units": ["id", "unit", "attention"],
+        "recency": COLUMNS,
+    }
     tables = {name: pd.DataFrame(columns=names) for name, names in columns.items()}
-    units = pd.DataFrame(columns=["id", "unit", "attention"])
-    return tables | {"units": units, "recency": pd.DataFrame(columns=COLUMNS)}
+    return tables, dict.fromkeys((test.name for test in EXPLAINED), reason)
 
 
 def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
     """Return a run's model on the CPU with its encoded corpus."""
-    name = run.recipe.model
-    predictor = load_predictor(
-        run_folder(name, run.seed), run.recipe, Prediction(), "cpu", train_command(name, run.seed)
-    )
-    encoded = EncodedCorpus(tokens, predictor.vocabulary, run.recipe.hyperparameters)
-    if predictor.model.branch is not None:
-        features = linear_features(
-            predictor.model.branch, read_texts(tokens, rows), run.recipe.hyperparameters
-        )
-        encoded = encoded.with_linear(features)
+    name, h = run.recipe.model, run.recipe.hyperparameters
+    folder, command = run_folder(name, run.seed), train_command(name, run.seed)
+    predictor = load_predictor(folder, run.recipe, Prediction(), "cpu", command)
+    encoded, branch = EncodedCorpus(tokens, predictor.vocabulary, h), predictor.model.branch
+    if branch is not None:
+        encoded = encoded.with_linear(linear_features(branch, read_texts(tokens, rows), h))
     # weights are never trained here, and gradients are those of embeddings and weights
     return Subject(predictor.model.requires_grad_(False).to(torch.float32), encoded)
-
-
-def _with_predictions(
-    documents: list[dict[str, object]], probabilities: np.ndarray, classes: list[str]
-) -> pd.DataFrame:
-    """Return the documents' measures after their predictions."""
-    measures = pd.DataFrame(documents)
-    predictions = prediction_table(
-        measures["id"].to_numpy(), measures["label"].to_numpy(), probabilities, classes
-    )
-    predictions.insert(3, "probability", predicted_probability(predictions))
-    return predictions.join(measures.drop(columns=["id", "label"]))
 
 
 class EvidenceReader:

@@ -1,7 +1,13 @@
-"""The training of a classifier: cross entropy, validated by accuracy, macro F1 and loss."""
+"""The network of a classification and its training, validated by accuracy, macro F1 and loss.
 
-from collections.abc import Callable, Iterable, Iterator
+Of all recipes, those of parameter-matched controls alone build a network.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,21 +17,83 @@ import torch.nn.functional as F
 from torch import nn
 
 from heed.files import HeedError, write_text
-from heed.inputs.batches import Batch, EncodedCorpus
+from heed.hyperparameters import CorpusSizes
+from heed.inputs.batches import Bags, Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
-from heed.inputs.vocabulary import Vocabulary, build_vocabulary, vocabulary_vectors
+from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, vocabulary_vectors
 from heed.models.classifier import Classifier, LinearBranch
+from heed.models.size import match_parameters
 from heed.recipe import Recipe
 from heed.task.interface import Learner
 from heed.tasks.classification.metrics import by_class, statistics
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.arrays import Tokens
+from heed.tokens.meta import Meta
 
 VOCABULARY = "vocabulary.txt"
-Activation = Callable[[torch.Tensor], torch.Tensor]  # from logits to probabilities
+# of random documents: tokens of a sentence, n-grams of a word of six letters, and the features of a
+# linear branch for each token
+SENTENCE, NGRAMS, FEATURES = 20, 18, 3
 
 
-def softmax(logits: torch.Tensor) -> torch.Tensor:
+def sizes(data: Data, meta: Meta) -> CorpusSizes:
+    """Return the sizes of a corpus that the shapes of a network depend on."""
+    return CorpusSizes((meta.types,), len(data.classes))
+
+
+def build(h: Hyperparameters, sizes: CorpusSizes) -> Classifier:
+    """Return an untrained classifier, whose vocabulary has no more words than the corpus types."""
+    return Classifier(_vocabulary_size(h, sizes), sizes.outputs, h)
+
+
+def _vocabulary_size(h: Hyperparameters, sizes: CorpusSizes) -> int:
+    return min(h.vocabulary_size, sizes.types[0] + len(SPECIAL))
+
+
+def parameter_matched(
+    h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
+) -> Hyperparameters:
+    """Return the same network without attention, as large as a network with attention.
+
+    Its hidden size is the one whose number of parameters is nearest. A pooling by attention becomes
+    the mean, its equivalent with uniform weights.
+    """
+
+    def by_size(size: int) -> Hyperparameters:
+        return dataclasses.replace(h.without_attention(), hidden_size=size)
+
+    return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)
+
+
+def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> Batch:
+    """Return random documents of these lengths, on which the speed of a network is measured."""
+    shape, tokens = (len(lengths), max(lengths)), sum(lengths)
+    features: dict[str, Any] = {}
+    if h.hierarchical:
+        starts = torch.arange(0, shape[1], SENTENCE)
+        rest = torch.tensor(lengths)[:, None] - starts
+        features["sentences"] = rest.clamp(0, SENTENCE)
+    if h.bigram_buckets:
+        features["bigrams"] = torch.randint(1, h.bigram_buckets + 1, shape)
+    if h.character_buckets:
+        ids = torch.randint(h.character_buckets, (NGRAMS * tokens,))
+        features["characters"] = Bags(ids, torch.arange(0, len(ids), NGRAMS))
+        features["character_of"] = torch.randint(tokens, shape)
+    if h.linear_branch != "none":
+        ids = torch.randint(h.branch_buckets, (FEATURES * tokens,))
+        begin = torch.tensor([0, *lengths[:-1]]).cumsum(0) * FEATURES
+        features["linear"] = Bags(ids, begin, torch.rand(len(ids)))
+    words = max(_vocabulary_size(h, sizes), len(SPECIAL) + 1)
+    ids = torch.randint(len(SPECIAL), words, shape)
+    return Batch(ids, torch.tensor(lengths), np.arange(len(lengths)), **features)
+
+
+def loss(model: Classifier, batch: Batch) -> torch.Tensor:
+    """Return the cross entropy of the first class, summed over documents."""
+    return -model(batch).log_softmax(-1)[:, 0].sum()
+
+
+def activation(logits: torch.Tensor) -> torch.Tensor:
     """Return the probability of each class, one of which a document has: (..., classes)."""
     return torch.softmax(logits, -1)
 
@@ -33,8 +101,7 @@ def softmax(logits: torch.Tensor) -> torch.Tensor:
 class ClassificationLearner(Learner):
     """A classifier and the documents that it learns from.
 
-    `labels` (documents,) are the class indices of all documents of the corpus. A subclass may have
-    other labels, with its own loss and `validate`.
+    A task based on this one may have other labels, with its own loss and `validate`.
     """
 
     def __init__(
@@ -47,24 +114,18 @@ class ClassificationLearner(Learner):
         seed: int,
         device: str,
     ) -> None:
-        """Store the arguments; `rows` has the documents of the train and validation parts."""
+        """Store the arguments.
+
+        `labels` are those of all documents of the corpus, as `read_labels` returns them; `rows` has
+        the documents of the train and validation parts.
+        """
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
         self.items = len(self.train)
         self._h, self._labels, self._targets = hyperparameters, labels, torch.from_numpy(labels)
         self._weights: torch.Tensor | None = None
         if hyperparameters.class_weights == "balanced":
-            self._weights = torch.from_numpy(self.balance(labels))
-
-    def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Batch]]:
-        """Yield the batches of each training step; see `EncodedCorpus.training_steps`."""
-        return self.encoded.training_steps(
-            self.train, self._h.batch_size, self.seed, epoch, max_tokens
-        )
-
-    def size(self, batch: Batch) -> int:
-        """Return the number of documents in a batch."""
-        return len(batch.rows)
+            self._weights = torch.from_numpy(self.balance(labels, self.train))
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents, each with the weight of its class.
@@ -80,19 +141,11 @@ class ClassificationLearner(Learner):
 
     def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Return the cross entropy of logits (batch, classes), summed over documents."""
-        return self._sum(
-            F.cross_entropy(
-                logits,
-                self._targets[batch.rows].to(self.device),
-                reduction="sum" if self._weights is None else "none",
-                label_smoothing=self._h.label_smoothing,
-            ),
-            batch,
-        )
-
-    def balance(self, labels: np.ndarray) -> np.ndarray:
-        """Return the weight of each document in the loss for `class_weights: balanced`."""
-        return balanced_weights(labels, self.train)
+        reduction = "sum" if self._weights is None else "none"
+        targets = self._targets[batch.rows].to(self.device)
+        smoothing = self._h.label_smoothing
+        losses = F.cross_entropy(logits, targets, reduction=reduction, label_smoothing=smoothing)
+        return self._sum(losses, batch)
 
     def _sum(self, losses: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Return the sum of losses of documents (batch,), by `class_weights`."""
@@ -100,14 +153,27 @@ class ClassificationLearner(Learner):
             return losses.sum()
         return losses @ self._weights[batch.rows].to(losses)
 
+    @staticmethod
+    def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
+        """Return the weight of each document in the loss, float32 (documents,).
+
+        That is n / (classes × n of its class), of the training part and the classes in it: the
+        weights of a class's documents sum to n / classes, and their mean is 1 (King & Zeng 2001,
+        Logistic regression in rare events data; scikit-learn's `balanced`). Others have 0.
+        """
+        counts = np.bincount(labels[train])
+        by_class = len(train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
+        weights = np.zeros(len(labels), np.float32)
+        weights[train] = by_class[labels[train]]
+        return weights
+
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
         """Return loss, accuracy and macro F1 on every `every`-th validation document."""
         rows = self.validation[::every]
         predicted = probabilities(model, self.encoded.evaluation_batches(rows), rows, self.device)
         labels = self._labels[rows]
         likelihood = np.maximum(predicted[np.arange(len(rows)), labels].astype(np.float64), 1e-30)
-        classes = np.arange(predicted.shape[1])
-        sums = statistics(labels, predicted.argmax(1), list(classes)).sum(0)
+        sums = statistics(labels, predicted.argmax(1), np.arange(predicted.shape[1])).sum(0)
         return {
             "loss": float(-np.log(likelihood).mean()),
             "accuracy": float(sums[0] / len(rows)),
@@ -120,9 +186,35 @@ class ClassificationLearner(Learner):
 
     def write(self, folder: Path) -> None:
         """Write the vocabulary."""
-        write_text(
-            folder / VOCABULARY, "".join(f"{word}\n" for word in self.encoded.vocabulary.words)
-        )
+        words = self.encoded.vocabulary.words
+        write_text(folder / VOCABULARY, "".join(f"{word}\n" for word in words))
+
+    @staticmethod
+    def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
+        """Return the class index of each document of the corpus, int64 (documents,).
+
+        It is -1 for documents that are not in `rows`, whose labels are not read. Raises HeedError
+        for a class that `data` lacks.
+        """
+        column = f"label_{data.label}"
+        indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
+        labels = tokens.documents([column], rows)[column]
+        codes = pd.Categorical(labels, categories=data.classes).codes
+        if (codes < 0).any():
+            raise unknown_class(tokens, repr(min(labels[codes < 0])))
+        indices[rows] = codes
+        return indices
+
+
+class_indices = ClassificationLearner.read_labels
+
+
+def unknown_class(tokens: Tokens, name: str) -> HeedError:
+    """Return the error of a corpus with a class that is not in the recipe."""
+    return HeedError(
+        f"{tokens.path}: documents have the class {name}, which the recipe lacks. Run again: "
+        "heed recipe"
+    )
 
 
 def make_learner(
@@ -131,89 +223,33 @@ def make_learner(
     rows: dict[str, np.ndarray],
     seed: int,
     device: str,
+    kind: type[ClassificationLearner] = ClassificationLearner,
 ) -> ClassificationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Only the documents in `rows` are read.
-
-    Args:
-        recipe: the recipe of the training.
-        tokens: the recipe's corpus.
-        rows: documents of the train and validation parts.
-        seed: determines the order of documents.
-        device: cpu or cuda.
-
+    Only the documents in `rows`, of the train and validation parts, are read; `seed` determines
+    their order. `kind` is that of a task that is based on this one.
     """
-    kind = ClassificationLearner
-    return assemble_learner(kind, class_indices, recipe, tokens, rows, seed, device)
-
-
-def assemble_learner(
-    kind: type[ClassificationLearner],
-    read_labels: Callable[[Tokens, Data, np.ndarray], np.ndarray],
-    recipe: Recipe[Data, Hyperparameters],
-    tokens: Tokens,
-    rows: dict[str, np.ndarray],
-    seed: int,
-    device: str,
-) -> ClassificationLearner:
-    """Return the learner of this kind as `make_learner` does, whose labels `read_labels` reads."""
-    h = recipe.hyperparameters
+    h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
-    labels = read_labels(tokens, recipe.data, np.concatenate([rows["train"], rows["validation"]]))
-    model = make_model(vocabulary, recipe)
+    labels = kind.read_labels(tokens, recipe.data, read)
+    model, linear = make_model(vocabulary, recipe), None
     if h.vectors != "none":
         assert model.network is not None
         model.network.embedding.set_words(*vocabulary_vectors(tokens, vocabulary))
-    linear = _fit_branch(model.branch, tokens, rows, h) if model.branch else None
+    if model.branch:
+        texts, features = read_texts(tokens, read), HashedTfIdf(h.linear_branch, h.branch_buckets)
+        features.fit([texts[row] for row in rows["train"]])
+        model.branch.idf.copy_(torch.from_numpy(features.idf))
+        linear = linear_features(model.branch, texts, h)  # 0 for documents of other parts
     encoded = EncodedCorpus(tokens, vocabulary, h, linear)
     return kind(model.to(device), encoded, labels, rows, h, seed, device)
 
 
 def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) -> Classifier:
     """Return the recipe's model, initialised from torch's generator."""
-    h = recipe.hyperparameters
-    return Classifier(
-        len(vocabulary), len(recipe.data.classes), h, autocast=h.precision == "bfloat16"
-    )
-
-
-def balanced_weights(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return the weight of each document in the loss, float32 (documents,).
-
-    That is n / (classes × n of its class), of the training part and the classes in it: the weights
-    of a class's documents sum to n / classes, and their mean is 1 (King & Zeng 2001, Logistic
-    regression in rare events data; scikit-learn's `balanced`). Others have 0.
-
-    Args:
-        labels: class indices, (documents,)
-        train: the rows of the training part.
-
-    """
-    counts = np.bincount(labels[train])
-    by_class = len(train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
-    weights = np.zeros(len(labels), np.float32)
-    weights[train] = by_class[labels[train]]
-    return weights
-
-
-def class_indices(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-    """Return the class index of each document of the corpus, int64 (documents,).
-
-    It is -1 for documents that are not in `rows`, whose labels are not read. Raises HeedError for
-    a class that `data` lacks.
-    """
-    column = f"label_{data.label}"
-    indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
-    labels = tokens.documents([column], rows)[column]
-    codes = pd.Categorical(labels, categories=data.classes).codes
-    if (codes < 0).any():
-        raise HeedError(
-            f"{tokens.path}: documents have the class {min(labels[codes < 0])!r}, which the recipe "
-            "lacks. Run again: heed recipe"
-        )
-    indices[rows] = codes
-    return indices
+    h, classes = recipe.hyperparameters, len(recipe.data.classes)
+    return Classifier(len(vocabulary), classes, h, autocast=h.precision == "bfloat16")
 
 
 def probabilities(
@@ -221,15 +257,14 @@ def probabilities(
     batches: Iterable[Batch],
     rows: np.ndarray,
     device: str,
-    activation: Activation = softmax,
+    activation: Callable[[torch.Tensor], torch.Tensor] = activation,
 ) -> np.ndarray:
     """Return the class probabilities in the order of `rows`, float32 (rows, classes).
 
     Puts the model in evaluation mode; `activation` makes probabilities of its logits.
     """
     model.eval()
-    by_batch: list[np.ndarray] = []
-    order: list[np.ndarray] = []
+    by_batch, order = list[np.ndarray](), list[np.ndarray]()
     with torch.inference_mode():
         for batch in batches:
             logits = model(batch.to(device))
@@ -246,20 +281,6 @@ def linear_features(
 ) -> scipy.sparse.csr_matrix:
     """Return the TF-IDF features of a linear branch, (texts, columns); 0 for an empty text."""
     return HashedTfIdf(h.linear_branch, h.branch_buckets, branch.idf.cpu().numpy()).transform(texts)
-
-
-def _fit_branch(
-    branch: LinearBranch, tokens: Tokens, rows: dict[str, np.ndarray], h: Hyperparameters
-) -> scipy.sparse.csr_matrix:
-    """Fit the idf of a linear branch on the training part, and store it in the branch.
-
-    Return the features of the training and validation documents, 0 for all others.
-    """
-    texts = read_texts(tokens, np.concatenate([rows["train"], rows["validation"]]))
-    features = HashedTfIdf(h.linear_branch, h.branch_buckets)
-    features.fit([texts[row] for row in rows["train"]])
-    branch.idf.copy_(torch.from_numpy(features.idf))
-    return linear_features(branch, texts, h)
 
 
 def read_texts(tokens: Tokens, rows: np.ndarray) -> list[str]:

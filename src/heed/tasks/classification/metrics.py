@@ -4,7 +4,7 @@ The statistics of a document are 0 or 1: whether its prediction is right; then, 
 whether it is the true one; then whether it is the predicted one; then whether it is both.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,24 +20,19 @@ HAS_ONE_CLASS = True  # a document has one class, which a prediction may confuse
 
 def statistic_names(classes: list[str]) -> list[str]:
     """Return the name of each statistic, in order: 1 + 3 * classes names."""
-    return [
-        "right",
-        *(f"{kind}:{name}" for kind in ("true", "predicted", "both") for name in classes),
-    ]
+    kinds = ("true", "predicted", "both")
+    return ["right", *(f"{kind}:{name}" for kind in kinds for name in classes)]
 
 
-def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any]) -> np.ndarray:
+def statistics(
+    label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any] | np.ndarray
+) -> np.ndarray:
     """Return the statistics of each document: uint8 (documents, 1 + 3 * classes).
 
-    Args:
-        label: true classes, (documents,)
-        predicted: predicted classes, (documents,)
-        classes: names or indices of all classes.
-
+    `label` and `predicted` are (documents,), of all `classes`, which are names or indices.
     """
     columns = np.asarray(classes)
-    is_true = np.asarray(label)[:, None] == columns
-    is_predicted = np.asarray(predicted)[:, None] == columns
+    is_true, is_predicted = (np.asarray(each)[:, None] == columns for each in (label, predicted))
     is_both = is_true & is_predicted
     right = is_both.any(1, keepdims=True)
     return np.concatenate([right, is_true, is_predicted, is_both], 1).astype(np.uint8)
@@ -45,36 +40,24 @@ def statistics(label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any])
 
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; accuracy decides if a study names no other."""
-    averages = [
-        Metric(f"{average}_{metric}", _make_average(average, metric))
-        for average in AVERAGES
-        for metric in BY_CLASS
-    ]
-    return Metrics(
-        (Metric("accuracy", accuracy, mean_of=0), *averages),
-        lambda sums: class_details(sums, data.classes),
+    averages = [average_metric(average, figure) for average in AVERAGES for figure in BY_CLASS]
+    accuracy = Metric(
+        "accuracy", lambda sums: sums[..., 0] / split_sums(sums)[0].sum(-1), mean_of=0
     )
+    return Metrics((accuracy, *averages), lambda sums: class_details(sums, data.classes))
 
 
 def class_details(sums: np.ndarray, classes: list[str]) -> Details:
     """Return the metrics of each class from sums (statistics,)."""
-    columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
-    return {
-        "classes": {
-            name: {metric: values[i] for metric, values in columns.items()}
-            for i, name in enumerate(classes)
-        }
-    }
+    columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
+    rows = zip(*columns.values(), strict=True)
+    named = zip(classes, rows, strict=True)
+    return {"classes": {name: dict(zip(columns, row, strict=True)) for name, row in named}}
 
 
 def detail_names(data: Data) -> dict[str, list[str]]:
     """Return the names of the groups in `Metrics.details`, in order."""
     return {"classes": data.classes}
-
-
-def accuracy(sums: np.ndarray) -> np.ndarray:
-    """Return the share of right predictions: (..., statistics) to (...,)."""
-    return sums[..., 0] / split_sums(sums)[0].sum(-1)
 
 
 def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
@@ -84,73 +67,80 @@ def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
 
 def ratios(true: np.ndarray, predicted: np.ndarray, both: np.ndarray) -> dict[str, np.ndarray]:
     """Return precision, recall, F1 and support from counts; a ratio with denominator 0 is 0."""
+
+    def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+        zeros = np.zeros_like(numerator)
+        return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
+
     return {
-        "precision": _ratio(both, predicted),
-        "recall": _ratio(both, true),
-        "f1": _ratio(2 * both, true + predicted),
+        "precision": ratio(both, predicted),
+        "recall": ratio(both, true),
+        "f1": ratio(2 * both, true + predicted),
         "support": true,
     }
 
 
-def _make_average(average: str, metric: str) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from sums (..., statistics) to the macro or weighted average (...,)."""
+def average_metric(average: str, figure: str) -> Metric:
+    """Return the macro or weighted average of a figure over classes, or that of all counts."""
 
     def value(sums: np.ndarray) -> np.ndarray:
+        if average == "micro":
+            return ratios(*(counts.sum(-1) for counts in split_sums(sums)))[figure]
         values = by_class(sums)
         if average == "macro":
-            return np.asarray(values[metric].mean(-1))
-        return np.asarray((values[metric] * values["support"]).sum(-1) / values["support"].sum(-1))
+            return np.asarray(values[figure].mean(-1))
+        return np.asarray((values[figure] * values["support"]).sum(-1) / values["support"].sum(-1))
 
-    return value
+    return Metric(f"{average}_{figure}", value)
 
 
 def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the documents whose true, predicted, or true and predicted class is each class.
 
-    All are (..., classes).
+    All are (..., classes), from the last 3 * classes statistics.
     """
     classes = (sums.shape[-1] - 1) // 3
-    counts = sums[..., 1:].astype(np.float64)
+    counts = sums[..., -3 * classes :].astype(np.float64)
     return counts[..., :classes], counts[..., classes : 2 * classes], counts[..., 2 * classes :]
 
 
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    zeros = np.zeros_like(numerator)
-    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
+def decide(probabilities: np.ndarray, classes: list[str]) -> Iterable[Any]:
+    """Return what is predicted from probabilities (documents, classes): the class of the largest.
+
+    Of equally probable classes the first is predicted.
+    """
+    return np.asarray(classes, object)[probabilities.argmax(1)]
 
 
 def prediction_table(
     ids: np.ndarray,
-    label: Sequence[Any] | np.ndarray,
+    label: Iterable[Any],
     probabilities: np.ndarray,
     classes: list[str],
-    predicted: list[Any] | None = None,
+    decide: Callable[[np.ndarray, list[str]], Iterable[Any]] = decide,
 ) -> pd.DataFrame:
     """Return `id, label, predicted` and a float32 column `p:CLASS` for each class.
 
-    Args:
-        ids: document ids, (documents,)
-        label: the true classes, (documents,)
-        probabilities: of each class, (documents, classes)
-        classes: names of the classes, in order
-        predicted: what is predicted; None: the most probable class
-
+    `probabilities` are (documents, classes); `decide` is that of a task based on this one.
     """
-    best = np.asarray(classes, object)[probabilities.argmax(1)] if predicted is None else predicted
-    head = pd.DataFrame({"id": ids, "label": label, "predicted": best})
-    return head.join(
-        pd.DataFrame(probabilities.astype(np.float32), columns=[f"p:{name}" for name in classes])
-    )
+    predicted = decide(probabilities, classes)
+    head = pd.DataFrame({"id": ids, "label": label, "predicted": predicted})
+    columns = [f"p:{name}" for name in classes]
+    return head.join(pd.DataFrame(probabilities.astype(np.float32), columns=columns))
 
 
 def statistics_table(predictions: pd.DataFrame, classes: list[str]) -> pd.DataFrame:
-    """Return the additive statistics (metrics.py) of each row of a table of predictions."""
-    values = statistics(
-        predictions["label"].to_numpy(), predictions["predicted"].to_numpy(), classes
-    )
-    return pd.DataFrame(values, columns=statistic_names(classes))
+    """Return the additive statistics of each row of a table of predictions."""
+    label, predicted = (predictions[column].to_numpy() for column in ("label", "predicted"))
+    return pd.DataFrame(statistics(label, predicted, classes), columns=statistic_names(classes))
 
 
 def predicted_probability(predictions: pd.DataFrame) -> np.ndarray:
     """Return the probability of the predicted class of each document, (documents,)."""
     return predictions.filter(like="p:").max(axis=1).to_numpy()
+
+
+def certainties(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return `id, label, predicted` and the probability of each prediction."""
+    probability = predicted_probability(predictions)
+    return predictions[["id", "label", "predicted"]].assign(probability=probability)

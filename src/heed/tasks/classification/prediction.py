@@ -1,9 +1,14 @@
-"""The predictions of a trained classifier: class probabilities, and the weights of tokens."""
+"""The predictions of a trained classifier: class probabilities, and the weights of tokens.
+
+Weights are not explanations by themselves (lecture 002): they are the weights of positions in the
+pooled vector. Rules choose the documents whose weights are written, never a person.
+"""
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,31 +19,49 @@ from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
+from heed.task import task_module
 from heed.task.interface import Predictor
-from heed.tasks.classification.head_weights import head_table
 from heed.tasks.classification.learning import (
     VOCABULARY,
-    class_indices,
     linear_features,
     make_model,
     probabilities,
     read_texts,
-    softmax,
-)
-from heed.tasks.classification.metrics import (
-    predicted_probability,
-    prediction_table,
-    statistics_table,
 )
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
-from heed.tasks.classification.token_weights import WeightedDocument, weight_tables
-from heed.tokens.arrays import Tokens
+from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.checkpoint import load_weights, whole_run
+
+DOCUMENTS = 200  # with the weights of their tokens
+SHORT_DOCUMENTS = 2  # with the weights of each head
+SHORTEST, LONGEST = 8, 40  # tokens of those: a heat map of more cannot be read word by word
+HEAD_COLUMNS = [
+    "id", "label", "predicted", "head", "query", "key", "query_word", "key_word", "evidence",
+    "weight",
+]  # fmt: skip
+
+
+class WeightedDocument(NamedTuple):
+    """A model's prediction of a document, and the weights of its tokens.
+
+    probability: of each class, (classes,)
+    positions: of the tokens that were read, counted from 0, (tokens read,)
+    weights: of these tokens, (tokens read,)
+    sentence_weights: of the sentences read, or None for a model that is not hierarchical
+    """
+
+    probability: np.ndarray
+    positions: np.ndarray
+    weights: np.ndarray
+    sentence_weights: np.ndarray | None
 
 
 @dataclasses.dataclass
 class ClassificationPredictor(Predictor):
-    """A trained classifier with its vocabulary, in evaluation mode."""
+    """A trained classifier with its vocabulary, in evaluation mode.
+
+    What it decides from the network's outputs is that of its task, which may be based on this one.
+    """
 
     model: Classifier
     vocabulary: Vocabulary
@@ -49,13 +72,17 @@ class ClassificationPredictor(Predictor):
         default=None, init=False, repr=False
     )
 
+    def __post_init__(self) -> None:
+        """Find the parts of the recipe's task."""
+        task = self.recipe.task
+        self._learning, self._metrics = task_module(task, "learning"), task_module(task, "metrics")
+
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
-        classes = self.recipe.data.classes
-        predicted = self.probabilities(tokens, rows)
-        label = np.asarray(classes, object)[class_indices(tokens, self.recipe.data, rows)[rows]]
-        ids = tokens.documents(["id"], rows)["id"].to_numpy()
-        return prediction_table(ids, label, predicted, classes)
+        data, probabilities = self.recipe.data, self.probabilities(tokens, rows)
+        columns = tokens.documents(["id", f"label_{data.label}"], rows)
+        ids, label = (columns[name].to_numpy() for name in columns)
+        return self._metrics.prediction_table(ids, label, probabilities, data.classes)
 
     def probabilities(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
@@ -65,71 +92,88 @@ class ClassificationPredictor(Predictor):
         `texts` are those of all documents, for a corpus that is only in memory.
         """
         batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
-        return probabilities(self.model, batches, rows, self.device, self.activation)
-
-    @staticmethod
-    def activation(logits: torch.Tensor) -> torch.Tensor:
-        """Return the probability of each class from logits (..., classes)."""
-        return softmax(logits)
+        return probabilities(self.model, batches, rows, self.device, self._learning.activation)
 
     def decide(self, probabilities: np.ndarray) -> list[Any]:
-        """Return what is predicted from probabilities (documents, classes): the largest's class."""
-        return [self.recipe.data.classes[i] for i in probabilities.argmax(1)]
+        """Return what is predicted from probabilities (documents, classes)."""
+        return [*self._metrics.decide(probabilities, self.recipe.data.classes)]
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the statistics of each document, as metrics.py defines them."""
-        return statistics_table(predictions, self.recipe.data.classes)
+        return self._metrics.statistics_table(predictions, self.recipe.data.classes)
 
     def explain(self, tokens: Tokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """Return the tables `documents`, at most 200, `weights` of their tokens, and `heads`.
 
-        token_weights.py and head_weights.py have the rules by which the documents are chosen.
+        documents: `id, text, label, predicted, probability, rule`.
+        weights: `id, token, start, end, weight, sentence, sentence_weight, evidence`. Token and
+            sentence are counted from 0, start and end are characters of the text; sentence_weight
+            is missing for models that are not hierarchical; evidence is true for a token of
+            known evidence.
+        heads: a row for each head of self-attention and each pair of tokens of two short documents
+            (lecture 000): `id, label, predicted, head, query, key, query_word, key_word, evidence,
+            weight`. Heads, queries and keys are counted from 0; evidence is of the key; the weights
+            of a query sum to 1 over the keys. No rows for a model without self-attention, or
+            without a short document.
         """
-        certainties = self.certainties(predictions)
-        documents, weights = weight_tables(
-            lambda rows: self.reader(tokens, rows), tokens, certainties
+        certainties = self._metrics.certainties(predictions)
+        rows, marked = tokens.rows_of(certainties["id"]), MarkedTokens(tokens)
+        chosen = choose_documents(certainties, np.diff(tokens.offsets)[rows])
+        of_chosen = rows[chosen["row"]]
+        documents = certainties.iloc[chosen["row"]].assign(
+            rule=chosen["rule"].to_numpy(),
+            text=tokens.documents(["text"], of_chosen)["text"].to_numpy(),
         )
-        heads = head_table(
-            lambda row: self._read_heads(tokens, row), tokens, certainties, self.max_tokens
-        )
-        return {"documents": documents, "weights": weights, "heads": heads}
+        read = self.reader(tokens, of_chosen)
+        weights = [
+            _token_table(name, tokens, row, read(row), marked)
+            for name, row in zip(documents["id"], of_chosen, strict=True)
+        ]
+        order = ["id", "text", "label", "predicted", "probability", "rule"]
+        return {
+            "documents": documents[order].reset_index(drop=True),
+            "weights": pd.concat(weights, ignore_index=True),
+            "heads": self._head_weights(tokens, certainties, rows, marked),
+        }
 
-    def certainties(self, predictions: pd.DataFrame) -> pd.DataFrame:
-        """Return `id, label, predicted` and the probability of each prediction."""
-        return predictions[["id", "label", "predicted"]].assign(
-            probability=predicted_probability(predictions)
-        )
+    def _head_weights(
+        self, tokens: Tokens, certainties: pd.DataFrame, rows: np.ndarray, marked: MarkedTokens
+    ) -> pd.DataFrame:
+        """Return the table `heads`; `rows` are those of the documents in `certainties`."""
+        lengths, heads = np.diff(tokens.offsets)[rows], [pd.DataFrame(columns=HEAD_COLUMNS)]
+        lengths[lengths > self.recipe.hyperparameters.max_tokens] = 0  # these are not read whole
+        for index in choose_short_documents(
+            certainties["label"].to_numpy(),
+            lengths,
+            lambda index: bool(marked and marked.mask(rows[index]).any()),
+        ):
+            if (of_heads := self._read_heads(tokens, rows[index])) is not None:
+                table = _head_table(tokens, rows[index], of_heads, marked)
+                named = table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]])
+                heads.append(named[HEAD_COLUMNS])
+        return pd.concat(heads[1:] or heads, ignore_index=True)
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> Callable[[int], WeightedDocument]:
-        """Return a function from a document in `rows` to its prediction and weights.
-
-        `texts` are those of all documents, for a corpus that is only in memory.
-        """
+        """Return a function from a document in `rows` to its prediction and weights."""
         encoded = self._encode(tokens, rows, texts)
         return lambda row: self._read(encoded, np.asarray([row], np.int64))
 
-    @property
-    def max_tokens(self) -> int:
-        """The length cap: how many tokens of a document are read."""
-        return self.recipe.hyperparameters.max_tokens
-
+    @torch.inference_mode()
     def _read_heads(self, tokens: Tokens, row: int) -> np.ndarray | None:
         """Return the weights of each head, (heads, tokens, tokens); None without self-attention."""
         rows = np.asarray([row], np.int64)
-        batch = self._encode(tokens, rows).batch(rows).to(self.device)
-        with torch.inference_mode():
-            weights = self.model.head_weights(batch)
+        weights = self.model.head_weights(self._encode(tokens, rows).batch(rows).to(self.device))
         return None if weights is None else weights[0].float().cpu().numpy()
 
+    @torch.inference_mode()
     def _read(self, encoded: EncodedCorpus, rows: np.ndarray) -> WeightedDocument:
         positions, token_mask = encoded.positions(rows)
         batch = encoded.batch(rows).to(self.device)
-        with torch.inference_mode():
-            probability = self.activation(self.model(batch).float())[0]
-            weights = self.model.token_weights(batch)[0].float()
-            sentence_weights = self.model.sentence_weights(batch)
+        probability = self._learning.activation(self.model(batch).float())[0]
+        weights = self.model.token_weights(batch)[0].float()
+        sentence_weights = self.model.sentence_weights(batch)
         return WeightedDocument(
             probability.cpu().numpy(),
             positions[token_mask],
@@ -151,6 +195,93 @@ class ClassificationPredictor(Predictor):
         return encoded.with_linear(linear_features(branch, texts, h))
 
 
+def choose_documents(
+    predictions: pd.DataFrame, lengths: np.ndarray, documents: int = DOCUMENTS
+) -> pd.DataFrame:
+    """Return `row` and `rule` of the chosen documents, in the order of `predictions`.
+
+    The rule: the test documents fall into eight groups (predicted right or wrong; shorter, or as
+    long as the median and longer; the more and the less certain half of those). Of each group an
+    eighth of `documents` is taken: the most certain of the certain halves, the least certain of the
+    others; ties go to the first in the corpus. Empty texts are left out. `predictions` have `label,
+    predicted` and the `probability` of the predicted class; `lengths` are in tokens.
+    """
+    table = predictions.assign(row=np.arange(len(predictions)), length=lengths)
+    table = table[table["length"] > 0]
+    right = table["label"] == table["predicted"]
+    short = table["length"] < table["length"].median()
+    groups = []
+    for (is_right, correctness), (is_short, size) in itertools.product(
+        ((True, "right"), (False, "wrong")), ((True, "short"), (False, "long"))
+    ):
+        group = table[(right == is_right) & (short == is_short)].sort_values(
+            "probability", ascending=False, kind="stable"
+        )
+        half = (len(group) + 1) // 2
+        least = group.iloc[half:].sort_values("probability", kind="stable")
+        for half_of, certainty in ((group.iloc[:half], "most"), (least, "least")):
+            rule = f"{correctness}, {size}, {certainty} certain"
+            groups.append(half_of.head(documents // 8).assign(rule=rule))
+    return pd.concat(groups).sort_values("row")[["row", "rule"]]
+
+
+def choose_short_documents(
+    labels: np.ndarray, lengths: np.ndarray, has_evidence: Callable[[int], bool]
+) -> list[int]:
+    """Return the indices of at most two documents, of different classes.
+
+    They are chosen by their length and their class, never by what a model made of them, so that all
+    models of a corpus are shown on the same ones. The rule: of the documents with 8 to 40 tokens
+    those with evidence before those without, the shorter before the longer, then the first of the
+    corpus; of each class the first one. `labels` and `lengths` are of all documents, (documents,);
+    `has_evidence` says whether one, by its index, has a token of known evidence.
+    """
+    candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
+    by_length = candidates[np.argsort(lengths[candidates], kind="stable")].tolist()
+    chosen: dict[str, int] = {}
+    for index in [*filter(has_evidence, by_length), *by_length]:
+        chosen.setdefault(labels[index], index)
+    return list(chosen.values())[:SHORT_DOCUMENTS]
+
+
+def _token_table(
+    name: str, tokens: Tokens, row: int, document: WeightedDocument, marked: MarkedTokens
+) -> pd.DataFrame:
+    """Return a row for each token that was read of the document `row`, whose id is `name`."""
+    starts, ends = marked.spans(row)
+    sentence = np.searchsorted(tokens.sentences(row), document.positions, side="right") - 1
+    # weights are only of the sentences that were read, numbered without gaps
+    numbers = np.unique(sentence, return_inverse=True)[1]
+    return pd.DataFrame(
+        {
+            "id": name, "token": document.positions,
+            "start": starts[document.positions], "end": ends[document.positions],
+            "weight": document.weights, "sentence": sentence,
+            "sentence_weight": (
+                np.nan if document.sentence_weights is None else document.sentence_weights[numbers]
+            ),
+            "evidence": marked.mask(row)[document.positions],
+        }
+    )  # fmt: skip
+
+
+def _head_table(
+    tokens: Tokens, row: int, weights: np.ndarray, marked: MarkedTokens
+) -> pd.DataFrame:
+    """Return a row for each head, query and key of the document `row`."""
+    types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
+    words = np.asarray([tokens.lexicon[i] for i in types.tolist()], object)
+    head, query, key = (index.ravel() for index in np.indices(weights.shape))
+    return pd.DataFrame(
+        {
+            "head": head, "query": query, "key": key,
+            "query_word": words[query], "key_word": words[key],
+            "evidence": marked.mask(row)[key],
+            "weight": weights.ravel().astype(np.float32),
+        }
+    )  # fmt: skip
+
+
 def load_predictor(
     folder: Path,
     recipe: Recipe[Data, Hyperparameters],
@@ -161,22 +292,16 @@ def load_predictor(
 ) -> ClassificationPredictor:
     """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
-    Raises:
-        HeedError: a file is missing or broken, or its tensors are not those of the recipe's model;
-            `command` makes the run again.
-
+    Raises HeedError: a file is missing or broken, or its tensors are not those of the recipe's
+    model; `command` makes the run again.
     """
+    largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):
-        vocabulary = _read_vocabulary(folder / VOCABULARY, recipe.hyperparameters)
+        words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").split("\n")[:-1])
+        if len(words) > largest:
+            raise ValueError(
+                f"{VOCABULARY} has {len(words):,} words, and vocabulary_size is {largest:,}"
+            )
+        vocabulary = Vocabulary(words, recipe.hyperparameters.lowercase)
         model = load_weights(folder / WEIGHTS, lambda: make_model(vocabulary, recipe))
     return kind(model.eval().to(device), vocabulary, recipe, device)
-
-
-def _read_vocabulary(path: Path, h: Hyperparameters) -> Vocabulary:
-    """Return the vocabulary of a run. Raises ValueError if it is larger than the recipe allows."""
-    words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
-    if len(words) > h.vocabulary_size:
-        raise ValueError(
-            f"{path.name} has {len(words):,} words, and vocabulary_size is {h.vocabulary_size:,}"
-        )
-    return Vocabulary(words, h.lowercase)

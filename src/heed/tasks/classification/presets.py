@@ -64,11 +64,7 @@ def choose_preset(trained: int, tokens_per_document: float) -> str:
     """Return the name of heed's preset for a corpus.
 
     The number of classes does not matter: no values were found that help many classes alone.
-
-    Args:
-        trained: the documents of the training part, without those that are left out.
-        tokens_per_document: their mean number.
-
+    `trained` are the documents of the training part, without those that are left out.
     """
     if tokens_per_document > LONG_TEXTS:
         return "long"
@@ -80,12 +76,7 @@ def recommend_linear(trained: int, tokens_per_document: float) -> str:
 
     There no model with heed's presets came within 2 points of its accuracy: trained on 500 reviews
     of 261 tokens, and on 1,600 of 773. With 1,500 reviews of 265 tokens one did, and with short
-    texts always one, of 74 texts a class too (docs/presets.md).
-
-    Args:
-        trained: the documents of the training part, without those that are left out.
-        tokens_per_document: their mean number.
-
+    texts always one, of 74 texts a class too (docs/presets.md). Arguments as of `choose_preset`.
     """
     needed = int(round(TRAINED_PER_TOKEN * tokens_per_document, -2))
     if tokens_per_document <= LONG_TEXTS or trained >= needed:

@@ -43,15 +43,13 @@ class Hyperparameters(Training, Architecture):
 
     select: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
         "accuracy",
-        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
+        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
     )
     class_weights: Literal["none", "balanced"] = hyperparameter(
         "none",
-        (
-            "balanced: in the training loss a document counts n / (classes × n of its class), by "
-            "the run's training part, so that all classes count the same; validation is not "
-            "weighted"
-        ),
+        "balanced: in the training loss a document counts n / (classes × n of its class), by "
+        "the run's training part, so that all classes count the same; validation is not "
+        "weighted",
     )
 
 
@@ -69,27 +67,31 @@ class Prediction:
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
-    """Return the label that an experiment's section `data` names, with its classes.
+    """Return the label that an experiment's section `data`, {"label": NAME}, names.
 
-    Args:
-        section: `{"label": NAME}`.
-        meta: the corpus's meta.json.
-        key: the section's key in params.yaml, for the message.
-
-    Raises:
-        HeedError: the corpus has no such label, documents have several classes of it, or there is
-            one class only.
-
+    Raises HeedError, with the section's key in params.yaml: the corpus has no such label, documents
+    have several classes of it, or there is one class only.
     """
-    label = section["label"]
-    require_label(label, meta, key)
-    if label in meta.multilabel:
+    data = read_label(section, meta, key)
+    if data.label in meta.multilabel:
         raise HeedError(
             f"params.yaml: {key}.label: documents of corpus {meta.corpus} have any number of "
-            f"classes of label {label}, and a classification has one a document. Set task: "
+            f"classes of label {data.label}, and a classification has one a document. Set task: "
             "multilabel"
         )
-    return with_classes(label, meta, key)
+    return data
+
+
+def read_label(section: dict[str, Any], meta: Meta, key: str) -> Data:
+    """Return the label with its classes. Raises HeedError if there is none, or it has one class."""
+    label = section["label"]
+    require_label(label, meta, key)
+    if len(meta.labels[label]) < 2:
+        raise HeedError(
+            f"params.yaml: {key}.label: label {label} of corpus {meta.corpus} has 1 class: there "
+            "is nothing to learn"
+        )
+    return Data(label, meta.labels[label])
 
 
 def require_label(label: str, meta: Meta, key: str) -> None:
@@ -99,16 +101,6 @@ def require_label(label: str, meta: Meta, key: str) -> None:
         raise HeedError(
             f"params.yaml: {key}.label: corpus {meta.corpus} has no label {label}. Known: {labels}"
         )
-
-
-def with_classes(label: str, meta: Meta, key: str) -> Data:
-    """Return the label with its classes. Raises HeedError if it has one class only."""
-    if len(meta.labels[label]) < 2:
-        raise HeedError(
-            f"params.yaml: {key}.label: label {label} of corpus {meta.corpus} has 1 class: there "
-            "is nothing to learn"
-        )
-    return Data(label, meta.labels[label])
 
 
 def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:

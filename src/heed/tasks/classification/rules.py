@@ -18,16 +18,25 @@ EXPLAINED_METRICS = ("evidence_weight", "accuracy_in_middle")
 FURTHER_METRICS = ()
 
 
-def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
+def corpus_contradictions(
+    data: Any, corpus: DeclaredCorpus, has_several: bool = False
+) -> Iterator[tuple[str, str]]:
     """Yield (key of an experiment, message) where a corpus lacks what an experiment needs.
 
-    `data` is the experiment's `Target`.
+    `data` is the experiment's `Target`; `has_several` says that its task learns any number of
+    labels a document.
     """
-    if corpus.has_several:
+    if corpus.has_several and not has_several:
         yield (
             "task",
             f"each document of corpus {corpus.name} has any number of labels, by its "
             "label_separator: its task is multilabel, found classification",
+        )
+    if has_several and not corpus.has_several:
+        yield (
+            "task",
+            f"each document of corpus {corpus.name} has one label, without its label_separator: "
+            "its task is classification, found multilabel",
         )
     yield from label_contradictions(data.label, corpus)
 
@@ -54,32 +63,12 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
     if h.has_heads and (undivided := next((size for size in sizes if size % h.heads), 0)):
         yield (
             ("heads", "hidden_size", "embedding_dim", "skip", "encoder", "attention"),
-            (
-                f"heads must divide the size of the states: {h.heads} heads do not divide "
-                f"{undivided} (of a recurrent encoder twice the hidden size, with skip the "
-                "embeddings too; else embedding_dim)"
-            ),
+            f"heads must divide the size of the states: {h.heads} heads do not divide {undivided} "
+            "(of a recurrent encoder twice the hidden size, with skip the embeddings too; else "
+            "embedding_dim)",
         )
-    if h.encoder == "none" and h.linear_branch == "none":
-        yield (
-            ("encoder", "linear_branch"),
-            "with encoder none only the linear branch is left, and linear_branch is none",
-        )
-    if h.encoder == "none" and h.vectors != "none":
-        yield (
-            ("vectors", "encoder"),
-            f"encoder none has no embeddings: vectors none, found {h.vectors}",
-        )
-    if h.encoder == "none" and (
-        h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
-    ):
-        yield (
-            ("encoder",),
-            (
-                "encoder none has no states to attend to: attention none, a pooling without it, "
-                "not hierarchical"
-            ),
-        )
+    if h.encoder == "none":
+        yield from _contradictions_without_network(h)
     if h.pooling == "last" and not h.is_recurrent and h.encoder != "none":
         yield (
             ("pooling", "encoder"),
@@ -92,6 +81,25 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
         )
 
 
+def _contradictions_without_network(h: Hyperparameters) -> Iterator[Contradiction]:
+    if h.linear_branch == "none":
+        yield (
+            ("encoder", "linear_branch"),
+            "with encoder none only the linear branch is left, and linear_branch is none",
+        )
+    if h.vectors != "none":
+        yield (
+            ("vectors", "encoder"),
+            f"encoder none has no embeddings: vectors none, found {h.vectors}",
+        )
+    if h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical:
+        yield (
+            ("encoder",),
+            "encoder none has no states to attend to: attention none, a pooling without it, not "
+            "hierarchical",
+        )
+
+
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
     """Yield every contradiction of the hyperparameters with the variant's name."""
     if variant == "baseline" and (h.attends or h.attention != "none"):
@@ -101,11 +109,9 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
     if variant == "attention" and not h.attends:
         yield (
             ("variant",),
-            (
-                "variant attention needs attention (multi-head, single-head), a pooling with "
-                f"attention or encoder transformer, found attention: {h.attention}, pooling: "
-                f"{h.pooling}, encoder: {h.encoder}"
-            ),
+            "variant attention needs attention (multi-head, single-head), a pooling with attention "
+            f"or encoder transformer, found attention: {h.attention}, pooling: {h.pooling}, "
+            f"encoder: {h.encoder}",
         )
     if variant == "wide" and h.pooling in ATTENTION_POOLINGS:
         yield ("pooling",), f"variant wide is without attention, found {h.pooling}"

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -10,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import text_column
 from heed.files import HeedError, writing
 from heed.prediction import load_predictor
-from heed.tasks.classification.prediction import ClassificationPredictor
-from heed.tasks.classification.token_weights import WeightedDocument
+from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.terminal import print_data
 from heed.tokens.arrays import Tokens
@@ -24,6 +25,7 @@ from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training.run import RunInfo, read_runs
 
 AT_ONCE = 1000  # texts that are tokenised and predicted together
+SUFFIXES = (".csv", ".jsonl", ".parquet")  # of a table of predictions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,32 +69,20 @@ class TextClassifier:
     def predict(self, texts: list[str]) -> ClassifiedTexts:
         """Return the class probabilities of each text, as `heed score` computes them.
 
-        Texts are cleaned and tokenised as the model's corpus was, so many at a time that memory
-        does not grow with their number; the words that a model does not know are its unknown word.
-        Probabilities do not depend on the other texts, but for the last bits.
-
-        Args:
-            texts: the texts; an empty one has a prediction too.
-
-        Raises:
-            TypeError: a single str or a table, or something in the list that is no str.
-
+        Texts are cleaned and tokenised as the model's corpus was; an empty one has a prediction
+        too. Memory does not grow with their number, and probabilities do not depend on the other
+        texts, but for the last bits. Raises TypeError: a single str or a table, or something in the
+        list that is no str.
         """
-        parts = [self.probabilities(cleaned, tokens) for cleaned, tokens in self._tokenize(texts)]
-        empty = np.zeros((0, len(self.classes)), np.float32)
-        probabilities = np.concatenate([empty, *parts])
+        parts = [np.zeros((0, len(self.classes)), np.float32)]
+        for cleaned, tokens in self._tokenize(texts):
+            parts.append(self.predictor.probabilities(tokens, np.arange(len(cleaned)), cleaned))
+        probabilities = np.concatenate(parts)
         predicted = self.predictor.decide(probabilities)
         return ClassifiedTexts(self.classes, probabilities, predicted)
 
-    def probabilities(self, texts: list[str], tokens: Tokens) -> np.ndarray:
-        """Return the class probabilities of cleaned texts with these tokens, (texts, classes)."""
-        return self.predictor.probabilities(tokens, np.arange(len(texts)), texts)
-
     def weights(self, texts: list[str]) -> list[WeightedWords]:
-        """Return the words of each text that the model reads, with their weights.
-
-        Arguments and errors are those of `predict`.
-        """
+        """Return the words of each text that the model reads, with their weights."""
         weighted = []
         for cleaned, tokens in self._tokenize(texts):
             read = self.predictor.reader(tokens, np.arange(len(cleaned)), cleaned)
@@ -113,9 +103,8 @@ class TextClassifier:
         texts = list(texts)
         for number, text in enumerate(texts):
             if not isinstance(text, str):
-                raise TypeError(
-                    f"expected a list of str, found {type(text).__name__} as text {number}"
-                )
+                kind = type(text).__name__
+                raise TypeError(f"expected a list of str, found {kind} as text {number}")
         tokenizer = self.predictor.recipe.tokenizer
         for start in range(0, len(texts), AT_ONCE):
             yield tokenize_in_memory(texts[start : start + AT_ONCE], tokenizer)
@@ -131,35 +120,27 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TextClassifier:
 def classify(model: str, text: str) -> str:
     """Return lines with the class probabilities and the weight of each word, means over runs.
 
-    Args:
-        model: a model with trained runs.
-        text: the text, the name of a file with it, or - for standard input.
-
-    Raises:
-        HeedError: the model has no trained run, or is not a classifier.
-
+    `text` is the text, the name of a file with it, or - for standard input. Raises HeedError: the
+    model has no trained run, or is not a classifier.
     """
-    runs = load_classifiers(model)
-    seeds = trained_seeds(model)
+    runs, seeds = load_classifiers(model), trained_seeds(model)
     recipe = runs[0].recipe
     cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
     documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
-    probability = np.mean([document.probability for document in documents], 0)
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
     if recipe.task != "classification":
         lines.append("any number of labels, each predicted by itself:")
-    lines += [
-        f"  {recipe.data.classes[i]:24} {probability[i]:.4f}" for i in np.argsort(-probability)
-    ]
+    probability = np.mean([document.probability for document in documents], 0)
+    for i in np.argsort(-probability):
+        lines.append(f"  {recipe.data.classes[i]:24} {probability[i]:.4f}")
     branch = recipe.hyperparameters.linear_branch
     if branch != "none":
         lines.append(
             f"the linear branch ({branch}) contributes to these probabilities too: what it adds is "
             "in no word's weight"
         )
-    return "\n".join(
-        [*lines, *_format_words(tokens, documents), *_format_sentences(tokens, documents)]
-    )
+    lines += _format_words(tokens, documents) + _format_sentences(tokens, documents)
+    return "\n".join(lines)
 
 
 def load_classifiers(model: str) -> list[ClassificationPredictor]:
@@ -181,40 +162,28 @@ def _format_words(tokens: Tokens, documents: list[WeightedDocument]) -> list[str
     """Return a line for each word that was read, with its mean weight over runs."""
     positions = documents[0].positions
     weights = np.mean([document.weights for document in documents], 0)
-    head = (
+    lines = [
         f"weights over {len(positions)} words read of {len(tokens.ids)} (weights are not "
         "explanations by themselves):"
-    )
-    return [
-        head,
-        *(
-            f"  {tokens.lexicon[tokens.ids[position]]:24} {weight:.4f}"
-            for position, weight in zip(positions, weights, strict=True)
-        ),
     ]
+    for position, weight in zip(positions, weights, strict=True):
+        lines.append(f"  {tokens.lexicon[tokens.ids[position]]:24} {weight:.4f}")
+    return lines
 
 
 def _format_sentences(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
     """Return a line for each sentence that was read; none for models that are not hierarchical."""
     positions = documents[0].positions
-    weights = [
-        document.sentence_weights for document in documents if document.sentence_weights is not None
-    ]
+    weights = [each.sentence_weights for each in documents if each.sentence_weights is not None]
     if not weights or not len(positions):
         return []
     sentences = np.searchsorted(tokens.sentences(0), positions, side="right")
-    numbers = np.unique(sentences)
     lines = ["weights of the sentences read:"]
-    for number, weight in zip(numbers, np.mean(weights, 0)[: len(numbers)], strict=True):
+    for number, weight in zip(np.unique(sentences), np.mean(weights, 0), strict=False):
         in_sentence = positions[sentences == number]
         words = " ".join(tokens.lexicon[tokens.ids[position]] for position in in_sentence)
         lines.append(f"  {words[:60]:60} {weight:.4f}")
     return lines
-
-
-SUFFIXES = (".csv", ".jsonl", ".parquet")  # of the output
-
-Write = Callable[[pd.DataFrame], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -243,16 +212,14 @@ class TextTable:
         """
         quote = "" if self.quotes is False else None
         table = read_table(self.path, Format("", self.encoding or None, self.delimiter, quote))
-        number = 0
+        names = [*self.text_columns, *filter(None, [self.id_column])]
+        numbers = itertools.count(1)
         for batch in table.to_batches(AT_ONCE):
-            columns = [text_column(str(self.path), batch, name) for name in self.text_columns]
-            ids = [None] * batch.num_rows
-            if self.id_column:
-                ids = text_column(str(self.path), batch, self.id_column)
-            for name, *texts in zip(ids, *columns, strict=True):
-                number += 1
+            columns = [text_column(str(self.path), batch, name) for name in names]
+            for row in zip(*columns, strict=True):
+                texts = row[: len(self.text_columns)]
                 text = self.separator.join(text or "" for text in texts) if any(texts) else ""
-                yield (name or "") if self.id_column else number, text
+                yield (row[-1] or "") if self.id_column else next(numbers), text
 
 
 def classify_table(model: str, table: TextTable, output: Path | None) -> str:
@@ -260,78 +227,57 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
 
     The result has the columns `id` (or `row`, its number), `predicted` and `p:CLASS` for each
     class: means over the model's runs. Several labels of a row are joined by "; ". Memory does not
-    grow with the table.
+    grow with the table. `output` is a file that ends in one of SUFFIXES, which is written whole or
+    not at all; None: CSV on standard output, as it is made.
 
-    Args:
-        model: a model with trained runs.
-        table: the table.
-        output: a file that ends in one of SUFFIXES, which is written whole or not at all; None: CSV
-            on standard output, as it is made.
-
-    Raises:
-        HeedError: no trained run, no classifier, a table that cannot be read, another ending.
-
+    Raises HeedError: no trained run, no classifier, a table that cannot be read, another ending.
     """
-    _check_output(table.path, output)
+    if output and output.suffix not in SUFFIXES:
+        raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
+    if output and output.exists() and table.path.exists() and output.samefile(table.path):
+        raise HeedError(f"--output {output}: this is the table itself. Name another file")
     runs = load_classifiers(model)
     key = "id" if table.id_column else "row"
     count, rows = 0, table.read()
     batch = list(itertools.islice(rows, AT_ONCE))  # a table that cannot be read prints no header
     with _writing_table(output) as write:
-        write(_predictions(key, [], [], runs))
+        write(_predictions(key, [], runs))
         while batch:
-            ids, texts = zip(*batch, strict=True)
-            write(_predictions(key, list(ids), list(texts), runs))
+            write(_predictions(key, batch, runs))
             count += len(batch)
             batch = list(itertools.islice(rows, AT_ONCE))
     return f"{output or table.path}: {count:,} rows, mean of {len(runs)} runs of {model}"
 
 
-def _check_output(table: Path, output: Path | None) -> None:
-    """Raise HeedError for an output of another ending, or that is the table itself."""
-    if output is None:
-        return
-    if output.suffix not in SUFFIXES:
-        raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
-    if output.exists() and table.exists() and output.samefile(table):
-        raise HeedError(f"--output {output}: this is the table itself. Name another file")
-
-
 def _predictions(
-    key: str, ids: list[str | int], texts: list[str], runs: list[ClassificationPredictor]
+    key: str, rows: list[tuple[str | int, str]], runs: list[ClassificationPredictor]
 ) -> pd.DataFrame:
-    """Return a row for each text: `key`, `predicted` and a float32 column `p:CLASS` a class."""
+    """Return a row for each id and text: `key`, `predicted` and float32 columns `p:CLASS`."""
     classes = runs[0].recipe.data.classes
     probabilities = np.zeros((0, len(classes)), np.float32)
-    if texts:
+    if rows:
+        texts, numbers = [text for _, text in rows], np.arange(len(rows))
         cleaned, tokens = tokenize_in_memory(texts, runs[0].recipe.tokenizer)
-        rows = np.arange(len(texts))
-        probabilities = np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0)
-    predicted = [
-        each if isinstance(each, str) else "; ".join(each) for each in runs[0].decide(probabilities)
-    ]
-    head = pd.DataFrame(
-        {
-            key: pd.Series(ids, dtype="int64" if key == "row" else "str"),
-            "predicted": pd.Series(predicted, dtype="str"),
-        }
-    )
+        probabilities = np.mean([run.probabilities(tokens, numbers, cleaned) for run in runs], 0)
+    decided = runs[0].decide(probabilities)
+    predicted = [each if isinstance(each, str) else "; ".join(each) for each in decided]
+    ids = pd.Series([id_ for id_, _ in rows], dtype="int64" if key == "row" else "str")
+    head = pd.DataFrame({key: ids, "predicted": pd.Series(predicted, dtype="str")})
     return head.join(pd.DataFrame(probabilities, columns=[f"p:{name}" for name in classes]))
 
 
 @contextlib.contextmanager
-def _writing_table(output: Path | None) -> Iterator[Write]:
+def _writing_table(output: Path | None) -> Iterator[Callable[[pd.DataFrame], object]]:
     """Yield a function that writes the next rows; the first call has none, but the columns."""
     if output is None:
         yield lambda table: print_data(_as_csv(table).removesuffix("\n"))
         return
-    with writing(output) as temporary:
+    with writing(output) as temporary, contextlib.ExitStack() as stack:
         if output.suffix == ".parquet":
-            with _writing_parquet(temporary) as write:
-                yield write
-            return
-        convert = _as_csv if output.suffix == ".csv" else _as_json_lines
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            yield functools.partial(_write_parquet, temporary, stack, [])
+        else:
+            convert = _as_csv if output.suffix == ".csv" else _as_json_lines
+            file = stack.enter_context(temporary.open("w", encoding="utf-8", newline="\n"))
             yield lambda table: file.write(convert(table))
 
 
@@ -348,20 +294,11 @@ def _as_json_lines(table: pd.DataFrame) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
-@contextlib.contextmanager
-def _writing_parquet(path: Path) -> Iterator[Write]:
-    """Yield a function that adds rows to a parquet file: a row group a call."""
-    import pyarrow
-    import pyarrow.parquet
-
-    with contextlib.ExitStack() as stack:
-        writers: list[pyarrow.parquet.ParquetWriter] = []
-
-        def write(table: pd.DataFrame) -> None:
-            rows = pyarrow.Table.from_pandas(table, preserve_index=False)
-            if not writers:
-                writer = pyarrow.parquet.ParquetWriter(path, rows.schema)
-                writers.append(stack.enter_context(writer))
-            writers[0].write_table(rows)
-
-        yield write
+def _write_parquet(
+    path: Path, stack: contextlib.ExitStack, writers: list[Any], table: pd.DataFrame
+) -> None:
+    """Add rows to a parquet file, a row group a call; the first call opens it."""
+    rows = pyarrow.Table.from_pandas(table, preserve_index=False)
+    if not writers:
+        writers.append(stack.enter_context(pyarrow.parquet.ParquetWriter(path, rows.schema)))
+    writers[0].write_table(rows)

@@ -4,7 +4,7 @@ The statistics of a document are 1; then those of a classification: whether its 
 the predicted ones, and for each class whether it is true, predicted, or both.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,37 +12,41 @@ import pandas as pd
 from heed.task.interface import Metric, Metrics
 from heed.tasks.classification import metrics as classification
 from heed.tasks.classification.recipe import Data
+from heed.tasks.multilabel.recipe import METRICS
 
 HAS_ONE_CLASS = False
 THRESHOLD = 0.5  # a document has the classes with a larger probability
 
 
 def label_matrix(labels: Iterable[Sequence[str]], classes: Sequence[str]) -> np.ndarray:
-    """Return which classes each document has, bool (documents, classes).
-
-    Raises KeyError for a class that is none of `classes`.
-    """
+    """Return which classes each document has, bool (documents, classes). Raises KeyError."""
     column = {name: index for index, name in enumerate(classes)}
     rows = [[column[name] for name in names] for names in labels]
     matrix = np.zeros((len(rows), len(column)), bool)
-    for row, columns in enumerate(rows):
-        matrix[row, columns] = True
+    for is_of, columns in zip(matrix, rows, strict=True):
+        is_of[columns] = True
     return matrix
+
+
+def decide(probabilities: np.ndarray, classes: list[str]) -> list[list[str]]:
+    """Return the classes of each document, from probabilities (documents, classes)."""
+    is_above = probabilities.astype(np.float32) > THRESHOLD
+    return [[classes[i] for i in np.flatnonzero(row)] for row in is_above]
 
 
 def prediction_table(
     ids: np.ndarray, label: Iterable[Sequence[str]], probabilities: np.ndarray, classes: list[str]
 ) -> pd.DataFrame:
     """Return `id`, the lists `label` and `predicted`, and `p:CLASS` (docs/contracts.md)."""
-    predicted = decide(probabilities.astype(np.float32), classes)
-    return classification.prediction_table(
-        ids, [list(names) for names in label], probabilities, classes, predicted
-    )
+    return classification.prediction_table(ids, [*map(list, label)], probabilities, classes, decide)
 
 
-def decide(probabilities: np.ndarray, classes: list[str]) -> list[list[str]]:
-    """Return the classes of each document, from probabilities (documents, classes)."""
-    return [[classes[i] for i in np.flatnonzero(row)] for row in probabilities > THRESHOLD]
+def certainties(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Return `id`, `label` and `predicted` as text, and the probability of all decisions."""
+    probability = predictions.filter(like="p:").to_numpy(np.float64)
+    texts = predictions[["label", "predicted"]].map("; ".join).replace("", "–")
+    of_all = np.maximum(probability, 1 - probability).prod(1)
+    return predictions[["id"]].join(texts).assign(probability=of_all)
 
 
 def statistic_names(classes: list[str]) -> list[str]:
@@ -52,56 +56,36 @@ def statistic_names(classes: list[str]) -> list[str]:
 
 def statistics_table(predictions: pd.DataFrame, classes: list[str]) -> pd.DataFrame:
     """Return the additive statistics of each row of a table of predictions."""
-    is_true, is_predicted = (
-        label_matrix(predictions[column], classes) for column in ("label", "predicted")
-    )
-    return pd.DataFrame(statistics(is_true, is_predicted), columns=statistic_names(classes))
+    matrices = (label_matrix(predictions[column], classes) for column in ("label", "predicted"))
+    return pd.DataFrame(statistics(*matrices), columns=statistic_names(classes))
 
 
 def statistics(is_true: np.ndarray, is_predicted: np.ndarray) -> np.ndarray:
     """Return the statistics of each document, uint8, from its classes (documents, classes)."""
-    one = np.ones((len(is_true), 1), bool)
     exact = (is_true == is_predicted).all(1, keepdims=True)
-    parts = [one, exact, is_true, is_predicted, is_true & is_predicted]
+    parts = [np.ones_like(exact), exact, is_true, is_predicted, is_true & is_predicted]
     return np.concatenate(parts, 1).astype(np.uint8)
 
 
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; micro F1 decides if a study names no other."""
-    precision_recall_f1 = classification.BY_CLASS
     return Metrics(
         (
-            *(Metric(f"micro_{name}", _micro(name)) for name in ("f1", *precision_recall_f1[:2])),
-            *(Metric(f"macro_{name}", _macro(name)) for name in precision_recall_f1),
+            *(classification.average_metric(*name.split("_")) for name in METRICS[:6]),
             Metric("subset_accuracy", lambda sums: sums[..., 1] / sums[..., 0], mean_of=1),
             Metric("label_accuracy", _label_accuracy),
         ),
-        lambda sums: classification.class_details(sums[..., 1:], data.classes),
+        lambda sums: classification.class_details(sums, data.classes),
     )
 
 
-def figures(statistics: np.ndarray, classes: list[str]) -> dict[str, float]:
-    """Return every metric of documents from their statistics, (documents, statistics)."""
-    return make_metrics(Data("", classes)).compute(statistics)
+def figures(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, float]:
+    """Return every metric of documents from their classes (documents, classes)."""
+    return make_metrics(Data("", [])).compute(statistics(is_true, is_predicted))
 
 
 def _label_accuracy(sums: np.ndarray) -> np.ndarray:
     """Return the share of right decisions on a document and a class; 1 less the Hamming loss."""
-    true, predicted, both = classification.split_sums(sums[..., 1:])
+    true, predicted, both = classification.split_sums(sums)
     wrong = (true + predicted - 2 * both).sum(-1)
     return np.asarray(1 - wrong / (sums[..., 0] * true.shape[-1]))
-
-
-def _micro(figure: str) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from sums to a figure of all classes' counts together."""
-
-    def value(sums: np.ndarray) -> np.ndarray:
-        counts = classification.split_sums(sums[..., 1:])
-        return classification.ratios(*(count.sum(-1) for count in counts))[figure]
-
-    return value
-
-
-def _macro(figure: str) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from sums to the mean of a figure over classes."""
-    return lambda sums: np.asarray(classification.by_class(sums[..., 1:])[figure].mean(-1))

@@ -9,9 +9,9 @@ from heed.tasks.classification import recipe as classification
 from heed.tokens.meta import Meta
 
 METRICS = (
-    *("micro_f1", "micro_precision", "micro_recall"),
-    *("macro_precision", "macro_recall", "macro_f1", "subset_accuracy", "label_accuracy"),
-)
+    "micro_f1", "micro_precision", "micro_recall", "macro_precision", "macro_recall", "macro_f1",
+    "subset_accuracy", "label_accuracy",
+)  # fmt: skip
 FIGURES = ("micro_f1", "macro_f1", "loss")
 DESCRIPTION = "any number of labels a document"
 READS_NOISE = False
@@ -34,12 +34,11 @@ class Hyperparameters(classification.Hyperparameters):
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> classification.Data:
     """Return the label that a section `data` names, as for a classification."""
-    label = section["label"]
-    classification.require_label(label, meta, key)
-    if label not in meta.multilabel:
+    data = classification.read_label(section, meta, key)
+    if data.label not in meta.multilabel:
         raise HeedError(
             f"params.yaml: {key}.label: each document of corpus {meta.corpus} has one class of "
-            f"label {label}. Set task: classification, or corpora.{meta.corpus}.label_separator if "
-            "the cells of that column hold several"
+            f"label {data.label}. Set task: classification, or corpora.{meta.corpus}."
+            "label_separator if the cells of that column hold several"
         )
-    return classification.with_classes(label, meta, key)
+    return data

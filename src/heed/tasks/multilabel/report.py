@@ -1,33 +1,22 @@
 """The report on several labels a document: the report on classes, without their confusion."""
 
-from heed.report.chapters import comparisons, documents, hyperparameters, provenance
-from heed.report.chapters import experiment as beginning
+import dataclasses
+
+from heed.report.blocks import Block
+from heed.report.chapters.shared import all_models
+from heed.report.experiments import Experiment
+from heed.report.figures.curves import curves
+from heed.report.figures.variants import drawn_variants
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
-from heed.tasks.classification.class_tables import Layout
-from heed.tasks.classification.report import (
-    linear_model,
-    majority_glossary,
-    multilabel_appendix,
-    multilabel_chapter,
-)
+from heed.report.results import Results
+from heed.tasks.classification import report as classification
+from heed.tasks.classification.figures import class_gain
+from heed.tasks.classification.tables import Layout
 
 HAS_SCORES = False
-LAYOUT = Layout(
-    ("subset_accuracy", "label_accuracy"),
-    ("micro", "macro"),
-    "Opponent: labels of more than half of the training documents",
-)
-CHAPTERS = [
-    beginning.chapter,
-    provenance.machine_kinds,
-    beginning.scores,
-    multilabel_chapter,
-    comparisons.chapter,
-    hyperparameters.searches_chapter,
-    documents.chapter,
-]
-APPENDICES = [hyperparameters.chapter, multilabel_appendix]
+MAJORITY = "Opponent: labels of more than half of the training documents"
+LAYOUT = Layout(("subset_accuracy", "label_accuracy"), ("micro", "macro"), MAJORITY)
 
 
 def title() -> str:
@@ -37,11 +26,11 @@ def title() -> str:
 
 def reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference models."""
+    models = classification.reference_models()
     meaning = say(
         "the opponent that always predicts the labels of more than half of the training documents"
     )
-    majority = ReferenceModel(say("Majority"), meaning, majority_glossary())
-    return {"linear": linear_model(), "majority": majority}
+    return models | {"majority": dataclasses.replace(models["majority"], meaning=meaning)}
 
 
 def values_text() -> str:
@@ -73,8 +62,19 @@ def below_majority(name: str, figure: str, majority: str) -> str:
 def explain_collapse(values: dict[str, str]) -> str:
     """Return when a run has collapsed, in one sentence."""
     return say(
-        "A run has collapsed if its {metric} is no higher than that of the most frequent "
-        "labels on the same documents, or more than {far} below the median of the model's "
-        "other runs.",
+        "A run has collapsed if its {metric} is no higher than that of the most frequent labels "
+        "on the same documents, or more than {far} below the median of the model's other runs.",
         **values,
     )
+
+
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the curves and the changes by class, then on demand the figures by class."""
+    variants = drawn_variants(results, experiment)
+    shown = (curves(results, experiment, variants), *class_gain(results, experiment))
+    every = all_models(results, experiment, variants, {"curves": curves})
+    return classification.figures_and_tables(results, experiment, shown, (), every)
+
+
+CHAPTERS = [*classification.CHAPTERS[:3], chapter, *classification.CHAPTERS[4:]]
+APPENDICES = [classification.APPENDICES[0], classification.values_appendix]

@@ -1,24 +1,13 @@
 """The rules on multi-label classifiers that are not those of a classification."""
 
-from collections.abc import Iterator
+import functools
 from typing import Any
 
-from heed.task.interface import DeclaredCorpus
-from heed.tasks.classification.rules import label_contradictions
+from heed.tasks.classification import rules as classification
 
 LABELS = "several"
 IS_PUBLISHED = False
-
-
-def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
-    """Yield (key of an experiment, message) where a corpus lacks what an experiment needs."""
-    if not corpus.has_several:
-        yield (
-            "task",
-            f"each document of corpus {corpus.name} has one label, without its label_separator: "
-            "its task is classification, found multilabel",
-        )
-    yield from label_contradictions(data.label, corpus)
+corpus_contradictions = functools.partial(classification.corpus_contradictions, has_several=True)
 
 
 def adversary_contradiction(_: Any) -> str:

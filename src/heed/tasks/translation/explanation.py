@@ -20,7 +20,7 @@ from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
 from heed.models.dependence import require_attention
 from heed.paths import run_folder, train_command
-from heed.tasks.translation.alignment import (
+from heed.tasks.translation.metrics import (
     COUNTS,
     Gold,
     corpus_counts,
@@ -65,18 +65,9 @@ def explain_run(
     """Return the tables, and test → why it is not defined.
 
     The tables are `documents`, `rankings`, `units` and, for the agreement of seeds, `next_units`:
-    `id, target, word, p`, the probabilities of the unit after each drawn step.
-
-    Args:
-        run: the run.
-        tokens: its corpus.
-        rows: test pairs with words on both sides, in the order of their draw.
-        scale: multiplies the numbers of pairs.
-        report_progress: called with the pairs that are done, and their number.
-
-    Raises:
-        HeedError: a file of the run is missing or broken.
-
+    `id, target, word, p`, the probabilities of the unit after each drawn step. `rows` are test
+    pairs with words on both sides, in the order of their draw; `scale` multiplies their numbers.
+    Raises HeedError: a file of the run is missing or broken.
     """
     name, reasons = run.recipe.model, dict(REASONS)
     predictor = load_predictor(
@@ -136,25 +127,21 @@ class _Tables:
         self.predictor, self.gold = predictor, gold
         self.source = tokens.sides[predictor.recipe.data.source]
         self.ids = tokens.documents(["id"])["id"].to_numpy()
-        self.vocabulary = np.asarray(
-            predictor.target.units(np.arange(len(predictor.target))), dtype=object
-        )
+        units = predictor.target.units(np.arange(len(predictor.target)))
+        self.vocabulary = np.asarray(units, dtype=object)
 
     def make(self, pairs: Iterable[JudgedPair]) -> dict[str, pd.DataFrame]:
         """Return `documents`, `rankings`, `units` and `next_units`."""
         documents, rankings, units, next_units = [], [], [], []
         for pair in pairs:
-            name = self.ids[pair.row]
+            head = {"id": self.ids[pair.row]}
             evidence, possible = self._evidence(pair)
-            documents.append({"id": name} | _document(pair, evidence))
-            rankings += [
-                {"id": name, "ranking": ranking} | values
-                for ranking, values in self._rankings(pair, evidence, possible).items()
-            ]
-            units.append(self._units(pair, name, evidence))
-            next_units += [
-                self._next_units(step, position, name) for position, step in pair.steps.items()
-            ]
+            documents.append(head | _document(pair, evidence))
+            for ranking, values in self._rankings(pair, evidence, possible).items():
+                rankings.append(head | {"ranking": ranking} | values)
+            units.append(pd.DataFrame(head | self._units(pair, evidence)))
+            for position, step in pair.steps.items():
+                next_units.append(pd.DataFrame(head | self._next_units(step, position)))
         return {
             "documents": pd.DataFrame(documents),
             "rankings": pd.DataFrame(rankings, columns=None if rankings else ["id", "ranking"]),
@@ -164,9 +151,8 @@ class _Tables:
 
     def _words(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of the word of each unit of the source and of the target."""
-        return self.predictor.source.words_of(pair.source), self.predictor.target.words_of(
-            pair.target
-        )
+        source, target = self.predictor.source, self.predictor.target
+        return source.words_of(pair.source), target.words_of(pair.target)
 
     def _evidence(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
         """Return which units are linked: by a sure link, and by one that is only possible.
@@ -190,10 +176,10 @@ class _Tables:
         """
         linked = evidence.any(1)
         share = float(evidence[linked].mean()) if linked.any() else 0.0
-        by_step = []
-        for position, step in pair.steps.items():
-            known = _without(step, possible[position])
-            by_step.append(measure_rankings(known, evidence[position], share))
+        by_step = [
+            measure_rankings(_without(step, possible[position]), evidence[position], share)
+            for position, step in pair.steps.items()
+        ]
         means = {
             ranking: _means([measures.get(ranking, {}) for measures in by_step])
             for ranking in next(iter(pair.steps.values())).rankings
@@ -203,36 +189,32 @@ class _Tables:
             for ranking, matrix in pair.matrices.items():
                 if np.isfinite(matrix).all():
                     links = links_from_weights(matrix, *self._words(pair))
-                    means[ranking] |= dict(
-                        zip(COUNTS, corpus_counts([links], [gold])[0], strict=True)
-                    )
+                    counts = corpus_counts([links], [gold])[0]
+                    means[ranking] |= dict(zip(COUNTS, counts, strict=True))
         return {ranking: values for ranking, values in means.items() if values}
 
-    def _units(self, pair: JudgedPair, name: str, evidence: np.ndarray) -> pd.DataFrame:
-        """Return a row for each unit of the target and each of the source."""
+    def _units(self, pair: JudgedPair, evidence: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns of a row for each unit of the target and each of the source."""
         shape = evidence.shape
-        target, unit = np.indices(shape, dtype=np.int32)
-        starts, ends = self._positions(pair)
-        columns: dict[str, object] = {
-            "id": name,
-            "target": target.ravel(),
-            "unit": unit.ravel(),
-            "start": np.tile(starts, shape[0]),
-            "end": np.tile(ends, shape[0]),
-            "evidence": evidence.ravel(),
+        target, unit = (index.ravel() for index in np.indices(shape, dtype=np.int32))
+        starts, ends = (np.tile(each, shape[0]) for each in self._positions(pair))
+        columns: dict[str, np.ndarray] = {
+            "target": target,
+            "unit": unit,
+            "start": starts,
+            "end": ends,
         }
+        columns["evidence"] = evidence.ravel()
         for ranking in (*RANKINGS, "adversarial"):
             matrix = np.full(shape, np.nan, np.float32)
             if ranking in pair.matrices:
                 matrix[:] = pair.matrices[ranking]
             for position, step in pair.steps.items():
-                values = (
-                    step.adversarial if ranking == "adversarial" else step.rankings.get(ranking)
-                )
-                if values is not None:
-                    matrix[position] = values
+                values = step.rankings | {"adversarial": step.adversarial}
+                if values.get(ranking) is not None:
+                    matrix[position] = values[ranking]
             columns[ranking] = matrix.ravel()
-        return pd.DataFrame(columns)
+        return columns
 
     def _positions(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
         """Return the first character of each source unit, or of its word, and the one after it."""
@@ -245,7 +227,7 @@ class _Tables:
         spans = np.asarray([word.span() for word in words], np.int32)[indices]
         return spans[:, 0], spans[:, 1]
 
-    def _next_units(self, step: Step, position: int, name: str) -> pd.DataFrame:
+    def _next_units(self, step: Step, position: int) -> dict[str, object]:
         """Return the probabilities of a step, without the smallest ones: together at most MISSING.
 
         So the distance of two seeds is exact to MISSING.
@@ -253,28 +235,17 @@ class _Tables:
         order = np.argsort(-step.probabilities, kind="stable")
         p = step.probabilities[order].astype(np.float64)
         kept = order[: int(np.searchsorted(p.cumsum(), 1 - MISSING)) + 1]
-        return pd.DataFrame(
-            {
-                "id": name,
-                "target": np.int32(position),
-                "word": self.vocabulary[kept],
-                "p": step.probabilities[kept],
-            }
-        )
+        p = step.probabilities[kept]
+        return {"target": np.int32(position), "word": self.vocabulary[kept], "p": p}
 
 
 def _document(pair: JudgedPair, evidence: np.ndarray) -> dict[str, float]:
     """Return the measures of a pair: means over its steps."""
     by_step = []
     for position, step in pair.steps.items():
-        right = pair.target[position]
-        by_step.append(
-            {
-                "right": float(step.probabilities.argmax() == right),
-                "probability": float(step.probabilities[right]),
-            }
-            | document_measures(step, evidence[position])
-        )
+        right, p = pair.target[position], step.probabilities
+        decision = {"right": float(p.argmax() == right), "probability": float(p[right])}
+        by_step.append(decision | document_measures(step, evidence[position]))
     sizes = {"units": len(pair.source), "target_units": len(pair.target), "steps": len(pair.steps)}
     return sizes | {name: value for name, value in _means(by_step).items() if name != "units"}
 

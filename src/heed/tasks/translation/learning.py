@@ -1,6 +1,10 @@
-"""The training of a translator: cross entropy of target tokens, validated by it and by BLEU."""
+"""The network of a translation and its training, validated by the loss and by BLEU.
 
-from collections.abc import Iterator
+Of all recipes, those of parameter-matched controls alone build a network.
+"""
+
+import dataclasses
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -8,22 +12,87 @@ import torch
 from torch import nn
 
 from heed.files import HeedError, write_json
+from heed.hyperparameters import CorpusSizes
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
+from heed.inputs.vocabulary import PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
 from heed.models.recurrent import layer_devices
+from heed.models.size import match_parameters
 from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator, make_translator
 from heed.recipe import Recipe
 from heed.task.interface import Learner
+from heed.tasks.translation.metrics import corpus_bleu
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
-from heed.tasks.translation.statistics import corpus_bleu
 from heed.tokens.arrays import ParallelTokens
+from heed.tokens.meta import Meta
 
 SOURCE, TARGET, PAIRS = "source", "target", "pairs.json"  # names of a run's files
-SCORING = (
-    Prediction()
-)  # of BLEU on validation, which selects epochs and says whether a run has converged
+# of BLEU on validation, which selects epochs and says whether a run has converged
+SCORING = Prediction()
+
+
+def sizes(data: Data, meta: Meta) -> CorpusSizes:
+    """Return the sizes of a corpus that the shapes of a network depend on."""
+    source, target = (meta.languages[language].types for language in (data.source, data.target))
+    return CorpusSizes((source, target))
+
+
+def build(h: Hyperparameters, sizes: CorpusSizes) -> Translator:
+    """Return an untrained translator for a corpus.
+
+    Its vocabularies are as large as they may be: a run has smaller ones if its training split has
+    fewer types.
+    """
+    return make_translator(*_vocabularies(h, sizes), h)
+
+
+def _vocabularies(h: Hyperparameters, sizes: CorpusSizes) -> tuple[int, int]:
+    """Return the entries of both vocabularies; pieces of words are as many as `h` says."""
+    source, target = h.source_vocabulary, h.target_vocabulary
+    if h.segmentation == "words":
+        source = min(source, sizes.types[0] + len(SPECIAL_OF_PAIRS))
+        target = min(target, sizes.types[1] + len(SPECIAL_OF_PAIRS))
+    return source, target
+
+
+def parameter_matched(
+    h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
+) -> Hyperparameters:
+    """Return the same network without attention, as large as a network with attention.
+
+    Its hidden size is the one whose number of parameters is nearest. The decoder starts from the
+    encoder's last state.
+    """
+
+    def by_size(half: int) -> Hyperparameters:  # each direction has half of the hidden size
+        return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
+
+    return match_parameters(by_size, functools.partial(build, sizes=sizes), matched)
+
+
+def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> PairBatch:
+    """Return random pairs of these lengths, on which the speed of a network is measured.
+
+    As many tokens of a target are predicted as its source has.
+    """
+    source, target = (
+        torch.randint(len(SPECIAL_OF_PAIRS), max(size, len(SPECIAL_OF_PAIRS) + 1), shape)
+        for size, shape in zip(
+            _vocabularies(h, sizes),
+            [(len(lengths), max(lengths)), (len(lengths), max(lengths) + 1)],
+            strict=True,
+        )
+    )
+    of_source = torch.tensor(lengths)
+    target[torch.arange(target.shape[1]) > of_source[:, None]] = PADDING
+    return PairBatch(source, of_source, target, of_source + 1, np.arange(len(lengths)))
+
+
+def loss(model: Translator, batch: PairBatch) -> torch.Tensor:
+    """Return the cross entropy, summed over the predicted tokens."""
+    return model.loss(batch)
 
 
 class TranslationLearner(Learner):
@@ -50,16 +119,6 @@ class TranslationLearner(Learner):
         self.validation = rows["validation"]
         self.items = len(self.train)
         self._unknown = encoded.unknown_shares(rows["train"])
-
-    def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[PairBatch]]:
-        """Yield the batches of each training step; see `EncodedPairs.training_steps`."""
-        return self.encoded.training_steps(
-            self.train, self._h.batch_size, self.seed, epoch, max_tokens
-        )
-
-    def size(self, batch: PairBatch) -> int:
-        """Return the number of pairs in a batch."""
-        return len(batch.rows)
 
     def weight(self, batch: PairBatch) -> float:
         """Return the number of target tokens that a batch predicts: the loss is a mean of them."""
@@ -89,9 +148,8 @@ class TranslationLearner(Learner):
                 total += float(model.loss(batch.to(self.device)))
                 tokens += batch.predicted_tokens
         found = translate(model, self.encoded.sources(rows), 1, 0.0, self.device)
-        hypotheses = [
-            self.segmenters[1].decode(np.asarray(best[0].tokens, np.int64)) for best in found
-        ]
+        target = self.segmenters[1]
+        hypotheses = [target.decode(np.asarray(best[0].tokens, np.int64)) for best in found]
         references = [[reference] for reference in self._references[::every]]
         return {"bleu": corpus_bleu(hypotheses, references, SCORING), "loss": total / tokens}
 
@@ -113,18 +171,8 @@ def make_learner(
 ) -> TranslationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Only the pairs in `rows` are read.
-
-    Args:
-        recipe: the recipe of the training.
-        tokens: the recipe's corpus.
-        rows: pairs of the train and validation parts.
-        seed: determines the order of pairs.
-        device: cpu or cuda.
-
-    Raises:
-        HeedError: no training pair is within the length caps.
-
+    Only the pairs in `rows`, of the train and validation parts, are read; `seed` determines their
+    order. Raises HeedError: no training pair is within the length caps.
     """
     h, data = recipe.hyperparameters, recipe.data
     rows = rows | {"train": _draw(rows["train"], h.training_share, seed)}
@@ -134,11 +182,9 @@ def make_learner(
     segmenters = first, second
     read = np.concatenate([rows["train"], rows["validation"]])
     encoded = encode_pairs(tokens, read, (data.source, data.target), segmenters)
-    model = make_model(segmenters, h)
+    model = _place(make_model(segmenters, h), h, device)
     references = target.texts(rows["validation"])
-    learner = TranslationLearner(
-        _place(model, h, device), segmenters, encoded, references, rows, recipe, seed, device
-    )
+    learner = TranslationLearner(model, segmenters, encoded, references, rows, recipe, seed, device)
     if not learner.items:
         limits = f"max_source_tokens {h.max_source_tokens}, max_target_tokens {h.max_target_tokens}"
         if h.max_length_ratio:  # 0: no limit

@@ -13,14 +13,28 @@ import numpy as np
 import pandas as pd
 
 from heed.task.interface import Fitted
-from heed.tasks.translation import ibm1
-from heed.tasks.translation.alignment import diagonal, format_links, gold_links
-from heed.tasks.translation.decoder import Option, Weights, learn_options, translate
-from heed.tasks.translation.language_model import LanguageModel
+from heed.tasks.translation.metrics import (
+    corpus_bleu,
+    diagonal,
+    format_links,
+    gold_links,
+    read_references,
+    sentence_table,
+    statistics_table,
+)
 from heed.tasks.translation.recipe import Data, Prediction
-from heed.tasks.translation.references import further_references, read_references
-from heed.tasks.translation.sentences import join_words, learn_sentence_spacing, read_sentences
-from heed.tasks.translation.statistics import corpus_bleu, statistics_table
+from heed.tasks.translation.statistical import (
+    ROUNDS,
+    LanguageModel,
+    Option,
+    Weights,
+    join_words,
+    learn_options,
+    learn_sentence_spacing,
+    read_sentences,
+    train_ibm1,
+    translate,
+)
 from heed.tokens.arrays import ParallelTokens
 
 TUNED = 100  # validation sentences by whose BLEU weights are chosen; ties: the first tried
@@ -31,14 +45,7 @@ FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0
 
 
 def fit(tokens: ParallelTokens, data: Data, experiment: Any) -> Fitted:
-    """Return the translations of both opponents on each fold, and the weights of the search.
-
-    Args:
-        tokens: the corpus.
-        data: the languages.
-        experiment: says how translations are scored.
-
-    """
+    """Return the translations of both opponents on each fold, and the weights of the search."""
     section = experiment.data
     scoring = Prediction(
         tokenize=section.tokenize, lowercase=section.lowercase, references=section.references
@@ -49,14 +56,19 @@ def fit(tokens: ParallelTokens, data: Data, experiment: Any) -> Fitted:
         weights = _tune(statistical, tokens.rows("validation", fold)[:TUNED])
         chosen.append(dataclasses.asdict(weights))
         rows = {part: tokens.rows(part, fold) for part in ("validation", "test")}
-        predictions["copy", fold] = _by_part(
-            {part: _copy(tokens, data, scoring, rows[part]) for part in rows}
-        )
-        predictions["statistical", fold] = _by_part(
-            {part: statistical.predict(rows[part], weights) for part in rows}
-        )
-    selection = {"ibm1_rounds": ibm1.ROUNDS, "tuned_on": TUNED, "weights": chosen}
-    return Fitted(predictions, lambda table: _statistics(table, tokens, data, scoring), selection)
+        copied = {part: _copy(tokens, data, scoring, rows[part]) for part in rows}
+        translated = {part: statistical.predict(rows[part], weights) for part in rows}
+        for name, tables in (("copy", copied), ("statistical", translated)):
+            for part, table in tables.items():
+                table.insert(1, "split", part)
+            predictions[name, fold] = pd.concat(tables.values(), ignore_index=True)
+
+    def statistics(table: pd.DataFrame) -> pd.DataFrame:
+        gold = gold_links(tokens, data, tokens.rows_of(table["id"]))
+        return statistics_table(table, gold, data, scoring)
+
+    selection = {"ibm1_rounds": ROUNDS, "tuned_on": TUNED, "weights": chosen}
+    return Fitted(predictions, statistics, selection)
 
 
 class Statistical:
@@ -74,8 +86,8 @@ class Statistical:
         sources, targets = (
             [side.rows[row] for row in train] for side in (self.source, self.target)
         )
-        self.table = ibm1.train(sources, targets)
-        self.options = learn_options(sources, targets, self.table, ibm1.train(targets, sources))
+        self.table = train_ibm1(sources, targets)
+        self.options = learn_options(sources, targets, self.table, train_ibm1(targets, sources))
         self.language_model = LanguageModel(targets)
         self.spacing = learn_sentence_spacing(self.target, tokens.sides[data.target], train)
 
@@ -96,47 +108,30 @@ class Statistical:
     def predict(self, rows: np.ndarray, weights: Weights) -> pd.DataFrame:
         """Return the table of predictions of these rows (docs/contracts.md)."""
         translations = [self.translate(row, weights) for row in rows]
-        links = [
-            format_links(self.table.align(self.source.rows[row], self.target.rows[row]))
-            for row in rows
-        ]
-        unknown = [
-            sum(int(id_) not in self.options for id_ in self.source.rows[row]) for row in rows
-        ]
-        return _sentence_table(self.tokens, self.data, self.scoring, rows).assign(
+        pairs = [(self.source.rows[row], self.target.rows[row]) for row in rows]
+        return sentence_table(self.tokens, self.data, self.scoring, rows).assign(
             hypothesis=[text for text, _ in translations],
             score=[score for _, score in translations],
-            links=links,
-            unknown_words=unknown,
+            links=[format_links(self.table.align(*pair)) for pair in pairs],
+            unknown_words=[sum(int(id_) not in self.options for id_ in ids) for ids, _ in pairs],
         )
 
 
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
     """Return the weights with the best BLEU on these rows."""
     scoring = statistical.scoring
-    references = read_references(
-        _sentence_table(statistical.tokens, statistical.data, scoring, validation)
-    )
+    table = sentence_table(statistical.tokens, statistical.data, scoring, validation)
+    references = read_references(table)
 
-    def best(candidates: list[Weights]) -> Weights:
-        scores = [
-            corpus_bleu(
-                [statistical.translate(row, weights)[0] for row in validation],
-                references,
-                scoring,
-            )
-            for weights in candidates
-        ]
-        return candidates[int(np.argmax(scores))]
+    def bleu(weights: Weights) -> float:
+        hypotheses = [statistical.translate(row, weights)[0] for row in validation]
+        return corpus_bleu(hypotheses, references, scoring)
 
-    moving = best(
-        [
-            dataclasses.replace(START, distortion=distortion, limit=limit)
-            for distortion, limit in MOVES
-        ]
-    )
-    return best(
-        [dataclasses.replace(moving, language_model=model, word=word) for model, word in FACTORS]
+    moves = [dataclasses.replace(START, distortion=jump, limit=limit) for jump, limit in MOVES]
+    moving = max(moves, key=bleu)  # of equals the first
+    return max(
+        (dataclasses.replace(moving, language_model=model, word=word) for model, word in FACTORS),
+        key=bleu,
     )
 
 
@@ -144,42 +139,10 @@ def _copy(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
     """Return the table of predictions of `copy`, which gives the source for its translation."""
-    table = _sentence_table(tokens, data, scoring, rows)
+    table = sentence_table(tokens, data, scoring, rows)
     target_words = np.diff(tokens.sides[data.target].offsets)[rows]
     links = [
         format_links(diagonal(int(i), int(j)))
         for i, j in zip(table["source_words"], target_words, strict=True)
     ]
     return table.assign(hypothesis=table["source"], score=0.0, links=links, unknown_words=0)
-
-
-def _sentence_table(
-    tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
-) -> pd.DataFrame:
-    """Return what every prediction of these rows has in common: `id, source, reference, …`."""
-    source, target = (tokens.sides[language] for language in (data.source, data.target))
-    return pd.DataFrame(
-        {
-            "id": tokens.documents(["id"])["id"].to_numpy()[rows],
-            "source": source.texts(rows),
-            "reference": target.texts(rows),
-            "further_references": further_references(tokens, scoring.references, rows),
-            "source_words": np.diff(source.offsets)[rows],
-        }
-    )
-
-
-def _by_part(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the tables of all parts in one, with the column `split` after `id`."""
-    for part, table in tables.items():
-        table.insert(1, "split", part)
-    return pd.concat(tables.values(), ignore_index=True)
-
-
-def _statistics(
-    table: pd.DataFrame, tokens: ParallelTokens, data: Data, scoring: Prediction
-) -> pd.DataFrame:
-    """Return the additive statistics of each row of a table of predictions."""
-    ids = tokens.documents(["id"])["id"]
-    rows = pd.Series(ids.index, ids)[table["id"]].to_numpy()
-    return statistics_table(table, gold_links(tokens, data, rows), data, scoring)

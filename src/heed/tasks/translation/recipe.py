@@ -63,7 +63,7 @@ class Hyperparameters(Training, TranslatorArchitecture):
 
     select: Literal["bleu", "loss", "last"] = hyperparameter(
         "loss",
-        ("the epoch kept: the best on validation by this figure (ties: the earliest), or the last"),
+        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
     )
 
 
@@ -100,14 +100,7 @@ class Prediction(Decoding):
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
     """Return the languages that an experiment's section `data` names.
 
-    Args:
-        section: `{"source": LANGUAGE, "target": LANGUAGE, "references": [LANGUAGE, …], …}`.
-        meta: the corpus's meta.json.
-        key: the section's key in params.yaml, for the message.
-
-    Raises:
-        HeedError: the corpus has no such language.
-
+    Raises HeedError, with the section's key in params.yaml: the corpus has no such language.
     """
     named = [(side, section[side]) for side in ("source", "target")]
     named += [("references", language) for language in section.get("references", ())]
@@ -120,13 +113,8 @@ def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
             )
     source, target = section["source"], section["target"]
     aligned = {f"{source}-{target}", f"{target}-{source}"}.intersection(meta.alignments)
-    return Data(
-        source,
-        target,
-        meta.languages[source].tokenizer,
-        meta.languages[target].tokenizer,
-        has_gold_alignment=bool(aligned),
-    )
+    first, second = (meta.languages[language].tokenizer for language in (source, target))
+    return Data(source, target, first, second, has_gold_alignment=bool(aligned))
 
 
 def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:

@@ -6,14 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heed.evaluation.results import BASELINE, ModelResult, OpponentResult, Spread, spread
+from heed.evaluation.results import BASELINE, Spread, spread
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import (
-    EVERYWHERE,
     PAGE,
-    PAPER,
     Block,
     Cell,
     Column,
@@ -22,7 +20,6 @@ from heed.report.blocks import (
     Group,
     Heading,
     Paragraph,
-    Phrase,
     Span,
     Table,
     Texts,
@@ -33,7 +30,6 @@ from heed.report.chapters import experiment as beginning
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import (
     all_models,
-    caution,
     corrected_p_column,
     difference_value,
     interval_columns,
@@ -45,7 +41,7 @@ from heed.report.chapters.shared import (
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import curves
 from heed.report.figures.lengths import by_length
-from heed.report.figures.variants import describe_choice, drawn_variants
+from heed.report.figures.variants import drawn_variants
 from heed.report.formats import (
     COUNT,
     INTERVAL,
@@ -58,19 +54,11 @@ from heed.report.formats import (
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
-from heed.report.sources import Source
 from heed.report.timing import TrainingTime, describe_core_minutes
 from heed.tasks.translation import figures
+from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import SCALE, Prediction
-from heed.tasks.translation.shown_sentences import (
-    Sentence,
-    count_wrong,
-    mark_wrong,
-    read_sentences,
-    sentence_sources,
-)
-from heed.tasks.translation.state_figures import first_word, sentence_states
-from heed.tasks.translation.statistics import signatures
+from heed.tasks.translation.sentences import shown_blocks
 
 SHOWN = 3  # figures: the page opens the others on demand
 PERCENT = decimals(2)
@@ -81,7 +69,7 @@ VERDICT = Format(
     lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
 )
 # Figures of `heed score` that are no sums of statistics: in summary.csv only.
-PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
+SHOWN_FIGURES = ("bleu", "chrf", "rouge_l_recall", "rouge_l_precision")
 SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
 
@@ -154,14 +142,14 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
     drawn: tuple[Figure, ...] = (
         by_length(results, experiment, variants),
-        first_word(results, experiment, variants),
+        figures.first_word(results, experiment, variants),
         *figures.by_share(results, experiment),
         *on_page(
             (
                 *figures.by_distance(results, experiment, variants),
                 curves(results, experiment, variants),
                 *figures.by_cap(results, experiment),
-                *sentence_states(results, experiment),
+                *figures.sentence_states(results, experiment),
                 figures.operations(results, experiment, variants),
             )
         ),
@@ -180,7 +168,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         ),
         *all_models(results, experiment, variants, {"lengths": by_length, "curves": curves}),
         Disclosure(
-            say("Sentences chosen by rule"), tuple(_sentences(results, experiment)), "others"
+            say("Sentences chosen by rule"), tuple(shown_blocks(results, experiment)), "others"
         ),
     ]
 
@@ -189,51 +177,29 @@ def _lines(results: Results, experiment: Experiment) -> list[Line]:
     """Return a line for each model and each opponent."""
     result = results.comparison.experiments[experiment.key]
     gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
-    models = [
-        Line(
-            variant,
-            model.summary | _evaluated(results, model),
-            model.parameters,
-            gains.get(variant),
-            results.training_times(model.model),
-        )
-        for variant, model in result.models.items()
-    ]
-    return models + [_opponent_line(*each) for each in result.opponents.items()]
-
-
-def _opponent_line(name: str, opponent: OpponentResult) -> Line:
-    return Line(name, opponent.summary, None, None, [])
-
-
-def _evaluated(results: Results, model: ModelResult) -> dict[str, Spread]:
-    """Return the figures of a model that only its evaluation has."""
-    table = read_table(results.evaluation_folder(model.model) / "summary.csv")
-    return {
-        name: spread([float(value) for value in table[name]])
-        for name in (SHIFTED, IBM1)
-        if name in table
-    }
-
-
-def _evaluation_sources(results: Results, experiment: Experiment) -> tuple[Source, ...]:
-    models = results.models(experiment).values()
-    return results.sources.add(
-        *(results.evaluation_folder(each) / "summary.csv" for each in models)
-    )
+    lines = []
+    for variant, model in result.models.items():
+        evaluated = read_table(results.evaluation_folder(model.model) / "summary.csv")
+        figures = dict(model.summary)
+        for name in (SHIFTED, IBM1):
+            if name in evaluated:
+                figures[name] = spread([float(value) for value in evaluated[name]])
+        times = results.training_times(model.model)
+        lines.append(Line(variant, figures, model.parameters, gains.get(variant), times))
+    opponents = result.opponents.items()
+    return lines + [Line(name, each.summary, None, None, []) for name, each in opponents]
 
 
 def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
+    folders = map(results.evaluation_folder, results.models(experiment).values())
+    files = (folder / "summary.csv" for folder in folders)
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=lambda line: line.name),
         Column(
             "parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters, paper=False
         ),
-        *_figure_column(experiment, "bleu"),
-        *_figure_column(experiment, "chrf"),
-        *_figure_column(experiment, "rouge_l_recall"),
-        *_figure_column(experiment, "rouge_l_precision"),
+        *(column for each in SHOWN_FIGURES for column in _figure_column(experiment, each)),
         *_alignment_columns(lines),
         _unknown_words_column(lines),
         *_gain_columns(results, experiment),
@@ -246,11 +212,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         make_rows(columns, lines),
         caption=_caption(results, experiment, lines),
         notes=tuple(_scoring_notes(results, experiment)),
-        sources=(
-            *results.comparison_sources,
-            *_evaluation_sources(results, experiment),
-            results.times_source,
-        ),
+        sources=(*results.comparison_sources, *results.sources.add(*files), results.times_source),
         location=f"experiments.{experiment.key}",
         mark=experiment.mark,
         style="scores",
@@ -301,74 +263,44 @@ def _figure_column(experiment: Experiment, figure: str) -> tuple[Column, Column]
     )
 
 
-def _alignment_columns(lines: list[Line]) -> tuple[Column, ...]:
+def _alignment_columns(lines: list[Line]) -> list[Column]:
     """Return the alignment error and its control; without gold, the agreement with IBM model 1."""
+    columns = []
     if any("aer" in line.figures for line in lines):
-        return (
-            Column(
-                "aer",
-                say("Alignment error"),
-                PERCENT,
-                lambda line: line.value("aer"),
-                meaning=say(
-                    "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
-                    "100 is a model that links nothing"
-                ),
-            ),
-            Column(
-                SHIFTED,
-                say("Shifted by one"),
-                PERCENT,
-                lambda line: line.value(SHIFTED),
-                meaning=say(
-                    "a control: the error of the same links, moved by one word of the translation. "
-                    "Where it is no higher, the links are off by one, or mean nothing"
-                ),
-            ),
+        meaning = say(
+            "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
+            "100 is a model that links nothing"
         )
-    if any(IBM1 in line.figures for line in lines):
-        return (
-            Column(
-                IBM1,
-                say("Agreement with IBM model 1"),
-                PERCENT,
-                lambda line: line.value(IBM1),
-                meaning=say(
-                    "of the links of attention with those of IBM model 1, which may be wrong: the "
-                    "corpus has no gold links"
-                ),
-            ),
+        columns = [("aer", say("Alignment error"), meaning)]
+        meaning = say(
+            "a control: the error of the same links, moved by one word of the translation. "
+            "Where it is no higher, the links are off by one, or mean nothing"
         )
-    return ()
+        columns += [(SHIFTED, say("Shifted by one"), meaning)]
+    elif any(IBM1 in line.figures for line in lines):
+        meaning = say(
+            "of the links of attention with those of IBM model 1, which may be wrong: the "
+            "corpus has no gold links"
+        )
+        columns = [(IBM1, say("Agreement with IBM model 1"), meaning)]
+    return [
+        Column(figure, heading, PERCENT, operator.methodcaller("value", figure), meaning=meaning)
+        for figure, heading, meaning in columns
+    ]
 
 
 def _gain_columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
-    def tested(line: Line) -> TestedDifference | None:
-        return line.gain
-
+    gain = operator.attrgetter("gain")
+    mean, ends, verdict = (
+        difference_value(gain, operator.attrgetter(name)) for name in ("mean", "ends", "verdict")
+    )
     return (
-        Column(
-            "gain_pp",
-            say("Gain"),
-            POINTS,
-            difference_value(tested, lambda each: each.mean),
-            unit=experiment.measure.unit,
-        ),
-        Column(
-            "",
-            say("{covers} interval", covers=results.coverage),
-            INTERVAL,
-            difference_value(tested, lambda each: each.ends),
-        ),
-        *interval_columns(tested, "gain_low_pp", "gain_high_pp"),
-        p_column(tested),
-        corrected_p_column(tested),
-        Column(
-            "verdict",
-            say("Verdict"),
-            VERDICT,
-            difference_value(tested, lambda each: each.verdict),
-        ),
+        Column("gain_pp", say("Gain"), POINTS, mean, unit=experiment.measure.unit),
+        Column("", say("{covers} interval", covers=results.coverage), INTERVAL, ends),
+        *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
+        p_column(gain),
+        corrected_p_column(gain),
+        Column("verdict", say("Verdict"), VERDICT, verdict),
     )
 
 
@@ -382,13 +314,6 @@ def _core_minutes_column(lines: list[Line]) -> Column:
         paper=False,  # the chapter of costs has it
         meaning=describe_core_minutes(time for line in lines for time in line.times),
     )
-
-
-def _read_settings(results: Results, model: str) -> Prediction:
-    """Return the settings that a model's predictions were made with."""
-    path = results.folder / "predict" / model / MODEL_PREDICTION
-    settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
-    return settings
 
 
 def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
@@ -406,7 +331,8 @@ def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
 
 def _scoring_note(results: Results, model: str) -> tuple[str, Texts]:
     """Return how a model searches for translations, and how they are scored."""
-    settings = _read_settings(results, model)
+    path = results.folder / "predict" / model / MODEL_PREDICTION
+    settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
     search = say(
         "Beam {beam}, length penalty {penalty}.",
         beam=settings.beam,
@@ -426,7 +352,7 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
     """Return each run's values: a table that the page opens on demand, and a file of all."""
     seeds = results.comparison.seeds
     runs = [say("seed {seed}", seed=seed) for seed in seeds]
-    shown = ("bleu", "chrf", "rouge_l_recall", "rouge_l_precision", "aer")
+    shown = (*SHOWN_FIGURES, "aer")
     values = [
         (line.name, figure, value)
         for line in lines
@@ -434,168 +360,44 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
         for figure, value in line.figures.items()
         if figure in shown
     ]
+
+    def run_value(run: int) -> Callable[[tuple[str, str, Spread]], float]:
+        return lambda each: 100 * each[2].values[run]
+
+    names = {**SCALE.names, "aer": say("Alignment error")}
     columns = (
         Column("", say("Model"), value=operator.itemgetter(0)),
-        Column(
-            "", say("Figure"), value=lambda each: SCALE.names.get(each[1], say("Alignment error"))
-        ),
+        Column("", say("Figure"), value=lambda each: names[each[1]]),
         Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
-        *(Column("", run, PERCENT, _run_value(index)) for index, run in enumerate(runs)),
+        *(Column("", run, PERCENT, run_value(index)) for index, run in enumerate(runs)),
     )
-    shown_runs = values_by_run(
-        results, experiment, "_by-seed", say("Values by seed"), columns, values
-    )
-    return [*[shown_runs] * (len(seeds) > 1), _seeds_file(experiment, lines, seeds)]
-
-
-def _run_value(run: int) -> Callable[[tuple[str, str, Spread]], float]:
-    return lambda each: 100 * each[2].values[run]
+    summary = say("Values by seed")
+    by_seed = values_by_run(results, experiment, "_by-seed", summary, columns, values)
+    return [*[by_seed] * (len(seeds) > 1), _seeds_file(experiment, lines, seeds)]
 
 
 def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> Group:
     """Return the file of every run's values, between 0 and 1, and a link to it."""
+    names = ("variant", "run", "figure")
     columns = (
         *join_columns(lambda _: experiment),
-        *(
-            Column(key, "", value=operator.itemgetter(index))
-            for index, key in enumerate(("variant", "run", "figure"))
-        ),
+        *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
         Column("value", "", decimals(6), operator.itemgetter(3)),
     )
     values = []
     for line in lines:
-        for figure, spread_ in line.figures.items():
-            names = _run_names(line, len(spread_.values), seeds)
-            values += [
-                (line.name, run, figure, value)
-                for run, value in zip(names, spread_.values, strict=True)
-            ]
+        for figure, of_runs in line.figures.items():
+            count = len(of_runs.values)
+            runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
+            if line.parameters is not None:  # a model's
+                runs = [f"seed {seed}" for seed in seeds]
+            for run, value in zip(runs, of_runs.values, strict=True):
+                values.append((line.name, run, figure, value))
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
     table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    links: Texts = (
-        say("All models of this experiment:"),
-        " ",
-        Span(title, link=f"tables/{key}.csv"),
-    )
+    link = Span(title, link=f"tables/{key}.csv")
+    links: Texts = (say("All models of this experiment:"), " ", link)
     return Group((table, Paragraph(links, "small", media=(PAGE,))))
-
-
-def _run_names(line: Line, count: int, seeds: list[int]) -> list[str]:
-    """Return the names of a line's runs: seeds of a model, folds of an opponent."""
-    if line.parameters is not None:
-        return [f"seed {seed}" for seed in seeds]
-    return [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
-
-
-def _sentences(results: Results, experiment: Experiment) -> list[Block]:
-    """Return heat maps and examples; a sentence in their place where they are left out.
-
-    Paper goes along with an edition that is published, so it has generated sentences only.
-    """
-    media = tuple(
-        medium
-        for medium, printed in (
-            (PAGE, results.with_documents or experiment.generated),
-            (PAPER, experiment.generated),
-        )
-        if printed
-    )
-    blocks = _printed_sentences(results, experiment, media)
-    reason = say(
-        "The sentences of this corpus are left out of what may be published, since heed did not "
-        "generate them. reports/index.html has them, with the attention between their words and "
-        "the translations of each model."
-    )
-    others = tuple(medium for medium in EVERYWHERE if medium not in media)
-    return [*blocks, Paragraph((reason,), "small", media=others)] if others else blocks
-
-
-def _printed_sentences(
-    results: Results, experiment: Experiment, media: tuple[str, ...]
-) -> list[Block]:
-    """Return the rule, the examples and the heat maps, for these media; nothing without any."""
-    if not media:
-        return []
-    sentences = read_sentences(results, experiment)
-    rule = say(
-        "Of the test sentences, sorted by the length of their source, those in the middle of "
-        "{count} groups of equal size: no model had a part in the choice. Translations and weights "
-        "are those of the first seed’s run.",
-        count=len(sentences),
-    )
-    maps = figures.alignments(results, experiment, sentences)
-    maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
-    key = say(
-        "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
-        "of a square, the more weight the source word has when it is written. Outlined: gold "
-        "links, where the corpus has any, dashed where they are only possible."
-    )
-    return [
-        Paragraph((rule, " ", *caution(results, experiment)), media=media),
-        *_examples_by_medium(results, experiment, sentences, media),
-        *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
-    ]
-
-
-def _examples_by_medium(
-    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
-) -> list[Table]:
-    """Return the examples of the page and the file, and those of paper: the first of them."""
-    every = _examples(results, experiment, sentences, media)
-    if PAPER not in media:
-        return [every]
-    few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
-    page = tuple(medium for medium in media if medium != PAPER)
-    return [dataclasses.replace(every, media=page), dataclasses.replace(few, files=())]
-
-
-def _examples(
-    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
-) -> Table:
-    """Return the table of examples: each text of a sentence below the other, wrong words marked.
-
-    The models are those of the figures that compare all.
-    """
-    variants = drawn_variants(results, experiment)
-    columns = (
-        *join_columns(lambda _: experiment),
-        Column("", say("Sentence"), value=lambda row: f"{row[0]} {row[1]}"),
-        Column("sentence", "", COUNT, lambda row: row[0]),
-        Column("text_of", "", value=lambda row: row[1]),
-        Column("text", say("Text"), value=lambda row: row[2], width=115),
-        Column("wrong_words", "", COUNT, lambda row: row[3]),
-    )
-    return Table(
-        f"{experiment.key}_examples",
-        say("Examples"),
-        columns,
-        make_rows(
-            columns, [row for each in enumerate(sentences, 1) for row in _example(*each, variants)]
-        ),
-        caption=say("Underlined: words of a translation that the reference does not have.")
-        + describe_choice(results, experiment, variants),
-        sources=sentence_sources(results, experiment, "sentences"),
-        mark=experiment.mark,
-        style="scores",
-        media=media,
-    )
-
-
-def _example(
-    number: int, sentence: Sentence, variants: list[str]
-) -> list[tuple[int, str, Phrase | str, int | None]]:
-    """Return the rows of a sentence: source, reference, and what each of these models made of it.
-
-    The translations of all models are in results/predict/MODEL/predictions.parquet.
-    """
-    rows: list[tuple[int, str, Phrase | str, int | None]] = [
-        (number, say("source"), sentence.source, None),
-        (number, say("reference"), sentence.reference, None),
-    ]
-    for variant in variants:
-        marked = mark_wrong(sentence.translations[variant], sentence.reference)
-        rows.append((number, variant, marked, count_wrong(marked)))
-    return rows
 
 
 CHAPTERS = [

@@ -54,15 +54,13 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
     if (h.encoder == "transformer") != is_transformer:
         yield (
             ("encoder", "decoder"),
-            (
-                "a transformer has both encoder: transformer and decoder: transformer, found "
-                f"{h.encoder} and {h.decoder}"
-            ),
+            "a transformer has both encoder: transformer and decoder: transformer, found "
+            f"{h.encoder} and {h.decoder}",
         )
     if is_transformer and h.embedding_dim % h.heads:
         yield (
             ("heads", "embedding_dim"),
-            (f"heads must divide embedding_dim: {h.heads} heads do not divide {h.embedding_dim}"),
+            f"heads must divide embedding_dim: {h.heads} heads do not divide {h.embedding_dim}",
         )
     if h.encoder == "bidirectional" and h.hidden_size % 2:
         yield (
@@ -93,10 +91,8 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
     if variant == "uniform" and (h.learns_weights or not h.attends):
         yield (
             ("score", "decoder", "variant"),
-            (
-                "variant uniform reads all states by equal weights: score: uniform and a decoder "
-                f"that has a score, found score: {h.score} and decoder: {h.decoder}"
-            ),
+            "variant uniform reads all states by equal weights: score: uniform and a decoder that "
+            f"has a score, found score: {h.score} and decoder: {h.decoder}",
         )
 
 
@@ -114,16 +110,10 @@ def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
-    ineffective = {}
+    names = ["heads", "feed_forward_size", *([] if h.attends else ["score"])]
     if h.decoder == "transformer":
-        for name in ("recurrence", "score", "hidden_size", "residual", "layer_devices"):
-            ineffective[name] = "decoder: transformer"
-    else:
-        for name in ("heads", "feed_forward_size"):
-            ineffective[name] = f"decoder: {h.decoder}"
+        names = ["recurrence", "score", "hidden_size", "residual", "layer_devices"]
+    ineffective = dict.fromkeys(names, f"decoder: {h.decoder}")
     if h.segmentation != "words":
-        for name in ("lowercase", "min_count"):
-            ineffective[name] = f"segmentation: {h.segmentation}"
-    if not h.attends:
-        ineffective["score"] = f"decoder: {h.decoder}"
+        ineffective |= dict.fromkeys(("lowercase", "min_count"), f"segmentation: {h.segmentation}")
     return ineffective

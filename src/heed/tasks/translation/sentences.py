@@ -1,51 +1,332 @@
-"""The sentences of one language of a parallel corpus as words, for models that count words."""
+"""The sentences of a translation that the report shows: what models wrote, and their attention."""
 
 import dataclasses
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
 
+import matplotlib.figure
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path as Path_
+from matplotlib.transforms import Affine2D
 
-from heed.inputs.segmentation import Spacing, learn_spacing
-from heed.tokens.arrays import ParallelTokens, Side
+from heed.files import reading
+from heed.report.blocks import (
+    EVERYWHERE,
+    PAGE,
+    PAPER,
+    Block,
+    Column,
+    Figure,
+    Group,
+    Paragraph,
+    Phrase,
+    Span,
+    Table,
+    make_rows,
+)
+from heed.report.chapters.shared import caution, join_columns, on_page
+from heed.report.experiments import Experiment
+from heed.report.figures import drawing
+from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, Style, short_name
+from heed.report.figures.variants import describe_choice, drawn_variants
+from heed.report.formats import COUNT
+from heed.report.language import say
+from heed.report.results import Results
+from heed.report.sources import Source
+from heed.tasks.translation.metrics import Gold, read_links
+
+WORD = re.compile(r"\w+|[^\w\s]")
+PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
+SHADES = 20  # steps of a weight's shade
+CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 
 
 @dataclasses.dataclass(frozen=True)
-class Sentences:
-    """The words of a corpus's sentences in one language.
+class Sentence:
+    """A pair of sentences with what each model made of it, by variant.
 
-    rows: word ids of each sentence
-    words: word by id
+    `weights` are those of attention between the words, (reference words, source words), of the
+    models that have any; `gold` is None for a sentence without gold links.
     """
 
-    rows: list[np.ndarray]
-    words: list[str]
+    source: str
+    reference: str
+    source_words: list[str]
+    reference_words: list[str]
+    gold: Gold | None
+    translations: dict[str, str]
+    weights: dict[str, np.ndarray]
 
 
-def read_sentences(tokens: ParallelTokens, language: str, lowercase: bool) -> Sentences:
-    """Return the sentences of a language; types that differ only in case may be one word."""
-    side = tokens.sides[language]
-    lexicon = [word.lower() for word in side.lexicon] if lowercase else side.lexicon
-    words = list(dict.fromkeys(lexicon))
-    index = {word: i for i, word in enumerate(words)}
-    ids = np.asarray([index[word] for word in lexicon], np.int64)[side.ids]
-    return Sentences(np.split(ids, side.offsets[1:-1]), words)
+def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
+    """Return the sentences, which are the same for all models, in the order of their lengths.
+
+    Raises HeedError: a file is missing or broken.
+    """
+    models = results.models(experiment)
+    tables = {
+        variant: read_predicted(results, model, "sentences").set_index("id")
+        for variant, model in models.items()
+    }
+    weights = {
+        variant: dict([*read_predicted(results, model, "weights").groupby("id")])
+        for variant, model in models.items()
+    }
+    hypotheses = {variant: table["hypothesis"].to_dict() for variant, table in tables.items()}
+    first, sentences = next(iter(tables.values())), []
+    for (id_, row), gold in zip(first.iterrows(), read_links(first["gold"]), strict=True):
+        source, reference = list(row["source_words"]), list(row["reference_words"])
+        matrices = {}
+        for variant, by_id in weights.items():
+            if (pairs := by_id.get(id_)) is not None:
+                matrices[variant] = matrix = np.zeros((len(reference), len(source)))
+                matrix[pairs["target"].astype(int), pairs["source"].astype(int)] = pairs["weight"]
+        translations = {variant: str(each[id_]) for variant, each in hypotheses.items()}
+        texts = str(row["source"]), str(row["reference"])
+        sentences.append(Sentence(*texts, source, reference, gold, translations, matrices))
+    return sentences
 
 
-def learn_sentence_spacing(sentences: Sentences, side: Side, rows: np.ndarray) -> Spacing:
-    """Return the spaces between the words of these rows; one word more stands for unknown ones."""
-    index = np.zeros(len(side.lexicon), np.int64)
-    index[side.ids] = np.concatenate(sentences.rows)
-    return learn_spacing(side, rows, index, (*sentences.words, "unknown"))
+def _sources(results: Results, experiment: Experiment, name: str) -> tuple[Source, ...]:
+    """Return the sources of all models' tables `name`: sentences or weights."""
+    models = results.models(experiment).values()
+    return results.sources.add(*(predicted_path(results, model, name) for model in models))
 
 
-def join_words(ids: list[int], words: list[str], spacing: Spacing, unknown: int) -> str:
-    """Return the text of words, given by id and as text; ids below 0 are the word `unknown`."""
-    known = np.asarray([id_ if id_ >= 0 else unknown for id_ in ids], np.int64)
-    gaps = ["" if joined else " " for joined in spacing.joined(known)]
-    return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
+def mark_wrong(hypothesis: str, reference: str) -> Phrase:
+    """Return a translation with its wrong words marked: those that the reference does not have.
+
+    A word that it has once is right once, as in BLEU's precision of single words (Papineni et al.
+    2002, section 2.1).
+    """
+    left = Counter(WORD.findall(reference))
+    texts: list[str | Span] = []
+    end = 0
+    for word in WORD.finditer(hypothesis):
+        left[word[0]] -= 1
+        if left[word[0]] < 0:
+            texts += [hypothesis[end : word.start()], Span(word[0], "wrong")]
+            end = word.end()
+    return Phrase(tuple(filter(None, [*texts, hypothesis[end:]])))
 
 
-def separated_words(side: Side, row: int) -> np.ndarray:
-    """Return the index of the word, as white space separates them, of each token, (tokens,)."""
-    start, end = side.offsets[row], side.offsets[row + 1]
-    is_first = side.starts[start + 1 : end] > side.ends[start : end - 1]
-    return np.concatenate([[0], np.cumsum(is_first)])[: end - start].astype(np.int64)
+def count_wrong(phrase: Phrase) -> int:
+    """Return the number of words that are marked."""
+    return sum(isinstance(text, Span) for text in phrase.texts)
+
+
+def read_predicted(results: Results, model: str, name: str) -> pd.DataFrame:
+    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
+    path = predicted_path(results, model, name)
+    with reading(path, f"heed score {model}"):
+        return pd.read_parquet(path)
+
+
+def predicted_path(results: Results, model: str, name: str) -> Path:
+    """Return the path of a table of `heed score`."""
+    return results.folder / "predict" / model / f"{name}.parquet"
+
+
+def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
+    """Return heat maps and examples; a sentence in their place where they are left out.
+
+    Paper goes along with an edition that is published, so it has generated sentences only.
+    """
+    is_on_page = results.with_documents or experiment.generated
+    media = (PAGE,) * is_on_page + (PAPER,) * experiment.generated
+    others = tuple(medium for medium in EVERYWHERE if medium not in media)
+    reason = say(
+        "The sentences of this corpus are left out of what may be published, since heed did not "
+        "generate them. reports/index.html has them, with the attention between their words and "
+        "the translations of each model."
+    )
+    blocks = _printed_sentences(results, experiment, media) if media else []
+    return [*blocks, Paragraph((reason,), "small", media=others)] if others else blocks
+
+
+def _printed_sentences(
+    results: Results, experiment: Experiment, media: tuple[str, ...]
+) -> list[Block]:
+    """Return the rule, the examples and the heat maps, for these media."""
+    sentences = read_sentences(results, experiment)
+    rule = say(
+        "Of the test sentences, sorted by the length of their source, those in the middle of "
+        "{count} groups of equal size: no model had a part in the choice. Translations and weights "
+        "are those of the first seed’s run.",
+        count=len(sentences),
+    )
+    examples = [_examples(results, experiment, sentences, media)]
+    if PAPER in media:  # which has the first of them
+        page = tuple(medium for medium in media if medium != PAPER)
+        few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
+        examples = [
+            dataclasses.replace(examples[0], media=page),
+            dataclasses.replace(few, files=()),
+        ]
+    maps = alignments(results, experiment, sentences)
+    maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
+    key = say(
+        "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
+        "of a square, the more weight the source word has when it is written. Outlined: gold "
+        "links, where the corpus has any, dashed where they are only possible."
+    )
+    return [
+        Paragraph((rule, " ", *caution(results, experiment)), media=media),
+        *examples,
+        *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
+    ]
+
+
+def _examples(
+    results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
+) -> Table:
+    """Return the table of examples: each text of a sentence below the other, wrong words marked.
+
+    The models are those of the figures that compare all; the translations of all models are in
+    results/predict/MODEL/predictions.parquet.
+    """
+    variants = drawn_variants(results, experiment)
+    columns = (
+        *join_columns(lambda _: experiment),
+        Column("", say("Sentence"), value=lambda row: f"{row[0]} {row[1]}"),
+        Column("sentence", "", COUNT, lambda row: row[0]),
+        Column("text_of", "", value=lambda row: row[1]),
+        Column("text", say("Text"), value=lambda row: row[2], width=115),
+        Column("wrong_words", "", COUNT, lambda row: row[3]),
+    )
+    rows: list[tuple[int, str, Phrase | str, int | None]] = []
+    for number, each in enumerate(sentences, 1):
+        rows.append((number, say("source"), each.source, None))
+        rows.append((number, say("reference"), each.reference, None))
+        for variant in variants:
+            marked = mark_wrong(each.translations[variant], each.reference)
+            rows.append((number, variant, marked, count_wrong(marked)))
+    caption = say("Underlined: words of a translation that the reference does not have.")
+    return Table(
+        f"{experiment.key}_examples",
+        say("Examples"),
+        columns,
+        make_rows(columns, rows),
+        caption=caption + describe_choice(results, experiment, variants),
+        sources=_sources(results, experiment, "sentences"),
+        mark=experiment.mark,
+        style="scores",
+        media=media,
+    )
+
+
+def alignments(
+    results: Results, experiment: Experiment, sentences: list[Sentence]
+) -> tuple[Figure, ...]:
+    """Return a heat map of each sentence: the weights of two models side by side, with gold links.
+
+    The models are the first of the study's question that has weights, and the next that has any.
+    """
+    result = results.comparison.experiments[experiment.key]
+    order = dict.fromkeys([*result.attention, *result.models])
+    names = [name for name in order if any(name in each.weights for each in sentences)][:2]
+    if not names:
+        return ()
+    return tuple(
+        _alignment(results, experiment, sentence, names, number)
+        for number, sentence in enumerate(sentences, 1)
+    )
+
+
+def _alignment(
+    results: Results, experiment: Experiment, sentence: Sentence, names: list[str], number: int
+) -> Figure:
+    title = say("Attention in sentence {number}", number=number)
+    caption = say(
+        "{source} words of the source, {reference} of the reference.",
+        source=len(sentence.source_words),
+        reference=len(sentence.reference_words),
+    )
+    text = say(
+        "Source: {source} Reference: {reference}",
+        source=sentence.source,
+        reference=sentence.reference,
+    )
+    size, columns, cell = _layout(sentence, len(names))
+    return Figure(
+        f"{experiment.key}_alignment-{number}",
+        title,
+        caption,
+        _sources(results, experiment, "weights"),
+        lambda figure: _draw_alignment(figure, sentence, names, columns, cell),
+        size,
+        subject=" / ".join(names),
+        alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
+        mark=experiment.mark,
+        wide=size[0] > WIDTH,
+    )
+
+
+def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, float]:
+    """Return the size of so many heat maps, how many stand side by side, and the inches of a cell.
+
+    They stand side by side or are stacked, with the larger cells.
+    """
+    rows, columns = len(sentence.reference_words), len(sentence.source_words)
+    labels, heads = (
+        LETTER * max(map(len, map(short_name, words)), default=0)
+        for words in (sentence.reference_words, sentence.source_words)
+    )
+    layouts = []
+    for across in {count, 1}:
+        down = count // across
+        width = (WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
+        height = ((MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
+        cell = min(CELL, width, height)
+        wide = max(across * (columns * cell + 0.25) + labels + 0.2, WIDTH)
+        layouts.append(((wide, down * (rows * cell + heads + 0.4) + 0.2), across, cell))
+    return max(layouts, key=lambda each: each[:0:-1])
+
+
+def _draw_alignment(
+    figure: matplotlib.figure.Figure,
+    sentence: Sentence,
+    names: list[str],
+    across: int,
+    cell: float,
+) -> None:
+    grid = figure.subplots(len(names) // across, across, squeeze=False, sharey=True).flat
+    rows, columns = len(sentence.reference_words), len(sentence.source_words)
+    for axes, name in zip(grid, names, strict=True):
+        if name in sentence.weights:
+            _draw_weights(axes, sentence.weights[name])
+        _outline_gold(axes, sentence)
+        axes.set_xlabel(short_name(name))
+        axes.set_xticks(range(columns), map(short_name, sentence.source_words), rotation=90)
+        axes.set_yticks(range(rows), map(short_name, sentence.reference_words))
+        axes.xaxis.tick_top()
+        axes.set_xlim(-0.5, columns - 0.5)
+        axes.set_ylim(rows - 0.5, -0.5)
+        axes.set_aspect("equal")
+        axes.grid(visible=False)
+        axes.tick_params(length=0, labelsize=max(4, min(7, 44 * cell)))
+
+
+def _draw_weights(axes: Axes, weights: np.ndarray) -> None:
+    """Draw a square for each weight; one path for each shade keeps the file small."""
+    shades = np.rint(SHADES * weights).astype(int)
+    for shade in np.unique(shades[shades > 0]):
+        squares = [
+            Path_.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
+            for row, column in np.argwhere(shades == shade)
+        ]
+        path = Path_.make_compound_path(*squares)
+        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=min(shade / SHADES, 1), lw=0))
+
+
+def _outline_gold(axes: Axes, sentence: Sentence) -> None:
+    sure, possible = sentence.gold or (set(), set())
+    style: Style = {"fill": False, "edgecolor": SERIES[1], "lw": 1.1}
+    for i, j in sorted(sure | possible):
+        dash: Any = "solid" if (i, j) in sure else (0, (1.5, 1))
+        axes.add_patch(Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, linestyle=dash, **style))

@@ -64,9 +64,6 @@ def translate(
             json: an object a translation, with words, weights and probability.
         seed: of the run; None: the smallest.
 
-    Raises:
-        HeedError: the model has no such run, or is no translator; translations that do not fit.
-
     """
     if given and n_best > 1:
         raise HeedError("--n-best is for a search, and --translation gives the translations")
@@ -87,7 +84,10 @@ def translate(
         )
     for start in range(0, len(texts), AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        found = _translate(translator, texts[part], translations and translations[part], n_best)
+        if translations is None:
+            found = translator.translate(texts[part], n_best)
+        else:
+            found = [[each] for each in translator.score(texts[part], translations[part])]
         for number, each in enumerate(found, start):
             yield from (_format(translation, number, form) for translation in each)
 
@@ -98,14 +98,6 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-def _translate(
-    translator: TextTranslator, texts: list[str], given: list[str] | None, n_best: int
-) -> list[list[Translation]]:
-    if given is None:
-        return translator.translate(texts, n_best)
-    return [[scored] for scored in translator.score(texts, given)]
-
-
 def _format(translation: Translation, number: int, form: str) -> str:
     """Return a translation as one line; `number` is that of its text, from 0."""
     if form == "text":
@@ -113,17 +105,10 @@ def _format(translation: Translation, number: int, form: str) -> str:
     if form == "pharaoh":
         return f"{translation.text} ||| {translation.score:.4f} ||| {translation.links}"
     weights = translation.weights
+    names = ("score", "log_probability", "source_words", "target_words", "unknown_units", "links")
     return json.dumps(
-        {
-            "line": number,
-            "translation": translation.text,
-            "score": translation.score,
-            "log_probability": translation.log_probability,
-            "source_words": translation.source_words,
-            "target_words": translation.target_words,
-            "unknown_units": translation.unknown_units,
-            "links": translation.links,
-            "weights": None if weights is None else weights.round(6).tolist(),
-        },
+        {"line": number, "translation": translation.text}
+        | {name: getattr(translation, name) for name in names}
+        | {"weights": None if weights is None else weights.round(6).tolist()},
         ensure_ascii=False,
     )

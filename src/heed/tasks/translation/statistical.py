@@ -1,0 +1,373 @@
+"""The statistical road of translation: argmax over Y of P(X | Y) P(Y), from counted words.
+
+Lecture notation: X is the source, Y the translation. P(X | Y) is that of IBM model 1, word by word
+(Brown et al. 1993, "The mathematics of statistical machine translation", section 4.2): every target
+word is made by one source word, or by the null word, all equally probable before the words are
+known. P(Y) is a trigram language model with interpolated Kneser-Ney smoothing (Kneser & Ney 1995,
+"Improved backing-off for m-gram language modeling", in the form of Chen & Goodman 1999, "An
+empirical study of smoothing techniques for language modeling", section 3). A search with a beam
+writes the translation from left to right and in each step translates one source word that is not
+yet translated, by no, one or more target words (Koehn, Och & Marcu 2003, "Statistical phrase-based
+translation", section 2.3, with phrases of one source word).
+"""
+
+import dataclasses
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from heed.inputs.segmentation import Spacing, learn_spacing
+from heed.tasks.translation.metrics import Links
+from heed.tokens.arrays import ParallelTokens, Side
+
+ROUNDS = 5  # of expectation maximisation
+NULL = -1  # the word that every source sentence has in addition to its own
+CHUNK = 20_000  # sentence pairs whose combinations of words are listed at once
+UNSEEN = 1e-12  # probability of a pair of words that occur together in no sentence pair
+DISCOUNT = 0.5  # where too few n-grams occur once or twice to estimate it
+# Entries of the language model that are no words of the corpus, whose ids start at 0.
+BOS, EOS, UNKNOWN = -1, -2, -3
+BEAM = 30  # hypotheses that are kept of those that have translated as many source words
+MAX_OPTIONS, MAX_WORDS = 6, 3  # translations of a source word, and the words of each
+
+
+@dataclasses.dataclass(frozen=True)
+class Sentences:
+    """The words of a corpus's sentences in one language.
+
+    rows: word ids of each sentence
+    words: word by id
+    """
+
+    rows: list[np.ndarray]
+    words: list[str]
+
+
+def read_sentences(tokens: ParallelTokens, language: str, lowercase: bool) -> Sentences:
+    """Return the sentences of a language; types that differ only in case may be one word."""
+    side = tokens.sides[language]
+    lexicon = [word.lower() for word in side.lexicon] if lowercase else side.lexicon
+    words = list(dict.fromkeys(lexicon))
+    index = {word: i for i, word in enumerate(words)}
+    ids = np.asarray([index[word] for word in lexicon], np.int64)[side.ids]
+    return Sentences(np.split(ids, side.offsets[1:-1]), words)
+
+
+def learn_sentence_spacing(sentences: Sentences, side: Side, rows: np.ndarray) -> Spacing:
+    """Return the spaces between the words of these rows; one word more stands for unknown ones."""
+    index = np.zeros(len(side.lexicon), np.int64)
+    index[side.ids] = np.concatenate(sentences.rows)
+    return learn_spacing(side, rows, index, (*sentences.words, "unknown"))
+
+
+def join_words(ids: list[int], words: list[str], spacing: Spacing, unknown: int) -> str:
+    """Return the text of words, given by id and as text; ids below 0 are the word `unknown`."""
+    known = np.asarray([id_ if id_ >= 0 else unknown for id_ in ids], np.int64)
+    gaps = ["" if joined else " " for joined in spacing.joined(known)]
+    return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
+
+
+def separated_words(side: Side, row: int) -> np.ndarray:
+    """Return the index of the word, as white space separates them, of each token, (tokens,)."""
+    start, end = side.offsets[row], side.offsets[row + 1]
+    is_first = side.starts[start + 1 : end] > side.ends[start : end - 1]
+    return np.concatenate([[0], np.cumsum(is_first)])[: end - start].astype(np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationTable:
+    """P(target word | source word) for all words that occur together in a sentence pair.
+
+    codes: of the pairs of words, ascending, (pairs,)
+    probabilities: of the pairs, (pairs,)
+    width: number of target words; a pair's code is (source + 1) * width + target
+    """
+
+    codes: np.ndarray
+    probabilities: np.ndarray
+    width: int
+
+    def lookup(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return P(target | source) of arrays of words that broadcast; NULL is a source word."""
+        source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
+        codes = (source + 1) * self.width + target
+        if not len(self.codes):
+            return np.full(codes.shape, UNSEEN)
+        index = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        is_known = (self.codes[index] == codes) & (target < self.width)
+        return np.where(is_known, np.maximum(self.probabilities[index], UNSEEN), UNSEEN)
+
+    def align(self, source: np.ndarray, target: np.ndarray) -> Links:
+        """Return a link of each target word to the source word that most probably made it.
+
+        A target word that the null word makes more probably has none, nor has one that occurs with
+        no word of the source in training. Of equal probabilities, as where a source word occurs
+        twice, the one nearest to the diagonal is taken. Both are word ids, (words,).
+        """
+        if not len(source) or not len(target):
+            return set()
+        scores = self.lookup(np.asarray(source)[:, None], np.asarray(target))
+        null = self.lookup(np.full(1, NULL), np.asarray(target))
+        diagonal = np.arange(len(target)) * len(source) / len(target)
+        distances = np.abs(np.arange(len(source))[:, None] - diagonal)
+        best = scores.max(0)
+        nearest = np.where(scores == best, distances, np.inf).argmin(0)
+        is_linked = (best >= null) & (best > UNSEEN)
+        return {(int(nearest[j]), int(j)) for j in np.flatnonzero(is_linked)}
+
+
+def train_ibm1(
+    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], rounds: int = ROUNDS
+) -> TranslationTable:
+    """Return the table after `rounds` of expectation maximisation, from the uniform table.
+
+    `sources` and `targets` are word ids of each sentence, from 0. Takes 4 bytes of memory for each
+    combination of a source and a target word of a sentence pair.
+    """
+    width = max((int(target.max()) + 1 for target in targets if len(target)), default=1)
+    listed = list(_combinations(sources, targets, width))
+    none = np.zeros(0, np.int64)
+    codes = np.unique(np.concatenate([none, *(np.unique(chunk) for chunk, _ in listed)]))
+    chunks = [(np.searchsorted(codes, chunk).astype(np.int32), starts) for chunk, starts in listed]
+    del listed
+    source_of_pair = codes // width
+    probabilities = np.full(len(codes), 1 / width)
+    for _ in range(rounds):
+        counts = np.zeros(len(codes))
+        for pairs, starts in chunks:
+            shares = probabilities[pairs]
+            sums = np.add.reduceat(shares, starts)
+            shares /= np.repeat(sums, np.diff(starts, append=len(pairs)))
+            counts += np.bincount(pairs, shares, len(codes))
+        totals = np.bincount(source_of_pair, counts) if len(codes) else counts
+        probabilities = counts / totals[source_of_pair]
+    return TranslationTable(codes, probabilities, width)
+
+
+def _combinations(
+    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], width: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the code of every combination, and the first combination of every target word.
+
+    A target word's combinations, with null and each word of the source, follow each other.
+    """
+    for first in range(0, len(sources), CHUNK):
+        part = [np.append(NULL, each).astype(np.int64) for each in sources[first : first + CHUNK]]
+        words = [np.asarray(each, np.int64) for each in targets[first : first + CHUNK]]
+        source_lengths, target_lengths = (np.asarray([*map(len, each)]) for each in (part, words))
+        if not target_lengths.sum():
+            continue
+        source_starts = np.cumsum(source_lengths) - source_lengths
+        lengths = np.repeat(source_lengths, target_lengths)  # combinations of each target word
+        starts = np.cumsum(lengths) - lengths
+        position = np.arange(int(lengths.sum())) - np.repeat(starts, lengths)
+        position += np.repeat(np.repeat(source_starts, target_lengths), lengths)
+        source = np.concatenate(part)[position]
+        yield (source + 1) * width + np.repeat(np.concatenate(words), lengths), starts
+
+
+class LanguageModel:
+    """P(word | the two words before), over the words of its texts, EOS and UNKNOWN."""
+
+    def __init__(self, texts: Iterable[np.ndarray]) -> None:
+        """Count the n-grams of texts, given as word ids from 0."""
+        trigrams: Counter[tuple[int, ...]] = Counter()
+        for text in texts:
+            words = [BOS, BOS, *map(int, text), EOS]
+            trigrams.update(zip(words, words[1:], words[2:], strict=False))
+        # Shorter n-grams count in how many contexts they occur, not how often.
+        bigrams = Counter(trigram[1:] for trigram in trigrams)
+        unigrams = Counter(bigram[1:] for bigram in bigrams)
+        self._orders = [_Order(ngrams) for ngrams in (unigrams, bigrams, trigrams)]
+        self.words = {word for (word,) in unigrams} | {EOS, UNKNOWN}
+        self._cache: dict[tuple[int, ...], float] = {}
+
+    def log_probability(self, before: int, last: int, word: int) -> float:
+        """Return log P(word | before, last); any unknown id is UNKNOWN."""
+        key = (before, last, word)
+        if (value := self._cache.get(key)) is None:
+            value = math.log(self._probability((before, last), word))
+            self._cache[key] = value
+        return value
+
+    def _probability(self, context: tuple[int, ...], word: int) -> float:
+        lower = self._probability(context[1:], word) if context else 1 / len(self.words)
+        return self._orders[len(context)].interpolate(context, word, lower)
+
+
+class _Order:
+    """The n-grams of one length, with what their contexts leave to shorter n-grams."""
+
+    def __init__(self, ngrams: Counter[tuple[int, ...]]) -> None:
+        once, twice = (sum(count == n for count in ngrams.values()) for n in (1, 2))
+        # Ney, Essen & Kneser 1994: the discount under which held-out n-grams are most probable.
+        self.discount = once / (once + 2 * twice) if once and twice else DISCOUNT
+        self.ngrams = ngrams
+        self.totals: defaultdict[tuple[int, ...], int] = defaultdict(int)
+        self.followers: defaultdict[tuple[int, ...], int] = defaultdict(int)
+        for ngram, count in ngrams.items():
+            self.totals[ngram[:-1]] += count
+            self.followers[ngram[:-1]] += 1
+
+    def interpolate(self, context: tuple[int, ...], word: int, lower: float) -> float:
+        """Return P(word | context), with `lower` the probability after the shorter context."""
+        total = self.totals.get(context, 0)
+        if not total:
+            return lower
+        count = max(self.ngrams.get((*context, word), 0) - self.discount, 0.0)
+        return (count + self.discount * self.followers[context] * lower) / total
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """What the score of a translation adds to log P(X | Y).
+
+    language_model: factor of log P(Y)
+    word: for each target word; the language model alone prefers short translations
+    distortion: for each source word that is jumped over, forwards or back
+    limit: a source word is translated at most so many words after the first untranslated one
+    """
+
+    language_model: float
+    word: float
+    distortion: float
+    limit: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """A translation of one source word, as target word ids, and log P(source word | words)."""
+
+    words: tuple[int, ...]
+    log_probability: float
+
+
+class Translation(NamedTuple):
+    """A translation as target word ids, and its score; the highest score is searched for."""
+
+    words: list[int]
+    score: float
+
+
+class _Hypothesis(NamedTuple):
+    """A translation of some source words, without the words of the hypothesis that it extends."""
+
+    score: float
+    rest: float  # an estimate of what the other source words will add
+    covered: int  # bit i: source word i is translated
+    last: int  # the source word translated last
+    context: tuple[int, int]  # the last two target words
+    parent: "_Hypothesis | None"
+    words: tuple[int, ...]
+
+    def text(self) -> list[int]:
+        """Return all target words."""
+        parts, hypothesis = [], self
+        while hypothesis.parent is not None:
+            parts.append(hypothesis.words)
+            hypothesis = hypothesis.parent
+        return [*hypothesis.words, *(word for words in reversed(parts) for word in words)]
+
+
+def learn_options(
+    sources: Sequence[np.ndarray],
+    targets: Sequence[np.ndarray],
+    forward: TranslationTable,
+    backward: TranslationTable,
+) -> dict[int, list[Option]]:
+    """Return the translations of each source word: what it was linked to most often in training.
+
+    Target words that are linked to one source word and stand side by side are a translation, at
+    most MAX_WORDS of them; a source word without a link has the translation of no words. `forward`
+    is P(target word | source word), by which words are linked, `backward` is P(source word | target
+    word).
+    """
+    counts: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for source, target in zip(sources, targets, strict=True):
+        linked: list[list[int]] = [[] for _ in source]
+        for i, j in sorted(forward.align(source, target)):
+            linked[i].append(j)
+        for word, positions in zip(source.tolist(), linked, strict=True):
+            gap = positions[-1] - positions[0] + 1 - len(positions) if positions else 0
+            if not gap and len(positions) <= MAX_WORDS:
+                counts[word][tuple(int(target[j]) for j in positions)] += 1
+    options: dict[int, list[Option]] = {}
+    for word, translations in counts.items():
+        frequent = sorted(translations.items(), key=lambda item: (-item[1], item[0]))
+        for words, _ in frequent[:MAX_OPTIONS]:
+            made_by = backward.lookup(np.asarray(words or (NULL,)), np.asarray(word))
+            option = Option(words, math.log(float(made_by.mean())))  # any may have made the source
+            options.setdefault(word, []).append(option)
+    return options
+
+
+def translate(
+    options: Sequence[Sequence[Option]],
+    language_model: LanguageModel,
+    weights: Weights,
+    beam: int = BEAM,
+) -> Translation:
+    """Return the translation with the highest score that the search finds.
+
+    `options` are the translations of each source word, at least one; a negative id is a word that
+    the language model does not know.
+    """
+    estimates = [
+        max(_score_words(option, UNKNOWN, UNKNOWN, language_model, weights)[0] for option in each)
+        for each in options
+    ]
+    stack = [_Hypothesis(0.0, sum(estimates), 0, -1, (BOS, BOS), None, ())]
+    for _ in options:
+        # Of two hypotheses with the same future the worse one is dropped.
+        best: dict[tuple[int, int, tuple[int, int]], _Hypothesis] = {}
+        for hypothesis in stack:
+            for extended in _extend(hypothesis, options, estimates, language_model, weights):
+                key = (extended.covered, extended.last, extended.context)
+                if key not in best or extended.score > best[key].score:
+                    best[key] = extended
+        stack = sorted(best.values(), key=lambda each: -(each.score + each.rest))[:beam]
+
+    def score_at_end(hypothesis: _Hypothesis) -> float:
+        end = language_model.log_probability(*hypothesis.context, EOS)
+        return hypothesis.score + weights.language_model * end
+
+    found = max(stack, key=score_at_end)
+    return Translation(found.text(), score_at_end(found))
+
+
+def _extend(
+    hypothesis: _Hypothesis,
+    options: Sequence[Sequence[Option]],
+    estimates: list[float],
+    language_model: LanguageModel,
+    weights: Weights,
+) -> Iterator[_Hypothesis]:
+    """Yield the hypotheses that translate one more source word."""
+    covered = hypothesis.covered
+    first = (~covered & (covered + 1)).bit_length() - 1  # the first word that is not translated
+    for i in range(first, min(first + weights.limit + 1, len(options))):
+        if covered >> i & 1:
+            continue
+        jumped = hypothesis.score - weights.distortion * abs(i - hypothesis.last - 1)
+        rest = hypothesis.rest - estimates[i]
+        for option in options[i]:
+            score, context = _score_words(option, *hypothesis.context, language_model, weights)
+            yield _Hypothesis(
+                jumped + score, rest, covered | 1 << i, i, context, hypothesis, option.words
+            )
+
+
+def _score_words(
+    option: Option, before: int, last: int, language_model: LanguageModel, weights: Weights
+) -> tuple[float, tuple[int, int]]:
+    """Return what a translation adds to the score after two words, and the last two words then."""
+    log_probability = 0.0
+    for word in option.words:
+        known = word if word >= 0 else UNKNOWN
+        log_probability += language_model.log_probability(before, last, known)
+        before, last = last, known
+    score = option.log_probability + weights.language_model * log_probability
+    return score + weights.word * len(option.words), (before, last)
