@@ -11,9 +11,9 @@ from matplotlib.figure import Figure as Drawing
 from heed.files import HeedError
 from heed.report.blocks import PAGE, Figure, Items, Paragraph, Span, Table, walk_blocks
 from heed.report.chapters import cost
-from heed.report.costs import time_unit
+from heed.report.chapters.cost import time_unit
 from heed.report.formats import format_number
-from heed.report.renderers.csv import table as csv_table
+from heed.report.html import csv_table
 from heed.report.results import Results, read_results
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

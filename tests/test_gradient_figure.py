@@ -9,7 +9,7 @@ import pytest
 
 from heed.files import HeedError
 from heed.models.source_gradients import SourceGradients
-from heed.report.sources import Sources
+from heed.report.results import Sources
 from heed.tasks.translation import state_figures as figures
 from heed.tasks.translation.gradients import sentence_table
 

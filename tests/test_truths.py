@@ -17,10 +17,9 @@ from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
 from heed.files import HeedError
 from heed.report.blocks import Paragraph, Table, walk_blocks
 from heed.report.chapters import report
-from heed.report.chapters.truths import chapter, failure_lines
+from heed.report.chapters.truths import chapter, failure_lines, judge
 from heed.report.explanations import Adversary, Explanation
 from heed.report.results import Results, read_results
-from heed.report.truths import judge
 from heed.study import Params, Truth
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

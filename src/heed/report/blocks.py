@@ -1,17 +1,53 @@
 """Blocks: the content of a report, independent of HTML, LaTeX and CSV.
 
-Chapters (chapters/) turn results into blocks; renderers (renderers/) turn blocks into HTML, LaTeX
-and CSV. Neither imports the other.
+Chapters (chapters/) turn results into blocks; html.py and latex.py turn blocks into HTML, LaTeX and
+CSV. Neither imports the other.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib.figure
 
 from heed.report.formats import TEXT, Format
-from heed.report.sources import Source
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file or a folder that the report reads.
+
+    `md5` is DVC's hash: the name of a file's content in DVC's cache.
+    """
+
+    path: str
+    md5: str
+    stage: str  # DVC's name of it; empty for a file in git
+    command: str
+
+    @property
+    def key(self) -> str:
+        """The id of its row in the page."""
+        return "from-" + "-".join(Path(self.path).with_suffix("").parts[1:])
+
+    @property
+    def name(self) -> str:
+        """Its name beside others of its folder."""
+        return Path(self.path).stem
+
+    @property
+    def label(self) -> str:
+        """Its name beside those of other folders: that of the folder of a file."""
+        path = Path(self.path)
+        return path.parent.name if path.suffix else path.name
+
+    @property
+    def description(self) -> str:
+        """The source in one line, for the tooltip of tables and figures."""
+        origin = f"stage {self.stage}, again: {self.command}" if self.stage else "in git"
+        return f"{self.path} · md5 {self.md5} · {origin}"
+
 
 PAGE, PAPER = "page", "paper"
 EVERYWHERE = (PAGE, PAPER)

@@ -1,25 +1,26 @@
 """`heed publish`: an edition of a study for docs/studies/, and its summary in the index there.
 
-An edition has no text of a corpus, unless heed generated it.
+An edition has no text of a corpus, unless heed generated it, and no path of this machine.
 """
 
 import dataclasses
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from heed import __version__
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
 from heed.records import as_json, read_record
-from heed.report.chapters.verdict_matrix import verdict_matrix
-from heed.report.check import map_texts, path_remover
-from heed.report.experiments import Experiment, is_generated, read_experiments
-from heed.report.headline import headline
-from heed.report.provenance import git_state, run_git, write_provenance
+from heed.report.chapters.headline import headline, verdict_matrix
+from heed.report.experiments import Experiment, read_experiments
+from heed.report.html import escape_markdown, markdown_table
+from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
-from heed.report.renderers import markdown
 from heed.study.studies import HEED_STUDIES, own_study_file
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def publish(
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
     folder = root / EDITIONS / name
     edition = make_edition(root, name)
-    generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
+    generated = all(each.corpus.facts.generated for each in comparison.experiments.values())
     with writing_folder(folder) as out:
         addresses = _addresses(root, folder, edition)
         render(params, comparison, published, results, out, generated, addresses)
@@ -305,7 +306,76 @@ def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: boo
     links = [f"[index.html]({folder}/index.html)"]
     links += [f"[{PDF}]({folder}/{PDF})"] if has_pdf else []
     return (
-        f"**{markdown.escape(headline(experiments, seeds))}**\n\n"
-        f"{markdown.escape(title)}:\n\n{markdown.table(matrix)}\n"
+        f"**{escape_markdown(headline(experiments, seeds))}**\n\n"
+        f"{escape_markdown(title)}:\n\n{markdown_table(matrix)}\n"
         f"The report: {' · '.join(links)}\n"
     )
+
+
+WHOLE_NAME = r"(?![\w-]|\.\w)"  # not the beginning of another folder's name
+PATH_KEYS = ("path", "paths", "vectors")  # of the user's files; `paths` has several
+REST_OF_PATH = (
+    r"[^\s\"'`<>|,;:()\[\]{}]*"  # the rest of a path within a text, up to what may follow one
+)
+
+
+def path_remover(root: Path, files: list[Path]) -> Callable[[str], str]:
+    """Return a function that removes the folders of this machine from a text.
+
+    A path in `root` becomes relative to it. Of a path in the home folder, and of every absolute
+    path under a key of PATH_KEYS in the YAML `files`, the name stays.
+    """
+    home = str(Path.home())
+    patterns = [(re.escape(str(root.resolve())) + WHOLE_NAME + "/?", _relative)]
+    values = {value for file in files for value in _absolute_paths(_load(file))}
+    patterns += [(re.escape(value), _last_part) for value in sorted(values, key=len, reverse=True)]
+    if home != "/":
+        patterns.append((re.escape(home) + WHOLE_NAME + REST_OF_PATH, _last_part))
+    compiled = [(re.compile(rf"(?<![\w.~/-]){pattern}"), name) for pattern, name in patterns]
+
+    def remove_paths(text: str) -> str:
+        for pattern, replace in compiled:
+            text = pattern.sub(replace, text)
+        return text
+
+    return remove_paths
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a section of params.yaml with `change` applied to all texts in it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: map_texts(each, change) for key, each in value.items()}
+    if isinstance(value, list):
+        return [map_texts(each, change) for each in value]
+    if fields := getattr(type(value), "model_fields", None):
+        texts = {name: map_texts(getattr(value, name), change) for name in fields}
+        return value.model_copy(update=texts)
+    return value
+
+
+def _load(file: Path) -> Any:
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
+
+
+def _relative(match: re.Match[str]) -> str:
+    return "" if match[0].endswith("/") else "."
+
+
+def _last_part(match: re.Match[str]) -> str:
+    return Path(match[0]).name
+
+
+def _absolute_paths(value: Any) -> Iterator[str]:
+    """Yield every absolute path under a key of PATH_KEYS, at any depth."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            texts = each.values() if key == "paths" and isinstance(each, dict) else [each]
+            for text in texts if key in PATH_KEYS else ():
+                if isinstance(text, str) and text.startswith(("/", "~")):
+                    yield text
+            yield from _absolute_paths(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _absolute_paths(each)

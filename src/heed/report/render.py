@@ -1,6 +1,15 @@
-"""The files of the report: a page, a document for paper, a file for each table and figure."""
+"""The files of the report: a page, a document for paper, a file for each table and figure.
 
+`heed report` writes them, and `heed report --check` compares them with the present results.
+"""
+
+import csv
 import dataclasses
+import difflib
+import io
+import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,19 +17,19 @@ import pandas as pd
 
 from heed import __version__ as VERSION
 from heed.evaluation.results import Comparison
-from heed.files import write_text, writing_folder
-from heed.report import chapters
+from heed.files import HeedError, write_text, writing_folder
+from heed.pipeline import changed_outputs
+from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
+from heed.report.browser import describe_evidence, describe_weights
 from heed.report.chapters import truths
-from heed.report.chapters.answer import generated_warning
-from heed.report.documents import describe_evidence, describe_weights
+from heed.report.chapters.headline import headline
+from heed.report.chapters.summary import generated_warning
 from heed.report.experiments import Experiment
-from heed.report.figures.files import draw_figures
-from heed.report.headline import headline
+from heed.report.figures.drawing import draw_figures
+from heed.report.html import quote_formulas
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
-from heed.report.renderers import csv, html, latex, markdown
-from heed.report.renderers.csv import quote_formulas
 from heed.report.results import Results, read_results, read_table
 from heed.task import task_module
 
@@ -228,14 +237,14 @@ def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:
         for table in tables:
             copies = texts.setdefault(table.key, {})
             if any(column.key for column in table.columns):
-                copies["CSV"] = csv.table(table)
+                copies["CSV"] = html.csv_table(table)
                 if "csv" in table.files:
                     write_text(out / f"{table.key}.csv", copies["CSV"])
             if PAGE in table.media or "tex" in table.files:
                 copies["LaTeX"] = latex.table(table)
                 if "tex" in table.files:
                     write_text(out / f"{table.key}.tex", copies["LaTeX"])
-    return lambda table: {**texts[table.key], "Markdown": markdown.table(table)}
+    return lambda table: {**texts[table.key], "Markdown": html.markdown_table(table)}
 
 
 def _write_series(results: Results, folder: Path) -> None:
@@ -266,3 +275,126 @@ def _write_documents(results: Results, folder: Path) -> None:
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)
+
+
+NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
+MAX_LINES = 5  # of differences for each file
+# The folders of results that the report reads.
+RESULTS = (
+    "results/compare",
+    "results/evaluate/",
+    "results/explain/",
+    "results/adversaries/",
+    "results/predict/",
+    "results/search/",
+    "results/timing/train/",
+)
+FOLDERS = ("tables", "figures", "plots", "documents")  # of a report
+
+
+def check_report(
+    params: "Params",
+    comparison: Comparison,
+    published: Path,
+    results: Path,
+    reports: Path,
+    lock: Path,
+) -> str:
+    """Render the report into a temporary folder and compare both; return a message of success.
+
+    Args:
+        params: the study.
+        comparison: results/compare/comparison.json.
+        published: the folder with the talk's figures.
+        results: results/, with the results of the other stages.
+        reports: the report to check.
+        lock: dvc.lock, which records what DVC's cache has.
+
+    Raises:
+        HeedError: they do not agree; the message has every number that differs, with both values.
+
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        rendered = Path(folder)
+        render(params, comparison, published, results, rendered)
+        names = sorted(
+            path.relative_to(rendered).as_posix() for path in rendered.rglob("*") if path.is_file()
+        )
+        problems = list(changed_outputs(lock, RESULTS))
+        for name in names:
+            problems += _first_lines(file_differences(reports / name, rendered / name))
+    problems += [
+        f"{path}: is no longer of the report"
+        for part in FOLDERS
+        for path in sorted((reports / part).glob("*"))
+        if f"{part}/{path.name}" not in names
+    ]
+    if problems:
+        head = f"{reports}: does not agree with the present results. Run: dvc repro report"
+        raise HeedError("\n  ".join([head, *problems]))
+    return f"{reports}: agrees with the present results, every number in {len(names)} files"
+
+
+def _first_lines(lines: Iterator[str]) -> list[str]:
+    """Return the first of the differences of a file, and the number of the others."""
+    first = list(lines)
+    if len(first) <= MAX_LINES:
+        return first
+    return [*first[:MAX_LINES], f"and {len(first) - MAX_LINES} more in this file"]
+
+
+def file_differences(path: Path, rendered: Path) -> Iterator[str]:
+    """Yield a message for each number of a report's file that differs from the rendered file.
+
+    Where the numbers are the same and the text is not, the message names the line.
+    """
+    if not path.exists():
+        yield f"{path}: is not there"
+        return
+    if path.read_bytes() == rendered.read_bytes():
+        return
+    if path.suffix == ".csv":
+        yield from _table_differences(path, rendered)
+    elif path.suffix in (".svg", ".pdf"):
+        yield f"{path}: drawn of other numbers"
+    else:
+        yield from _text_differences(path, rendered)
+
+
+def _table_differences(path: Path, rendered: Path) -> Iterator[str]:
+    old_rows, new_rows = (
+        list(csv.reader(io.StringIO(each.read_text(encoding="utf-8")))) for each in (path, rendered)
+    )
+    if len(old_rows) != len(new_rows) or old_rows[:1] != new_rows[:1]:
+        yield f"{path}: has other rows or columns"
+        return
+    for number, (old_row, new_row) in enumerate(zip(old_rows, new_rows, strict=True), 1):
+        for column, old, new in zip(old_rows[0], old_row, new_row, strict=False):
+            if old != new:
+                yield (
+                    f"{path}: line {number}, {column}: {old or 'nothing'} in the report, "
+                    f"{new or 'nothing'} by the results"
+                )
+
+
+def _text_differences(path: Path, rendered: Path) -> Iterator[str]:
+    old_lines, new_lines = (
+        re.sub(r"data:image/svg[^\"]*", "", each.read_text(encoding="utf-8")).split("\n")
+        for each in (path, rendered)
+    )
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        old_numbers, new_numbers = (
+            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(lines)))
+            for lines in (old_lines[old_start:old_end], new_lines[new_start:new_end])
+        )
+        same_count = len(old_numbers) == len(new_numbers)
+        pairs = [
+            (old, new) for old, new in zip(old_numbers, new_numbers, strict=False) if old != new
+        ]
+        if not same_count or not pairs:
+            yield f"{path}: line {old_start + 1}: has other text"
+        for old, new in pairs if same_count else []:
+            yield f"{path}: line {old_start + 1}: {old} in the report, {new} by the results"

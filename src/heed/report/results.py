@@ -1,4 +1,4 @@
-"""The input of a report: the study, its comparison, and the results of the other stages."""
+"""The input of a report: the study, its comparison, the results of the other stages, and their sources."""
 
 import dataclasses
 from pathlib import Path
@@ -9,7 +9,9 @@ import pandas as pd
 from heed.evaluation.results import Comparison
 from heed.evaluation.verdicts import BASELINE
 from heed.files import reading, verify_checksums
-from heed.report.documents import Browser, read_browser
+from heed.pipeline import folder_md5, md5, stage_name
+from heed.report.blocks import Source
+from heed.report.browser import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
 from heed.report.formats import format_coverage
@@ -23,16 +25,60 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
-from heed.report.sources import Source, Sources
-from heed.report.timing import (
-    TrainingTime,
-    read_training_time,
-    time_file,
-    training_folder,
-)
+from heed.training import times
+from heed.training.times import TrainingTime
 
 if TYPE_CHECKING:
     from heed.study import Params
+
+
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score"}  # of other folders it has their name
+
+
+class Sources:
+    """The sources of a report; a file is hashed once, when it is first added."""
+
+    def __init__(self) -> None:
+        self._sources: dict[Path, Source] = {}
+
+    def add(self, *paths: Path) -> tuple[Source, ...]:
+        """Add these files, unless they are there; return their sources."""
+        for path in paths:
+            if path not in self._sources:
+                self._sources[path] = read_source(path)
+        return tuple(self._sources[path] for path in paths)
+
+    def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
+        """Add files of one stage; return their one source: they are too many for a row each.
+
+        Its hash is the one that DVC gives to a folder of these files alone.
+
+        Args:
+            folder: that has them.
+            files: those that are read.
+            path: of the folder in a clone.
+            command: writes one of them.
+
+        """
+        if folder not in self._sources:
+            stage = command.split()[1]
+            self._sources[folder] = Source(path, folder_md5(folder, files), stage, command)
+        return self._sources[folder]
+
+    def all(self) -> list[Source]:
+        """Return every source that was added, by path."""
+        return sorted(self._sources.values(), key=lambda source: source.path)
+
+
+def read_source(path: Path) -> Source:
+    """Return the source of a file in results/ or data/published/."""
+    if "published" in path.parts:
+        return Source(f"data/published/{path.name}", md5(path), "", "")
+    folder, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
+    name = Path("results", folder, *keys, path.name).as_posix()
+    stage = STAGE_OF_FOLDER.get(folder, folder)
+    return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))
+
 
 DOCUMENT_FILES = ("documents", "weights", "predictions")
 
@@ -198,3 +244,21 @@ def _read_browsers(results: Results) -> dict[str, Browser]:
                 # Adds the sources here: a browser is no block, so no chapter adds them.
                 results.document_sources(each.model)
     return browsers
+
+
+def training_folder(results: Path) -> Path:
+    """Return the folder with the times of all trainings, in results/."""
+    return results / "timing" / "train"
+
+
+def time_file(results: Path, model: str, seed: int) -> Path:
+    """Return the file of a training's time."""
+    return training_folder(results) / model / f"{seed}.json"
+
+
+def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
+    """Return the time of a training, of results/.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    return times.read_training_time(time_file(results, model, seed))

@@ -13,7 +13,7 @@ from tests.fixtures.report.pages import render_to
 def _draw_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: drawing the figures of a study takes half a minute."""
     monkeypatch.setattr(
-        "heed.report.figures.files.draw",
+        "heed.report.figures.drawing.draw",
         lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 

@@ -10,8 +10,8 @@ from heed.evaluation.results import (
     spread,
 )
 from heed.recipe import CorpusFacts
-from heed.report.cautions import collapse_sentence, explain_collapse
 from heed.report.language import use_language
+from heed.report.measures import collapse_sentence, explain_collapse
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import NearDuplicates
 

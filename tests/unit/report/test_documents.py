@@ -12,7 +12,7 @@ import pytest
 from heed.evidence import EvidenceKind
 from heed.files import HeedError
 from heed.recipe import CorpusFacts
-from heed.report.documents import describe_evidence, describe_weights, read_browser
+from heed.report.browser import describe_evidence, describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.texts import classify
 from tests.conftest import change_recipe, train_and_predict

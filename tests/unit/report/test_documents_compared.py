@@ -11,16 +11,18 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.cautions import equal_weights_control, lacks_layer
-from heed.report.changed_documents import (
+from heed.report.browser import (
+    HEAVIEST,
     WORDS,
+    Browser,
     fixed_weights,
     heaviest_part,
+    read_browser,
     read_changed_documents,
 )
 from heed.report.chapters.documents import choose_hierarchical
-from heed.report.documents import HEAVIEST, Browser, read_browser
-from heed.report.renderers.escape import TEMPLATES
+from heed.report.escape import TEMPLATES
+from heed.report.measures import equal_weights_control, lacks_layer
 from heed.report.results import read_results
 from heed.tasks.classification.class_tables import tables_of
 from heed.tasks.classification.figures import MAX_CLASSES, class_changes, class_gain

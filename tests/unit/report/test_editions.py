@@ -12,7 +12,7 @@ import pytest
 from heed import __version__
 from heed.files import HeedError, write_json
 from heed.records import as_json
-from heed.report.provenance import run_git
+from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
     EDITION,

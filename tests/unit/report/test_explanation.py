@@ -17,24 +17,17 @@ from heed.explanation.plausibility import Plausibility
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.unexplained import ADVERSARY_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
+from heed.report import latex
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, Group, Items, Table, walk_blocks
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
 from heed.report.explanations import is_planted
-from heed.report.figures.document_rankings import (
-    WORDS,
-    choose_document,
-    document_rankings,
-    first_word,
-)
 from heed.report.figures.drawing import draw
-from heed.report.figures.explanation import _printed_lines
-from heed.report.figures.model_rows import sizes_text
-from heed.report.figures.recency import _drawn, _format_ratio, by_place_of, noises
-from heed.report.figures.scaling import scaling
+from heed.report.figures.heatmaps import WORDS, choose_document, document_rankings, first_word
+from heed.report.figures.lecture_002 import _drawn, _format_ratio, by_place_of, noises, scaling
+from heed.report.figures.model_rows import _printed_lines, sizes_text
 from heed.report.published import read_papers
 from heed.report.render import render
-from heed.report.renderers import latex
 from heed.report.results import Results, read_results
 from heed.study import Params
 from tests.conftest import ROOT

@@ -19,7 +19,7 @@ from heed.evaluation.results import Comparison, spread
 from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
-from heed.report.figures.curves import curves
+from heed.report.figures.curves import _name_groups, by_length, curves
 from heed.report.figures.drawing import (
     DARK,
     LINE_HEIGHT,
@@ -29,11 +29,10 @@ from heed.report.figures.drawing import (
     WIDE,
     WIDTH,
     LineEnd,
+    draw_figures,
     label_ends,
     spread_apart,
 )
-from heed.report.figures.files import draw_figures
-from heed.report.figures.lengths import _name_groups, by_length
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     drawn_variants,

@@ -16,10 +16,11 @@ from heed.evaluation.results import (
     WORSE,
     write_comparison,
 )
+from heed.report import html, latex
 from heed.report.blocks import PAGE, Span
-from heed.report.chapters import answer as answer_chapter
+from heed.report.chapters import summary as answer_chapter
+from heed.report.chapters.headline import SIGNS, headline, verdict_matrix
 from heed.report.chapters.shared import link_terms
-from heed.report.chapters.verdict_matrix import SIGNS, verdict_matrix
 from heed.report.experiments import (
     NOT_COMPARABLE,
     NOT_REPRODUCED,
@@ -29,13 +30,9 @@ from heed.report.experiments import (
     read_experiments,
 )
 from heed.report.formats import format_points
-from heed.report.headline import headline
+from heed.report.html import split_note
 from heed.report.language import use_language
-from heed.report.renderers import csv as csv_renderer
-from heed.report.renderers import html, latex, markdown
-from heed.report.renderers.html import split_note
-from heed.report.results import Results
-from heed.report.sources import Sources
+from heed.report.results import Results, Sources
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
@@ -126,7 +123,7 @@ def test_translations_and_classifications_have_one_sentence_and_each_difference_
     mixed = [translation, *study_of(GAIN | STRONG)]
     assert headline(mixed, 3).startswith("Two corpora: attention beats the baseline on both. ")
     assert headline(mixed, 3).endswith("An opponent beats it on 1 of 2.")
-    text = markdown.table(verdict_matrix(mixed))
+    text = html.markdown_table(verdict_matrix(mixed))
     assert "+41.67 BLEU points" in text and "+4.00 p.p." in text
     assert "(statistical)" in text and "(linear)" in text
 
@@ -210,8 +207,8 @@ def test_the_matrix_names_the_judged_variant_where_a_study_has_several():
 def test_page_paper_csv_and_readme_have_the_verdicts_of_comparison_json():
     experiments = study_of(GAIN | UNBEATEN | STRONG, LOSS | BEATEN, VOID, LEVEL)
     table = verdict_matrix(experiments)
-    rows = list(csv.DictReader(csv_renderer.table(table).splitlines()))
-    paper, readme = latex.table(table).split(r"\\"), markdown.table(table).splitlines()
+    rows = list(csv.DictReader(html.csv_table(table).splitlines()))
+    paper, readme = latex.table(table).split(r"\\"), html.markdown_table(table).splitlines()
     page = cells_of(experiments)
     for experiment, row, cells in zip(experiments, rows, page, strict=True):
         (tex,) = (line for line in paper if experiment.title in line)

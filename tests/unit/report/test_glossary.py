@@ -7,9 +7,9 @@ from ruamel.yaml import YAML
 
 from heed.hyperparameters.translator import ATTENTION_DECODERS
 from heed.report.chapters import glossary
+from heed.report.chapters.glossary import describe_network, read_variants
 from heed.report.render import AUTHOR, TITLE, VERSION, YEAR, citation
 from heed.report.results import read_results
-from heed.report.variants import describe_network, read_variants
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.conftest import ROOT

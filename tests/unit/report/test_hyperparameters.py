@@ -7,13 +7,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+from heed.report import html, latex
 from heed.report.blocks import Section, Table
 from heed.report.chapters import hyperparameters
 from heed.report.experiments import read_experiments
-from heed.report.renderers import html, latex
-from heed.report.renderers.csv import table as csv_table
-from heed.report.results import Results
-from heed.report.sources import Sources
+from heed.report.html import csv_table
+from heed.report.results import Results, Sources
 from heed.tasks.classification.recipe import Hyperparameters
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

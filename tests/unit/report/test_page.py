@@ -24,9 +24,9 @@ from heed.evaluation.results import (
 )
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
-from heed.report import blocks
-from heed.report.blocks import Cell, Column, Table, make_rows
-from heed.report.check import check_report
+from heed.report import blocks, html, latex
+from heed.report.blocks import Cell, Column, Source, Table, make_rows
+from heed.report.escape import cell, escape
 from heed.report.experiments import read_experiments
 from heed.report.figures.drawing import GROUND
 from heed.report.figures.gains import draw_gains, gain_bars, scale
@@ -38,13 +38,9 @@ from heed.report.formats import (
     format_p,
     format_points,
 )
-from heed.report.provenance import write_provenance
-from heed.report.renderers import html, latex
-from heed.report.renderers.csv import quote_formulas
-from heed.report.renderers.csv import table as csv_table
-from heed.report.renderers.escape import cell, escape
-from heed.report.renderers.html import script
-from heed.report.sources import Source
+from heed.report.html import csv_table, quote_formulas, script
+from heed.report.provenance_page import write_provenance
+from heed.report.render import check_report
 from heed.study import Params
 from heed.tasks.classification import report as classification
 from heed.tasks.classification.recipe import Hyperparameters

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from heed.report import latex
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -23,11 +24,10 @@ from heed.report.blocks import (
     Table,
     make_rows,
 )
+from heed.report.escape import bookmark
 from heed.report.formats import RIGHT, TEXT
+from heed.report.latex import figure_columns, lines_together, on_paper, tabulars
 from heed.report.render import render
-from heed.report.renderers import latex
-from heed.report.renderers.escape import bookmark
-from heed.report.renderers.latex import figure_columns, lines_together, on_paper, tabulars
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 
@@ -215,7 +215,7 @@ def test_the_appendix_has_sections_with_letters():
 
 
 def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.figures.files.draw", _draw_nothing)
+    monkeypatch.setattr("heed.report.figures.drawing.draw", _draw_nothing)
     text = (_render(tmp_path, "talk") / "report.tex").read_text(encoding="utf-8")
     graphics = text.count(r"\includegraphics")
     assert graphics == text.count("max totalheight=") and graphics > 10

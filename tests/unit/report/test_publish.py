@@ -12,8 +12,9 @@ from markdown_it import MarkdownIt
 from heed import __version__
 from heed.corpora.kinds import KINDS
 from heed.files import HeedError
+from heed.report import html
 from heed.report.formats import format_points
-from heed.report.provenance import run_git
+from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
     END,
@@ -25,7 +26,6 @@ from heed.report.publish import (
     with_block,
     with_edition,
 )
-from heed.report.renderers import markdown
 from heed.study import load
 from heed.terminal import visible
 from tests.conftest import ROOT
@@ -273,7 +273,7 @@ def published_rows(name: str, page: Path | str) -> dict[str, str]:
     region = text[text.index(BEGIN.format(name=name)) : text.index(END.format(name=name))]
     rows = [line for line in region.splitlines() if line.startswith("| ")]
     titles = {
-        key: markdown.escape(experiment.title)
+        key: html.escape_markdown(experiment.title)
         for key, experiment in load(ROOT / f"docs/studies/{name}/params.yaml").experiments.items()
     }
     return {

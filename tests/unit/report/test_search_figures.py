@@ -12,8 +12,7 @@ from heed.report.chapters.hyperparameters import _describe
 from heed.report.experiments import read_experiments
 from heed.report.figures.searches import figures
 from heed.report.language import use_language
-from heed.report.results import Results
-from heed.report.sources import Sources
+from heed.report.results import Results, Sources
 from heed.search.results import Best, ExpectedBest, Search, Trial
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

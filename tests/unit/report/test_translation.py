@@ -21,15 +21,14 @@ from heed.hyperparameters import CorpusSizes
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
 from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
-from heed.report.check import check_report
 from heed.report.experiments import read_experiments
+from heed.report.figures.curves import by_length
 from heed.report.figures.drawing import draw
-from heed.report.figures.lengths import by_length
 from heed.report.figures.variants import drawn_variants, looks
+from heed.report.html import csv_table
 from heed.report.measures import Measure
 from heed.report.publish import BEGIN, END, INDEX, publish
-from heed.report.render import render
-from heed.report.renderers.csv import table as csv_table
+from heed.report.render import check_report, render
 from heed.report.results import read_results
 from heed.speed import multiply_adds
 from heed.tasks.translation import figures
@@ -72,7 +71,7 @@ def module_figures():
     """Empty figures for the fixtures of this module: the tests of figures draw their own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "heed.report.figures.files.draw",
+            "heed.report.figures.drawing.draw",
             lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
         )
         yield
@@ -471,7 +470,7 @@ def test_the_hyperparameters_are_read_from_every_model(tmp_path):
 
 @pytest.mark.slow
 def test_paper_compiles_and_every_figure_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.figures.files.draw", draw)  # module_figures may be in place
+    monkeypatch.setattr("heed.report.figures.drawing.draw", draw)  # module_figures may be in place
     if not shutil.which("latexmk"):
         pytest.skip("latexmk is not installed")
     into = tmp_path / "reports"

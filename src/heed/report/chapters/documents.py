@@ -4,6 +4,8 @@ Texts that heed did not generate are on the local page alone.
 """
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 
@@ -12,30 +14,35 @@ from heed.report.blocks import (
     EVERYWHERE,
     PAGE,
     Block,
+    Column,
     Disclosure,
     Group,
     Paragraph,
     Reading,
     ShadedDocument,
     Span,
+    Table,
+    make_rows,
 )
-from heed.report.changed_documents import (
+from heed.report.browser import (
+    HEAVIEST,
     Answers,
-    ChangedDocument,
-    fixed_weights,
-    read_changed_documents,
-)
-from heed.report.chapters import weight_shares
-from heed.report.chapters.shared import caution
-from heed.report.documents import (
     Browser,
+    ChangedDocument,
     Document,
+    WeightShare,
+    describe_evidence,
+    fixed_weights,
     make_legend,
+    read_changed_documents,
     shade_sentences,
 )
-from heed.report.experiments import Experiment
-from heed.report.figures.head_weights import head_weights
+from heed.report.chapters.shared import caution, join_columns
+from heed.report.experiments import Experiment, WeightsGain, weights_gain
+from heed.report.figures.heatmaps import head_weights
+from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
 from heed.report.language import say, say_count
+from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
 EACH = 3  # documents that attention fixed, and as many that it broke
@@ -54,7 +61,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
             blocks += _changed(results, experiment, changed)
         blocks += _hierarchical(results, experiment)
         blocks += _heads(results, experiment)
-    blocks += weight_shares.tables(results, experiment)
+    blocks += weight_shares(results, experiment)
     return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
 
 
@@ -287,3 +294,101 @@ def _heads(results: Results, experiment: Experiment) -> list[Block]:
         return [Paragraph((text,), media=_media(experiment))]
     disclosure = Disclosure(say("The same of another document"), tuple(more), media=(PAGE,))
     return [Group(tuple(shown), "plots"), *([disclosure] if more else [])]
+
+
+@dataclasses.dataclass(frozen=True)
+class Weighing:
+    """A model with learned weights, its figure, and its gain over equal ones."""
+
+    variant: str
+    browser: Browser
+    value: float
+    gain: WeightsGain
+
+
+def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the table of all models that choose weights; nothing where no model does."""
+    result = results.comparison.experiments[experiment.key]
+    records = [
+        Weighing(
+            variant,
+            results.browsers[model.model],
+            result.figure_of(variant),
+            weights_gain(experiment, result, variant),
+        )
+        for variant, model in result.models.items()
+        if model.model in results.browsers and model.hyperparameters.learns_weights
+    ]
+    if not records:
+        return []
+    facts = result.corpus.facts
+    columns = _columns(results, experiment)
+    models = [result.models[each.variant].model for each in records]
+    paths = [results.prediction_folder(model) / "weights.parquet" for model in models]
+    caption = say(
+        "What learned weights gain over equal ones, and what they do: the share of weight on the "
+        "{count} heaviest words of a document, beside what equal weights would put there. Mean "
+        "over the documents of each model’s browser, first seed.",
+        count=HEAVIEST,
+    )
+    if any(lacks_layer(result, each.variant) for each in records):
+        caption += f" {layer_note()}"
+    if facts.evidence is not None:
+        caption += " " + say("Evidence: {description}.", description=describe_evidence(facts))
+    return [
+        Table(
+            f"{experiment.key}_weights",
+            say("Learned against equal weights"),
+            columns,
+            make_rows(columns, records),
+            caption=caption,
+            sources=(*results.comparison_sources, *results.sources.add(*paths)),
+            mark=experiment.mark,
+            style="worth",
+        )
+    ]
+
+
+def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
+    measure, share = experiment.measure, decimals(1)
+    covers = say("{covers} interval", covers=results.coverage)
+    columns = (
+        *join_columns(lambda _: experiment),
+        Column("variant", say("Model"), TEXT, lambda each: each.variant),
+        Column(measure.metric, measure.name, decimals(4), lambda each: each.value),
+        Column("control", say("Equal weights"), TEXT, lambda each: each.gain.control or "–"),
+        Column("control_value", "", decimals(4), lambda each: each.gain.value),
+        Column("gain_pp", say("Learned minus equal"), POINTS, lambda each: each.gain.gain,
+               unit=measure.unit),
+        Column("", covers, INTERVAL, lambda each: each.gain.interval),
+        Column("low_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[0]),
+        Column("high_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[1]),
+        Column("documents", "", COUNT, lambda each: each.browser.heaviest.documents),
+        Column("heaviest_percent", say("Weight on the {count} heaviest words", count=HEAVIEST),
+               share, _percent(lambda each: each.browser.heaviest, "weight"), unit="%",
+               short=say("on heaviest, %")),
+        Column("heaviest_equal_percent", say("with equal weights"), share,
+               _percent(lambda each: each.browser.heaviest, "words"), unit="%",
+               short=say("if equal, %")),
+    )  # fmt: skip
+    if results.comparison.experiments[experiment.key].corpus.facts.evidence is None:
+        return columns
+    return (
+        *columns,
+        Column("evidence_percent", say("Weight on evidence"), share,
+               _percent(lambda each: each.browser.evidence, "weight"), unit="%",
+               short=say("on evidence, %")),
+        Column("evidence_equal_percent", say("on evidence with equal weights"), share,
+               _percent(lambda each: each.browser.evidence, "words"), unit="%",
+               short=say("if equal, %")),
+    )  # fmt: skip
+
+
+def _percent(share: Callable[[Weighing], WeightShare | None], part: str) -> Callable[[Any], Any]:
+    """Return a function from a model to a part of its share, in percent; None without one."""
+
+    def value(record: Weighing) -> float | None:
+        found = share(record)
+        return None if found is None else 100 * float(getattr(found, part))
+
+    return value

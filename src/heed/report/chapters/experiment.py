@@ -19,7 +19,6 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.cautions import collapse_sentence
 from heed.report.chapters.shared import (
     COLLAPSED,
     GetDifference,
@@ -41,7 +40,7 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say
-from heed.report.measures import Measure
+from heed.report.measures import Measure, collapse_sentence
 from heed.report.results import Results
 from heed.task import task_module
 

@@ -1,15 +1,174 @@
-"""The glossary: a line and a drawing for each variant, and a line for each word of the report."""
+"""The glossary: a line and a drawing for each variant, and a line for each word of the report.
 
-from collections.abc import Iterable
+A variant's name is the user's own, and says nothing certain; its hyperparameters do. The weights in
+the drawings are made up: thin and thick lines are learned weights, equal lines equal ones.
+"""
 
-from heed.report.blocks import Block, Disclosure, Group, Section, Span, Term, Texts
-from heed.report.cautions import explain_collapse
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+from matplotlib.axes import Axes
+
+from heed.evaluation.results import ExperimentResult
+from heed.evaluation.verdicts import BASELINE
+from heed.hyperparameters.classifier import Architecture
+from heed.hyperparameters.networks import (
+    ATTENTIONS,
+    DECODERS,
+    ENCODERS,
+    POOLINGS,
+    SOURCE_ENCODERS,
+    UNIFORM_DECODERS,
+    Part,
+)
+from heed.hyperparameters.translator import TranslatorArchitecture
+from heed.report.blocks import Block, Disclosure, Figure, Group, Section, Span, Term, Texts
+from heed.report.chapters.hyperparameters import format_setting
 from heed.report.chapters.shared import COLLAPSED, glossary_key
-from heed.report.figures.networks import network
-from heed.report.language import say
-from heed.report.measures import reference_models
+from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, Style
+from heed.report.language import say, say_count
+from heed.report.measures import explain_collapse, reference_models
 from heed.report.results import Results
-from heed.report.variants import Variant, read_variants
+
+MAX_DIFFERENCES = 4  # hyperparameters that are named where two variants are the same network
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A variant in those experiments where it is the same: its description and its network."""
+
+    name: str
+    description: str
+    hyperparameters: Any
+    experiments: list[str]  # titles
+
+
+def read_variants(results: Results) -> dict[str, list[Variant]]:
+    """Return the variants of a study by name, the first experiment's first.
+
+    A name has several entries where its description differs between experiments.
+    """
+    variants: dict[str, dict[str, Variant]] = {}
+    for experiment in results.experiments:
+        result = results.comparison.experiments[experiment.key]
+        for name, text in _describe_models(results, result).items():
+            entry = variants.setdefault(name, {}).setdefault(
+                text, Variant(name, text, result.models[name].hyperparameters, [])
+            )
+            entry.experiments.append(experiment.title)
+    return {name: list(entries.values()) for name, entries in variants.items()}
+
+
+def _describe_models(results: Results, result: ExperimentResult) -> dict[str, str]:
+    """Return the description of each model of an experiment: its role and its network."""
+    texts: dict[str, str] = {}
+    named: dict[str, str] = {}  # network → the first variant that has it
+    for name, model in result.models.items():
+        network = describe_network(model.hyperparameters)
+        if other := named.get(network):
+            network = _describe_as(model.hyperparameters, other, result)
+        else:
+            named[network] = name
+        texts[name] = " ".join([*_roles(results, result, name), network])
+    return texts
+
+
+def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> str:
+    """Return how a model differs from another that is the same network."""
+    differing = [
+        f"{field.name} {format_setting(getattr(hyperparameters, field.name))}"
+        for field in dataclasses.fields(hyperparameters)
+        if getattr(hyperparameters, field.name)
+        != getattr(result.models[other].hyperparameters, field.name)
+    ]
+    if not differing:
+        return say("The same network as {variant}.", variant=other)
+    listed = ", ".join(differing[:MAX_DIFFERENCES])
+    if len(differing) > MAX_DIFFERENCES:
+        listed += " …"
+    return say("The same network as {variant}, but {values}.", variant=other, values=listed)
+
+
+def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[str]:
+    """Yield what a model is there for, and how it was made."""
+    own = next(
+        (name.removesuffix(end) for end in (f"-{BASELINE}", "-mean") if name.endswith(end)), ""
+    )
+    if name == BASELINE:
+        yield say("What every other variant is compared with.")
+    elif own in result.models:
+        yield say("A reference for {variant} alone.", variant=own)
+    elif name in result.controls:
+        yield say("A control.")
+    declared = results.params.models.get(result.models[name].model)
+    if declared is None:
+        return
+    if declared.tuned_by != "none":
+        yield say(
+            "Its hyperparameters were chosen by the search {search}.", search=declared.tuned_by
+        )
+    if declared.match != result.models[name].model:
+        yield say("It has as many parameters as {model}.", model=declared.match)
+
+
+def describe_network(hyperparameters: Any) -> str:
+    """Return what a classifier or a translator does with a text, in one sentence."""
+    is_classifier = isinstance(hyperparameters, Architecture)
+    parts = _classifier(hyperparameters) if is_classifier else _translator(hyperparameters)
+    text = "; ".join(filter(None, parts))
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _say_part(part: Part, h: Any) -> str:
+    """Return what a part of a network does, in the report's language."""
+    if part.count:
+        return say_count(part.sentence, part.plural, getattr(h, part.count))
+    return say(part.sentence, score=h.score)
+
+
+def _classifier(h: Architecture) -> list[str]:
+    features = {
+        "words": say("words"),
+        "characters": say("characters"),
+        "both": say("words and characters"),
+        "none": "–",
+    }[h.linear_branch]
+    if h.encoder == "none":
+        return [say("no network: a linear model on the TF-IDF of {features}", features=features)]
+    encoder = _say_part(ENCODERS[h.encoder], h)
+    if h.skip and h.is_recurrent:
+        encoder = say("{encoder}, with the word’s embedding beside it", encoder=encoder)
+    attends = h.attention != "none"
+    return [
+        encoder,
+        say("it reads the words of each sentence, then the sentences") if h.hierarchical else "",
+        _say_part(ATTENTIONS[h.attention], h),
+        say("the positions of the words are added before it")
+        if attends and h.attention_positions
+        else "",
+        say("its input is added to its output") if attends and h.attention_residual else "",
+        _say_part(POOLINGS[h.pooling], h),
+        say("a linear model on the TF-IDF of {features} is added", features=features)
+        if h.linear_branch != "none"
+        else "",
+    ]
+
+
+def _translator(h: TranslatorArchitecture) -> list[str]:
+    decoders = UNIFORM_DECODERS if h.attends and not h.learns_weights else DECODERS
+    return [
+        _say_part(SOURCE_ENCODERS[h.encoder], h),
+        _say_part(decoders[h.decoder], h),
+        ""
+        if h.segmentation == "words"
+        else say("its units are pieces of words ({kind})", kind=h.segmentation),
+        ""
+        if h.training_share == 1
+        else say("trained on {share} of the training pairs", share=f"{h.training_share:.0%}"),
+    ]
 
 
 def chapter(results: Results) -> list[Block]:
@@ -57,13 +216,13 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words of the report, each with its name and its explanation, by key."""
     explained = dict.fromkeys(map(explain_collapse, results.comparison.experiments.values()))
     return {
-        **_roles(),
+        **_compared(),
         **_verdicts(results),
         COLLAPSED: (say("collapsed run"), " ".join(explained)),
     }
 
 
-def _roles() -> dict[str, tuple[str, str]]:
+def _compared() -> dict[str, tuple[str, str]]:
     """Return the words for what is compared."""
     return {
         "gain": (say("gain"), say("Attention minus baseline, paired by seed and test document.")),
@@ -149,3 +308,154 @@ def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
         ),
         "corrected-p": _corrected_p(level),
     }
+
+
+SIZE = (2.9, 1.55)  # inches
+WORDS = 5
+LEFT, RIGHT = 4.0, 9.6  # of the words, in the units of the axes
+LEARNED = np.array([0.25, 0.5, 2.6, 0.4, 0.9])  # widths of lines, in points
+EQUAL = np.full(WORDS, 0.9)
+FIXED, WEIGHTED = SOFT, SERIES[0]  # colours of lines without and with learned weights
+
+
+def network(variant: Variant, key: str) -> Figure:
+    """Return the drawing of a variant's network."""
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        axes = figure.subplots()
+        axes.set_axis_off()
+        axes.set_xlim(0, 10)
+        if isinstance(variant.hyperparameters, Architecture):
+            _draw_classifier(axes, variant.hyperparameters)
+        else:
+            _draw_translator(axes, variant.hyperparameters)
+
+    return Figure(key, variant.name, "", (), draw, SIZE, alt_text=variant.description)
+
+
+def _draw_classifier(axes: Axes, h: Architecture) -> None:
+    """Draw words, their states, self-attention where there is some, and the text's vector."""
+    columns = np.linspace(LEFT, RIGHT if h.linear_branch == "none" else 7.6, WORDS)
+    top = 3 + (h.attention != "none")
+    axes.set_ylim(-0.5, top + 0.6)
+    middle = float(columns.mean())
+    _label(axes, 0, say("words"))
+    if h.encoder != "none":
+        rows = _draw_states(axes, h, columns)
+        _draw_pooling(axes, h, columns, rows, (middle, top))
+    _draw_nodes(axes, columns, 0, "o", SOFT)
+    if h.linear_branch != "none":
+        _box(axes, 9.2, 0, "TF-IDF")
+        _line(axes, (9.2, 0.3), (middle, top), FIXED, 0.9)
+    _box(axes, middle, top, say("class"))
+
+
+def _draw_states(axes: Axes, h: Architecture, columns: np.ndarray) -> int:
+    """Draw the states, with self-attention in a row of its own; return the uppermost row."""
+    _label(axes, 1, say(ENCODERS[h.encoder].label))
+    if h.encoder == "transformer":
+        _connect_all(axes, columns, 0, LEARNED, WEIGHTED)
+    for column in columns:
+        _line(axes, (column, 0), (column, 1), FIXED, 0.9)
+    if h.is_recurrent:
+        axes.plot(columns, np.ones(WORDS), color=INK, lw=1, marker="none")
+    _draw_nodes(axes, columns, 1, "s", INK)
+    if h.attention == "none":
+        return 1
+    learned = h.attention != "uniform"
+    _label(axes, 2, say(ATTENTIONS[h.attention].label))
+    _connect_all(axes, columns, 1, LEARNED if learned else EQUAL, WEIGHTED if learned else FIXED)
+    _draw_nodes(axes, columns, 2, "s", INK)
+    return 2
+
+
+def _draw_pooling(
+    axes: Axes, h: Architecture, columns: np.ndarray, row: int, top: tuple[float, float]
+) -> None:
+    """Draw the lines from the states to the text's vector; sentences first where it has them."""
+    learned = h.pooling in ("attention", "max-attention")
+    _label(axes, (row + top[1]) / 2, say(POOLINGS[h.pooling].label))
+    widths = LEARNED if learned else EQUAL
+    if h.pooling == "last":  # of each direction: the right end of one, the left end of the other
+        widths = np.array([0.9, 0, 0, 0, 0.9]) if h.is_recurrent else np.array([0, 0, 0, 0, 0.9])
+    colour = WEIGHTED if learned else FIXED
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        if not width:
+            continue
+        target = top
+        if h.hierarchical:
+            target = (float(columns[1 if index < 3 else 3]), (row + top[1]) / 2)
+            _line(axes, target, top, colour, 1.2)
+        style: Style = {"linestyle": (0, (1, 1.5))} if h.pooling == "max" else {}
+        _line(axes, (column, row), target, colour, width, **style)
+    if h.hierarchical:
+        _draw_nodes(axes, columns[[1, 3]], (row + top[1]) / 2, "s", INK)
+
+
+def _draw_translator(axes: Axes, h: "object") -> None:
+    """Draw the states of the source below and those of the translation above."""
+    columns = np.linspace(LEFT, RIGHT, WORDS)
+    axes.set_ylim(-0.5, 3.4)
+    decoder = getattr(h, "decoder", "")
+    for row, name in (
+        (0, say("source")),
+        (1, say("encoder")),
+        (2.2, say("decoder")),
+        (3, say("translation")),
+    ):
+        _label(axes, row, name)
+    recurrent = decoder != "transformer"
+    for low, high in ((0, 1), (2.2, 3)):
+        for column in columns:
+            _line(axes, (column, low), (column, high), FIXED, 0.9)
+    if recurrent:
+        for row in (1, 2.2):
+            axes.plot(columns, np.full(WORDS, row), color=INK, lw=1)
+    else:
+        _connect_all(axes, columns, 0, LEARNED, WEIGHTED)
+    if decoder == "last-state":
+        _line(axes, (columns[-1], 1), (columns[0], 2.2), FIXED, 1.4)
+    elif decoder == "concatenate":
+        for column in columns:
+            _line(axes, (column, 1), (columns[0], 2.2), FIXED, 0.9)
+    elif getattr(h, "learns_weights", True):
+        _connect_all(axes, columns, 1, LEARNED, WEIGHTED, 2.2)
+    else:
+        _connect_all(axes, columns, 1, EQUAL, FIXED, 2.2)
+    for row, shape, colour in ((0, "o", SOFT), (1, "s", INK), (2.2, "s", INK), (3, "o", SOFT)):
+        _draw_nodes(axes, columns, row, shape, colour)
+
+
+def _connect_all(
+    axes: Axes, columns: np.ndarray, row: float, widths: np.ndarray, colour: str, to: float = 0
+) -> None:
+    """Draw a line from each column of a row to each of the row above, or of row `to`."""
+    for index, target in enumerate(columns):
+        for column, width in zip(columns, np.roll(widths, index), strict=True):
+            _line(axes, (column, row), (target, to or row + 1), colour, width * 0.6)
+
+
+def _line(
+    axes: Axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    colour: str,
+    width: float,
+    **style: object,
+) -> None:
+    options: Style = {"color": colour, "lw": width, "solid_capstyle": "round", **style}
+    axes.plot([start[0], end[0]], [start[1], end[1]], **options)
+
+
+def _draw_nodes(axes: Axes, columns: np.ndarray, row: float, shape: str, colour: str) -> None:
+    style: Style = {"marker": shape, "color": colour, "markerfacecolor": GROUND}
+    axes.plot(columns, np.full(len(columns), row), linestyle="none", markersize=5.5, **style)
+
+
+def _box(axes: Axes, x: float, y: float, text: str) -> None:
+    box: Style = {"boxstyle": "round,pad=0.3", "facecolor": GROUND, "edgecolor": INK, "lw": 1}
+    axes.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box)
+
+
+def _label(axes: Axes, y: float, text: str) -> None:
+    axes.text(0, y, text, ha="left", va="center", fontsize=8, color=SOFT)

@@ -31,7 +31,7 @@ from heed.report.chapters.shared import (
     percentage_points,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures.lengths import by_group
+from heed.report.figures.curves import by_group
 from heed.report.figures.variants import ordered_variants, read_tables
 from heed.report.formats import INTERVAL, POINTS, decimals
 from heed.report.language import say

@@ -28,8 +28,10 @@ from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from heed.files import write_text, writing
+from heed.processes import process_pool
+from heed.report import blocks
+from heed.report.escape import visible
 from heed.report.experiments import Experiment
-from heed.report.renderers.escape import visible
 
 # Inches. A figure of WIDTH fits a phone at full size, and two side by side fit a wide screen; one
 # of WIDE is as wide as the text on paper, and none is higher than a page of it.
@@ -308,3 +310,35 @@ def spread_apart(
         placed[number] = min(placed[number], ceiling)
         ceiling = placed[number] - gap
     return [place for _, place in sorted(zip(order, placed, strict=True))]
+
+
+PaperSizes = dict[str, tuple[float, float]]  # key of a figure → its size on paper, in inches
+Job = tuple[blocks.Figure, Path, tuple[float, float] | None]
+_inherited: list[Job] = []  # of a process of the pool
+
+
+def draw_figures(
+    figures: list[blocks.Figure], paper_sizes: PaperSizes, folder: Path, processes: int
+) -> None:
+    """Write the files of all figures into `folder`; the same bytes for any number of processes.
+
+    Raises HeedError when a file cannot be written, or a process was killed.
+    """
+    jobs = [(each, folder / each.key, paper_sizes.get(each.key)) for each in figures]
+    if processes < 2 or len(jobs) < 2:
+        for job in jobs:
+            _draw(*job)
+        return
+    # Forks: what draws a figure is a function inside another, which cannot be sent to a process.
+    with process_pool(min(processes, len(jobs)), "fork", _inherited.extend, jobs) as pool:
+        for _ in pool.map(_draw_inherited, range(len(jobs))):
+            pass
+
+
+def _draw_inherited(number: int) -> None:
+    _draw(*_inherited[number])
+
+
+def _draw(figure: blocks.Figure, path: Path, paper: tuple[float, float] | None) -> None:
+    text = f"{figure.title}. {figure.alt_text}"
+    draw(path, text, figure.size, figure.draw, paper)

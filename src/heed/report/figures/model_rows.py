@@ -1,4 +1,8 @@
-"""Figures with a row for each explained model, and a mark for the mean over its seeds."""
+"""The figures of lecture 002's tests of weights: a row for each explained model.
+
+A mark is the mean over seeds. The criticism in the captions is by others; docs/explanation.md has
+their arguments.
+"""
 
 import dataclasses
 import textwrap
@@ -9,12 +13,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from heed.report.blocks import Figure
+from heed.explanation.adversarial_attention import AdversarialTest
+from heed.explanation.test import Axis, Series, WeightsTest
+from heed.report.blocks import Figure, Source
+from heed.report.escape import visible
 from heed.report.explanations import (
     Adversary,
     Explanation,
     Size,
     range_of,
+    say_text,
     size,
 )
 from heed.report.figures.drawing import (
@@ -33,9 +41,7 @@ from heed.report.figures.drawing import (
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
 from heed.report.published import PaperFigure, PaperSentence
-from heed.report.renderers.escape import visible
 from heed.report.results import Results
-from heed.report.sources import Source
 
 # inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
 ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.85
@@ -360,3 +366,56 @@ def _draw_values(axes: Axes, y: float, line: Line, name: str, number: int) -> No
         axes.plot(mean, [y], marker(number), markerfacecolor=filled, label=label, **style)
     elif label:
         axes.plot([], [], marker(number), label=label, **style)
+
+
+def test_figure(results: Results, test: WeightsTest) -> list[Figure]:
+    """Return the figure of a test, nothing where no model has it."""
+    panels = [
+        Panel(_test_lines(results, test, axis), say(axis.label), axis.ends, axis.limit)
+        for axis in test.axes
+    ]
+    measures = (*test.printed,) or tuple(axis.measure for axis in test.axes)
+    caption = say(test.caption)
+    if any(line.paper for line in panels[0].lines):
+        hollow = say("Hollow: what Jain & Wallace 2019 print of the same corpus.")
+        caption = f"{caption} {hollow} {cut_text(results, test.name)}"
+    texts = Texts(test.name, test.rows, measures, say(test.title), say(test.claim), caption)
+    return make_figure(results, texts, panels)
+
+
+def _test_lines(results: Results, test: WeightsTest, axis: Axis) -> list[Line]:
+    """Return the rows of a test on one axis."""
+    if isinstance(test, AdversarialTest):
+        return [
+            Line(
+                adversary.name,
+                heading(results, each),
+                _said(test.drawn_trained(each, adversary, axis.measure)),
+            )
+            for each, adversary in trained(results)
+        ]
+    lines = []
+    for key in dict.fromkeys(each.experiment.key for each in results.explanations):
+        explained = [each for each in results.explanations if each.experiment.key == key]
+        for each in explained:
+            title_of = heading(results, each)
+            for name, series in test.drawn_rows(each, axis.measure).items():
+                title = f"{each.variant}: {name}" if name else each.variant
+                lines.append(Line(title, title_of, _said(series)))
+        lines += _printed_lines(results, explained[0], test)
+    return lines
+
+
+def _said(series: Series) -> dict[str, list[float]]:
+    return {say_text(name): values for name, values in series.items()}
+
+
+def _printed_lines(results: Results, explanation: Explanation, test: WeightsTest) -> list[Line]:
+    """Return the rows with what papers print of a test on the corpus of an experiment."""
+    names = {measure: say(name) for measure, name in test.printed.items()}
+    values: dict[str, dict[str, list[float]]] = {}
+    for each in printed(results, explanation, test.name) if names else ():
+        values.setdefault(each.model, {name: [] for name in names.values()})
+        values[each.model][names[each.measure]].append(each.mean)
+    paper, title_of = "Jain & Wallace 2019", heading(results, explanation)
+    return [Line(f"2019: {model}", title_of, known, paper) for model, known in values.items()]

@@ -24,6 +24,7 @@ from heed.report.blocks import (
     Heading,
     Paragraph,
     Phrase,
+    Source,
     Span,
     Table,
     Texts,
@@ -31,6 +32,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters import comparisons, hyperparameters, provenance
 from heed.report.chapters import experiment as beginning
+from heed.report.chapters.cost import describe_core_minutes
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import (
     all_models,
@@ -44,8 +46,7 @@ from heed.report.chapters.shared import (
     values_by_run,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures.curves import curves
-from heed.report.figures.lengths import by_length
+from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import (
     COUNT,
@@ -59,8 +60,6 @@ from heed.report.formats import (
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
-from heed.report.sources import Source
-from heed.report.timing import TrainingTime, describe_core_minutes
 from heed.tasks.translation import figures
 from heed.tasks.translation.recipe import SCALE, Prediction
 from heed.tasks.translation.shown_sentences import (
@@ -72,6 +71,7 @@ from heed.tasks.translation.shown_sentences import (
 )
 from heed.tasks.translation.state_figures import first_word, sentence_states
 from heed.tasks.translation.statistics import signatures
+from heed.training.times import TrainingTime
 
 SHOWN = 3  # figures: the page opens the others on demand
 PERCENT = decimals(2)

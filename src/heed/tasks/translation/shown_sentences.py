@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from heed.files import reading
-from heed.report.blocks import Phrase, Span
+from heed.report.blocks import Phrase, Source, Span
 from heed.report.experiments import Experiment
 from heed.report.results import Results
-from heed.report.sources import Source
 from heed.tasks.translation.alignment import Gold, parse_links
 
 WORD = re.compile(r"\w+|[^\w\s]")

@@ -20,8 +20,9 @@ from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.paths import RUN
 from heed.pipeline import md5
 from heed.records import read_record
-from heed.report.renderers.html import environment
-from heed.report.timing import TrainingTime, read_training_time, training_folder
+from heed.report.html import environment
+from heed.report.results import read_training_time, training_folder
+from heed.training.times import TrainingTime
 
 PACKAGES = (
     "torch",

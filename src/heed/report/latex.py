@@ -31,9 +31,9 @@ from heed.report.blocks import (
     Span,
     Table,
 )
+from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
+from heed.report.html import spans
 from heed.report.language import current_language, say
-from heed.report.renderers.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
-from heed.report.renderers.html import spans
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first

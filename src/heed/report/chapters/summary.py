@@ -18,6 +18,7 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
+from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
 from heed.report.chapters.shared import (
     corrected_p_column,
     difference_value,
@@ -26,7 +27,6 @@ from heed.report.chapters.shared import (
     link_terms,
     p_column,
 )
-from heed.report.chapters.verdict_matrix import verdict_matrix
 from heed.report.experiments import Experiment, Line
 from heed.report.figures.gains import gain_charts
 from heed.report.formats import (
@@ -38,7 +38,6 @@ from heed.report.formats import (
     decimals,
     format_points,
 )
-from heed.report.headline import headline, judged_variants
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, reference_models
 from heed.report.results import Results

@@ -1,4 +1,4 @@
-"""Blocks as HTML: every value is escaped, and invisible characters are replaced."""
+"""Blocks as HTML, and tables as CSV and Markdown: values are escaped, invisible characters replaced."""
 
 import base64
 import functools
@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import jinja2
+import pandas as pd
 from markupsafe import Markup
 
-from heed.report.blocks import PAGE, Block, Figure, Span, Table, Term, walk_blocks
+from heed.report.blocks import PAGE, Block, Figure, Row, Span, Table, Term, walk_blocks
+from heed.report.escape import TEMPLATES, kind, visible
 from heed.report.language import current_language, say
-from heed.report.renderers.escape import TEMPLATES, kind, visible
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
 LONG_NOTE = 20  # words
@@ -134,3 +135,67 @@ def policy(name: str = "") -> Markup:
         "default-src 'none'; style-src 'unsafe-inline'; img-src data: 'self' file:; script-src "
         f"{source}"
     )
+
+
+# A spreadsheet computes a cell that starts so, unless it is a number; the last four are their
+# full-width forms. An apostrophe before it makes it text.
+FORMULA = re.compile("[=+@\t\n＝＋－＠-]")
+NUMBER = re.compile(r"[+−-]?\d+(\.\d+)?([eE][+-]?\d+)?%?")
+
+
+def csv_table(block: Table) -> str:
+    """Return the CSV file of the table: every column that has a key."""
+    indices = [index for index, column in enumerate(block.columns) if column.key]
+    rows = [[block.plain(row, index) for index in indices] for row in block.rows if row.in_csv]
+    keys = [block.columns[index].key for index in indices]
+    frame = quote_formulas(pd.DataFrame(rows, columns=keys, dtype=str))
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def quote_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with an apostrophe before each text that a spreadsheet would compute.
+
+    A carriage return becomes its code point: pandas does not quote it, and it would end the row.
+    """
+    texts = frame.select_dtypes(exclude="number")
+    return frame.assign(**{str(name): texts[name].map(_quote) for name in texts})
+
+
+def _quote(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", visible("\r"))
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+# All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.
+SPECIAL = re.compile(r"[\\`*_\[\]<>&|~!#@]|(?<=http)s?:|(?<=www)\.", re.IGNORECASE)
+
+
+def escape_markdown(text: str) -> str:
+    """Return Markdown that prints the text, in one line."""
+    return SPECIAL.sub(_escape_match, visible(" ".join(text.split())))
+
+
+def markdown_table(block: Table) -> str:
+    """Return the columns that the page has of a table, each cell with its small second line."""
+    indices = block.column_indices(PAGE)
+    heads = [escape_markdown(block.columns[index].title) for index in indices]
+    marks = ["---" if block.columns[index].format.align == "left" else "---:" for index in indices]
+    lines = [
+        heads,
+        marks,
+        *([_markdown_cell(block, row, index) for index in indices] for row in block.rows),
+    ]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _markdown_cell(block: Table, row: Row, index: int) -> str:
+    """Return a cell with its mark and with what stands below it in small."""
+    cell = row.cells[index]
+    added = [f"({text})" for text in (cell.mark, cell.change) if text]
+    return escape_markdown(" ".join(filter(None, [block.printed(row, index), cell.note, *added])))
+
+
+def _escape_match(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\{match[0][-1]}"
