@@ -15,11 +15,7 @@ from heed.evaluation.results import (
     clip_interval,
 )
 from heed.evaluation.verdicts import BASELINE
-from heed.report.formats import (
-    format_coverage,
-    format_interval,
-    format_p,
-)
+from heed.report.formats import format_coverage, format_interval, format_p
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, collapse_sentence, equal_weights_control, measure_of
 
@@ -401,8 +397,7 @@ def _control_sentence(control: TestedDifference, result: ExperimentResult) -> st
             SAME: "{control} gained practically the same without attention: {size} between them",
             NOT_CONVERGED: "{size} over {control}, but {reason}",
         }.get(
-            control.verdict,
-            "{size} over {control} may be chance: the gain need not be attention's",
+            control.verdict, "{size} over {control} may be chance: the gain need not be attention's"
         ),
         control=_describe(control.second, result),
         size=control.size,

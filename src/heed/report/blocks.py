@@ -52,6 +52,7 @@ class Source:
 PAGE, PAPER = "page", "paper"
 EVERYWHERE = (PAGE, PAPER)
 Record = TypeVar("Record")
+Value = str | Callable[[Any], Any]  # of a record: the path of an attribute, or a function
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +181,8 @@ class Column:
         key: its name in the CSV file; a column without one is not in that file.
         heading: its heading for people; a column without one is in the CSV file only.
         format: the format of its values.
-        value: a function from a record to its value in this column, or to a Cell.
+        value: of a record in this column: the path of its attribute, or a function to a value or a
+            Cell.
         unit: of its values, printed after the heading.
         meaning: an explanation, printed below the table.
         short: a shorter heading for paper.
@@ -197,7 +199,7 @@ class Column:
     key: str
     heading: str
     format: Format = TEXT
-    value: Callable[[Any], Any] = str
+    value: Value = str
     unit: str = ""
     meaning: str = ""
     short: str = ""
@@ -380,7 +382,7 @@ def make_rows(
     in_csv: Callable[[Record], bool] = lambda _: True,
 ) -> tuple[Row, ...]:
     """Return a row for each record, by the columns' `value` functions."""
-    values = [column.value for column in columns]
+    values = [get_value(column.value) for column in columns]
     return tuple(
         Row(
             tuple(_cell(value(record)) for value in values),
@@ -394,6 +396,20 @@ def make_rows(
 
 def _cell(value: Any) -> Cell:
     return value if isinstance(value, Cell) else Cell(value)
+
+
+def get_value(value: Value) -> Callable[[Any], Any]:
+    """Return the function of a value; by a path, it is None where an attribute on it is None."""
+    if not isinstance(value, str):
+        return value
+    names = value.split(".")
+
+    def get(record: Any) -> Any:
+        for name in names:
+            record = None if record is None else getattr(record, name)
+        return record
+
+    return get
 
 
 def walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:

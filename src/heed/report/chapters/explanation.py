@@ -31,13 +31,7 @@ from heed.report.explanations import Explanation, say_text
 from heed.report.figures import model_rows
 from heed.report.figures.heatmaps import document_rankings
 from heed.report.figures.lecture_002 import recency, scaling
-from heed.report.formats import (
-    POINTS,
-    Format,
-    decimals,
-    format_interval,
-    format_number,
-)
+from heed.report.formats import POINTS, Format, decimals, format_interval, format_number
 from heed.report.language import say
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results

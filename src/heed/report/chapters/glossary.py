@@ -178,10 +178,7 @@ def chapter(results: Results) -> list[Block]:
         name for result in results.comparison.experiments.values() for name in result.opponents
     )
     references = reference_models(each.measure.task for each in results.experiments)
-    words = {
-        **_words(results),
-        **{name: (name, references[name].glossary) for name in opponents},
-    }
+    words = {**_words(results), **{name: (name, references[name].glossary) for name in opponents}}
     named = tuple(
         Term(glossary_key(word), name, (text,))
         for word, (name, text) in words.items()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -21,7 +20,8 @@ from heed.report.blocks import (
 from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
 from heed.report.chapters.shared import (
     corrected_p_column,
-    difference_value,
+    experiment_title,
+    interval_column,
     interval_columns,
     join_columns,
     link_terms,
@@ -29,43 +29,19 @@ from heed.report.chapters.shared import (
 )
 from heed.report.experiments import Experiment, Line
 from heed.report.figures.gains import gain_charts
-from heed.report.formats import (
-    DASH,
-    INTERVAL,
-    POINTS,
-    TEXT,
-    Format,
-    decimals,
-    format_points,
-)
+from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, reference_models
 from heed.report.results import Results
 from heed.task.interface import lower_is_better
 
-ACCURACY = decimals(4)
 FIRST = "summary"  # the key of the first table
 TITLE_WIDTH = 42  # millimetres on paper
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the section with the answers."""
+    """Return the section with the answers; the terms of the first lead to the glossary."""
     experiments = results.experiments
-    glance = (
-        verdict_matrix(experiments, results.comparison_sources),
-        *gain_charts(results, generated_warning(experiments)),
-    )
-    blocks = (
-        Paragraph(_headline(results), style="headline"),
-        Group(glance, style="glance"),
-        _sentences(results),
-        _figures(results),
-    )
-    return [Section("answer", say("Does attention help?"), blocks)]
-
-
-def _headline(results: Results) -> Texts:
-    """Return the answer over all experiments; its terms lead to the glossary."""
     terms = {
         say("baseline"): "baseline",
         say("control"): "control",
@@ -75,36 +51,38 @@ def _headline(results: Results) -> Texts:
         say("not converged"): "not-converged",
         say("practically the same"): "same",
     }
-    return link_terms(headline(results.experiments, len(results.comparison.seeds)), terms)
+    answer = link_terms(headline(experiments, len(results.comparison.seeds)), terms)
+    glance = (
+        verdict_matrix(experiments, results.comparison_sources),
+        *gain_charts(results, generated_warning(experiments)),
+    )
+    tables = _summary_tables(results)
+    titles = ", ".join(dict.fromkeys(table.title for table in tables))
+    blocks = (
+        Paragraph(answer, style="headline"),
+        Group(glance, style="glance"),
+        _sentences(results),
+        Disclosure(titles, tuple(tables), style="others", heading=False),
+    )
+    return [Section("answer", say("Does attention help?"), blocks)]
 
 
 def _sentences(results: Results) -> Disclosure:
     """Return the reasons of all verdicts, which the page opens on demand."""
-    variants = ", ".join(judged_variants(results.experiments)) or DASH
-    paragraphs = [
-        Paragraph(
-            (
-                say(
-                    "The variant judged is {variants}: of those that answer the study's question "
-                    "({all}), the first that an experiment has. Of several controls or opponents "
-                    "the matrix has the one that it beats least.",
-                    variants=variants,
-                    all=", ".join(results.params.study.attention),
-                ),
-            ),
-            style="small",
-        )
-    ]
-    answers = [
-        block
-        for each in results.experiments
-        for block in (
-            Paragraph(_verdict(each)),
-            Items(tuple((sentence,) for sentence in each.answer.sentences)),
-        )
-    ]
+    judged = say(
+        "The variant judged is {variants}: of those that answer the study's question "
+        "({all}), the first that an experiment has. Of several controls or opponents "
+        "the matrix has the one that it beats least.",
+        variants=", ".join(judged_variants(results.experiments)) or DASH,
+        all=", ".join(results.params.study.attention),
+    )
+    blocks: list[Block] = [Paragraph((judged,), style="small")]
+    for each in results.experiments:
+        verdict = Span(f"{each.answer.verdict}.", "verdict")
+        blocks.append(Paragraph((*experiment_title(each), verdict)))
+        blocks.append(Items(tuple((sentence,) for sentence in each.answer.sentences)))
     summary = say("Why: each verdict in sentences, with its interval and p")
-    return Disclosure(summary, (*paragraphs, *answers), style="answers-in-full", media=(PAGE,))
+    return Disclosure(summary, tuple(blocks), style="answers-in-full", media=(PAGE,))
 
 
 def generated_warning(experiments: list[Experiment]) -> str:
@@ -117,20 +95,6 @@ def generated_warning(experiments: list[Experiment]) -> str:
     return say("SOME OF THE TEXT IS GENERATED; IT IS MARKED.")
 
 
-def _verdict(experiment: Experiment) -> Texts:
-    mark = (" ", Span(experiment.mark, "mark")) if experiment.mark else ()
-    verdict = Span(f"{experiment.answer.verdict}.", "verdict")
-    title = Span(experiment.title, link=f"#experiment-{experiment.key}")
-    return (title, *mark, ": ", verdict)
-
-
-def _figures(results: Results) -> Disclosure:
-    """Return the figures of all experiments, which the page opens on demand."""
-    tables = _summary_tables(results)
-    titles = ", ".join(dict.fromkeys(table.title for table in tables))
-    return Disclosure(titles, tuple(tables), style="others", heading=False)
-
-
 def _summary_tables(results: Results) -> list[Table]:
     """Return a table for each figure by which experiments compare: of all models, with gains."""
     groups: dict[Measure, list[Experiment]] = {}
@@ -140,106 +104,96 @@ def _summary_tables(results: Results) -> list[Table]:
     for measure, experiments in groups.items():
         key = f"{FIRST}_{measure.task}" if tables else FIRST
         key = f"{key}_{measure.metric}" if key in tables else key
-        tables[key] = _summary_table(results, experiments, key)
+        columns = (*_columns(results, experiments), *_talk_columns(experiments))
+        title, figure = _titles(measure, len(results.comparison.seeds))
+        tables[key] = Table(
+            key,
+            title,
+            columns,
+            make_rows(columns, experiments),
+            notes=(_note(results, experiments, figure, is_first=key == FIRST),),
+            sources=results.comparison_sources,
+            location="experiments",
+            style="first",
+        )
     return [*tables.values()]
 
 
-def _summary_table(results: Results, experiments: list[Experiment], key: str) -> Table:
-    columns = (*_columns(results, experiments), *_talk_columns(experiments))
-    title, figure = _titles(experiments, len(results.comparison.seeds))
-    return Table(
-        key,
-        title,
-        columns,
-        make_rows(columns, experiments),
-        notes=(_note(results, experiments, figure, is_first=key == FIRST),),
-        sources=results.comparison_sources,
-        location="experiments",
-        style="first",
-    )
-
-
-def _titles(experiments: list[Experiment], seeds: int) -> tuple[str, str]:
+def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
     """Return the title of a first table, and the sentence that says what its figures are."""
-    if experiments[0].measure.is_accuracy:
+    if measure.is_accuracy:
         return say("Test accuracy and gain of every experiment"), say_count(
             "Test accuracy, mean over {count} seed.",
             "Test accuracy, mean over {count} seeds.",
             seeds,
         )
-    names = experiments[0].measure.name
-    title = say("{figure} on test, and gain, of every experiment", figure=names)
-    if not experiments[0].measure.in_hundreds:
+    title = say("{figure} on test, and gain, of every experiment", figure=measure.name)
+    if measure.in_hundreds:
         return title, say_count(
-            "{figure} on test, mean over {count} seed.",
-            "{figure} on test, mean over {count} seeds.",
+            "{figure} on test, between 0 and 100, mean over {count} seed.",
+            "{figure} on test, between 0 and 100, mean over {count} seeds.",
             seeds,
-            figure=names,
+            figure=measure.name,
         )
     return title, say_count(
-        "{figure} on test, between 0 and 100, mean over {count} seed.",
-        "{figure} on test, between 0 and 100, mean over {count} seeds.",
+        "{figure} on test, mean over {count} seed.",
+        "{figure} on test, mean over {count} seeds.",
         seeds,
-        figure=names,
+        figure=measure.name,
     )
 
 
 def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
-    names = dict.fromkeys(name for each in experiments for name in _variants(each))
+    """Return the columns of the study's figures; an opponent is a reference from outside."""
+    names = dict.fromkeys(name for each in experiments for name in _variants(each.line))
     measure = experiments[0].measure
-    accuracy = decimals(2) if measure.in_hundreds else ACCURACY
+    figure = decimals(2 if measure.in_hundreds else 4)
+    references = reference_models([measure.task]).items()
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), accuracy, _scaled(lambda line: line.baseline)),
-        Column("attention", say("Attention"), accuracy, _scaled(lambda line: line.attention)),
+        Column("baseline", say("Baseline"), figure, _scaled(lambda line: line.baseline)),
+        Column("attention", say("Attention"), figure, _scaled(lambda line: line.attention)),
         Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
-        Column("gain_pp", "", POINTS, _gain_value("mean_pp")),
-        Column("gain_std_pp", "", decimals(2), _gain_value("std_pp")),
-        Column(
-            "",
-            say("{covers} interval", covers=results.coverage),
-            INTERVAL,
-            difference_value(_tested_gain, lambda each: each.ends),
-        ),
-        *interval_columns(_tested_gain, "gain_low_pp", "gain_high_pp"),
-        p_column(_tested_gain),
-        corrected_p_column(_tested_gain),
+        Column("gain_pp", "", POINTS, "line.gain.mean_pp"),
+        Column("gain_std_pp", "", decimals(2), "line.gain.std_pp"),
+        interval_column(results, "gain"),
+        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
+        p_column("gain"),
+        corrected_p_column("gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
-        *(Column(name, "", accuracy, _scaled(_variant_figure(name))) for name in names),
-        *_opponent_columns(experiments, accuracy),
-    )
-
-
-def _opponent_columns(experiments: list[Experiment], figure: Format) -> tuple[Column, ...]:
-    """Return a column for each opponent, which is a reference model from outside."""
-    models = reference_models([experiments[0].measure.task])
-    return tuple(
-        Column(name, model.heading, figure, _scaled(_opponent_figure(name)), meaning=model.meaning)
-        for name, model in models.items()
-        if model.heading
+        *(
+            Column(name, "", figure, _scaled(lambda line, name=name: _variants(line).get(name)))
+            for name in names
+        ),
+        *(
+            Column(
+                name,
+                model.heading,
+                figure,
+                _scaled(lambda line, name=name: line.opponents.get(name)),
+                meaning=model.meaning,
+            )
+            for name, model in references
+            if model.heading
+        ),
     )
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     """Return the talk's columns; without any figure of the talk they are in the CSV file only."""
     published = any(each.line.reproduction for each in experiments)
+    talk, reproduction = (say("The talk"), say("Reproduction")) if published else ("", "")
     return (
-        Column("", say("The talk") if published else "", TEXT, _talk, width=24),
+        Column("", talk, TEXT, _talk, width=24),
         Column("published_baseline", "", value=lambda each: (each.line.talk or ("", ""))[0]),
         Column("published_attention", "", value=lambda each: (each.line.talk or ("", ""))[1]),
-        Column("published_gain_pp", "", POINTS, lambda each: each.line.talk_gain),
-        Column(
-            "",
-            say("Reproduction") if published else "",
-            TEXT,
-            lambda each: each.line.reproduction or "–",
-            below=True,
-        ),
-        Column("published_verdict", "", value=lambda each: each.line.reproduction or ""),
+        Column("published_gain_pp", "", POINTS, "line.talk_gain"),
+        Column("", reproduction, TEXT, "line.reproduction", below=True),
+        Column("published_verdict", "", TEXT, "line.reproduction"),
         Column("baseline_change_pp", "", POINTS, lambda each: _degradation(each, "baseline")),
         Column("attention_change_pp", "", POINTS, lambda each: _degradation(each, "attention")),
-        Column("verdict", "", value=lambda each: each.answer.verdict),
+        Column("verdict", "", value="answer.verdict"),
     )
 
 
@@ -247,25 +201,16 @@ def _title(each: Experiment) -> Cell:
     return Cell(each.title, mark=each.mark, link=f"#experiment-{each.key}")
 
 
-def _tested_gain(experiment: Experiment) -> TestedDifference | None:
-    return experiment.gain
-
-
 def _gain(each: Experiment) -> Cell:
     return Cell(each.gain.mean if each.gain else None, strong=True)
 
 
-def _gain_value(key: str) -> Callable[[Experiment], float | None]:
-    """Return a function from an experiment to this attribute of its gain."""
-    return lambda each: getattr(each.line.gain, key) if each.line.gain else None
+def _variants(line: Line) -> dict[str, float]:
+    """Return the figures of controls and other variants."""
+    return line.controls | line.variants
 
 
-def _variants(each: Experiment) -> dict[str, float]:
-    """Return the accuracies of controls and other variants."""
-    return each.line.controls | each.line.variants
-
-
-def _scaled(get: Callable[[Line], float | None]) -> Callable[[Experiment], float | None]:
+def _scaled(get: Callable[..., float | None]) -> Callable[[Experiment], float | None]:
     """Return a function from an experiment to a figure of its line as it is printed."""
 
     def scaled(each: Experiment) -> float | None:
@@ -275,28 +220,18 @@ def _scaled(get: Callable[[Line], float | None]) -> Callable[[Experiment], float
     return scaled
 
 
-def _variant_figure(variant: str) -> Callable[[Line], float | None]:
-    """Return a function from a line to the figure of this variant."""
-    return lambda line: (line.controls | line.variants).get(variant)
-
-
-def _opponent_figure(opponent: str) -> Callable[[Line], float | None]:
-    """Return a function from a line to the figure of this opponent."""
-    return lambda line: line.opponents.get(opponent)
-
-
 def _format_variants(each: Experiment) -> str:
-    """Return the accuracies of controls and other variants for people."""
+    """Return the figures of controls and other variants for people."""
     controls, variants = (
         ", ".join(f"{name}\u00a0{each.measure.figure(value)}" for name, value in values.items())
         for values in (each.line.controls, each.line.variants)
     )
-    return "; ".join([controls or "–", *filter(None, [variants])])
+    return "; ".join([controls or DASH, *filter(None, [variants])])
 
 
 def _talk(each: Experiment) -> str:
     if not each.line.talk:
-        return "–"
+        return DASH
     baseline, attention = each.line.talk
     return f"{baseline}\u00a0→\u00a0{attention} ({format_points(each.line.talk_gain)})"
 
@@ -308,10 +243,18 @@ def _degradation(experiment: Experiment, variant: str) -> float | None:
 
 def _note(results: Results, experiments: list[Experiment], figure: str, is_first: bool) -> Texts:
     """Return the note below a table: its figure, its gain, and what the first one explains."""
-    texts = [figure, _gain_text(experiments[0].measure)]
+    measure, method = experiments[0].measure, results.comparison.significance
+    texts = [figure, _gain_text(measure)]
     if is_first:
-        return (" ".join([*texts, *_method(results, experiments)]) + " ", _signature(results))
-    return (" ".join([*texts, _as_in_first(results, experiments[0].measure)]),)
+        text = " ".join([*texts, *_method(results, experiments)])
+        return (f"{text} ", Span(method.signature, "code"))
+    as_in_first = say(
+        "All else is as below the first table; a difference within {margin} is practically the "
+        "same, and a training had not converged that still improved by more than {limit}.",
+        margin=measure.margin(method.margin_pp),
+        limit=measure.of_validation.limit(method.convergence_pp),
+    )
+    return (" ".join([*texts, as_in_first]),)
 
 
 def _gain_text(measure: Measure) -> str:
@@ -334,23 +277,10 @@ def _gain_text(measure: Measure) -> str:
     )
 
 
-def _as_in_first(results: Results, measure: Measure) -> str:
-    """Return that all else is as below the first table, with the limits of this unit."""
-    method = results.comparison.significance
-    return say(
-        "All else is as below the first table; a difference within {margin} is practically the "
-        "same, and a training had not converged that still improved by more than {limit}.",
-        margin=measure.margin(method.margin_pp),
-        limit=measure.of_validation.limit(method.convergence_pp),
-    )
-
-
 def _method(results: Results, experiments: list[Experiment]) -> list[str]:
     """Return sentences on how the tests of the first table are made, and on their limits."""
     comparison, measure = results.comparison, experiments[0].measure
-    method: list[str] = []
-    if len(comparison.seeds) == 1:
-        method.append(say("One seed has neither."))
+    method = [say("One seed has neither.")] if len(comparison.seeds) == 1 else []
     method.append(
         say(
             "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
@@ -373,7 +303,3 @@ def _method(results: Results, experiments: list[Experiment]) -> list[str]:
         )
     )
     return method
-
-
-def _signature(results: Results) -> Span:
-    return Span(results.comparison.significance.signature, "code")

@@ -74,10 +74,7 @@ def curves(
     tables = read_tables(results, experiment, "history", variants)
     drawn = _read_curves(results, experiment, tables)
     rows = 2 * -(-len(variants) // panel_columns(len(variants)))
-    size = (
-        WIDTH if len(variants) <= MAX_VARIANTS else WIDE,
-        min(FRAME + PANEL * rows, MAX_HEIGHT),
-    )
+    size = (WIDTH if len(variants) <= MAX_VARIANTS else WIDE, min(FRAME + PANEL * rows, MAX_HEIGHT))
     return make_figure(
         results,
         experiment,

@@ -17,14 +17,7 @@ from heed.explanation.adversarial_attention import AdversarialTest
 from heed.explanation.test import Axis, Series, WeightsTest
 from heed.report.blocks import Figure, Source
 from heed.report.escape import visible
-from heed.report.explanations import (
-    Adversary,
-    Explanation,
-    Size,
-    range_of,
-    say_text,
-    size,
-)
+from heed.report.explanations import Adversary, Explanation, Size, range_of, say_text, size
 from heed.report.figures.drawing import (
     GROUND,
     INK,

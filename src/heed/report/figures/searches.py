@@ -56,8 +56,7 @@ def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float
     """Return the key, title, caption, height and drawing of each figure."""
     drawn = _describe_drawn(search)
     ordered = say(
-        "Best validation {metric} by trial, in the order drawn, and the best so far.",
-        metric=metric,
+        "Best validation {metric} by trial, in the order drawn, and the best so far.", metric=metric
     )
     dots = say("A dot is a trial's best validation {metric}; the winner is filled.", metric=metric)
     lines = say("A line is a trial, stronger for a better one; the winner is the widest.")

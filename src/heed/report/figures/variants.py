@@ -217,9 +217,7 @@ def panel_columns(count: int) -> int:
 
 
 def draw_panels(
-    figure: matplotlib.figure.Figure,
-    variants: Sequence[str],
-    draw: Callable[[Axes, str], None],
+    figure: matplotlib.figure.Figure, variants: Sequence[str], draw: Callable[[Axes, str], None]
 ) -> list[Axes]:
     """Draw a panel for each variant, all on the same scales; return the axes at the left."""
     columns = panel_columns(len(variants))
