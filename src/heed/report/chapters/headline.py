@@ -1,4 +1,4 @@
-"""The first screen: the answer over all experiments in one line, and the matrix of their verdicts."""
+"""The first screen: the answer over all experiments in one line, and the matrix of verdicts."""
 
 import dataclasses
 from collections import Counter
@@ -21,17 +21,16 @@ ORDER = (WORSE, BETTER, SAME, UNDECIDED, NOT_CONVERGED, NO_COMPARISON)
 def headline(experiments: list[Experiment], seeds: int) -> str:
     """Return the answer of a study: against the baseline, the controls and the opponents.
 
-    Args:
-        experiments: all of the study.
-        seeds: how many the study has.
-
+    It is from the verdicts alone; `seeds` is how many the study has.
     """
     standings = [each.standing for each in experiments if each.standing]
     count = len(experiments)
     sentences = [
         say("One seed decides nothing.") if seeds == 1 else "",
         say(
-            "{experiments}: {answer}.", experiments=_number(experiments), answer=_over(experiments)
+            "{experiments}: {answer}.",
+            experiments=_number(experiments),
+            answer=_over(experiments, standings),
         ),
         _over_controls(standings, count),
         _over_opponents(standings, count),
@@ -57,58 +56,56 @@ def _number(experiments: list[Experiment]) -> str:
     return say_count("One corpus", "{number} corpora", count, number=number)
 
 
-def _over(experiments: list[Experiment]) -> str:
+def _over(experiments: list[Experiment], standings: list[Standing]) -> str:
     """Return how often attention beats the baseline, loses to it, or neither."""
-    counts = Counter(
-        each.standing.baseline.verdict if each.standing else NO_COMPARISON for each in experiments
-    )
-    variants = judged_variants(experiments)
-    standings = [each.standing for each in experiments if each.standing]
+    total, variants = len(experiments), judged_variants(experiments)
+    counts = Counter(each.baseline.verdict for each in standings)
+    counts[NO_COMPARISON] = total - len(standings)
     last = bool(standings) and all(each.is_last_state for each in standings)
     names = {
         "name": variants[0] if len(variants) == 1 else say("attention"),
         "baseline": say("the last-state baseline") if last else say("the baseline"),
     }
-    first, *further = [
-        (verdict, _where(counts[verdict], experiments)) for verdict in ORDER if counts[verdict]
-    ]
-    return ", ".join([_first(*first, names), *(_further(*each) for each in further)])
-
-
-def _where(count: int, experiments: list[Experiment]) -> str:
-    """Return on how many experiments something holds; empty where there is one."""
-    total = len(experiments)
-    if total == 1:
-        return ""
-    return _on_all(total) if count == total else say(" on {count}", count=count)
+    texts = []
+    for verdict in ORDER:
+        if count := counts[verdict]:
+            where = _on_all(total) if count == total else say(" on {count}", count=count)
+            text = _further if texts else _first
+            texts.append(text(verdict, where=where if total > 1 else "", **names))
+    return ", ".join(texts)
 
 
 def _on_all(total: int) -> str:
     return say(" on both") if total == 2 else say(" on all {count}", count=total)
 
 
-def _first(verdict: str, where: str, names: dict[str, str]) -> str:
+def _first(verdict: str, **names: str) -> str:
     """Return the first part of the answer, which names what is compared."""
-    values = {"where": where, **names}
-    return {
-        WORSE: say("{name} loses to {baseline}{where}", **values),
-        BETTER: say("{name} beats {baseline}{where}", **values),
-        SAME: say("{name} and {baseline} are practically the same{where}", **values),
-        UNDECIDED: say("{name} against {baseline} is undecided{where}", **values),
-        NOT_CONVERGED: say("{name} against {baseline} has not converged{where}", **values),
-        NO_COMPARISON: say("{name} is compared with no baseline{where}", **values),
-    }[verdict]
+    return say(
+        {
+            WORSE: "{name} loses to {baseline}{where}",
+            BETTER: "{name} beats {baseline}{where}",
+            SAME: "{name} and {baseline} are practically the same{where}",
+            UNDECIDED: "{name} against {baseline} is undecided{where}",
+            NOT_CONVERGED: "{name} against {baseline} has not converged{where}",
+            NO_COMPARISON: "{name} is compared with no baseline{where}",
+        }[verdict],
+        **names,
+    )
 
 
-def _further(verdict: str, where: str) -> str:
+def _further(verdict: str, **names: str) -> str:
     """Return a further part of the answer."""
-    return {
-        BETTER: say("beats it{where}", where=where),
-        SAME: say("is practically the same{where}", where=where),
-        UNDECIDED: say("undecided{where}", where=where),
-        NOT_CONVERGED: say("not converged{where}", where=where),
-        NO_COMPARISON: say("no comparison{where}", where=where),
-    }[verdict]
+    return say(
+        {
+            BETTER: "beats it{where}",
+            SAME: "is practically the same{where}",
+            UNDECIDED: "undecided{where}",
+            NOT_CONVERGED: "not converged{where}",
+            NO_COMPARISON: "no comparison{where}",
+        }[verdict],
+        **names,
+    )
 
 
 def _over_controls(standings: list[Standing], experiments: int) -> str:
@@ -116,8 +113,7 @@ def _over_controls(standings: list[Standing], experiments: int) -> str:
     hardest = [each.hardest_control for each in standings if each.hardest_control]
     if not hardest:
         if any(each.baseline.verdict == BETTER and not each.is_control for each in standings):
-            no_control = say("no control was trained, so the gain need not be attention's")
-            return _sentence([no_control])
+            return _sentence([say("no control was trained, so the gain need not be attention's")])
         return ""
     lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
     parts = []
@@ -131,9 +127,11 @@ def _over_controls(standings: list[Standing], experiments: int) -> str:
         parts.append(say("not shown better than every control"))
     elif lost < len(hardest):
         parts.append(
-            say("never shown better than a control")
-            if experiments > 1
-            else say("not shown better than a control")
+            say(
+                "never shown better than a control"
+                if experiments > 1
+                else "not shown better than a control"
+            )
         )
     return _sentence(parts)
 
@@ -148,19 +146,18 @@ def _over_opponents(standings: list[Standing], experiments: int) -> str:
     references = reference_models(each.measure.task for each in hardest)
     only = references[names.pop()].in_sentence if len(names) == 1 else ""
     opponent = only or (say("the best opponent") if won and not lost else say("an opponent"))
-    if lost:
-        where = _of(lost, len(hardest), experiments)
-        return _sentence([say("{opponent} beats it{where}", opponent=opponent, where=where)])
-    if won:
-        where = _of(won, len(hardest), experiments)
-        return _sentence([say("it beats {opponent}{where}", opponent=opponent, where=where)])
-    return _sentence(
-        [
-            say("never shown better than {opponent}", opponent=opponent)
-            if experiments > 1
-            else say("not shown better than {opponent}", opponent=opponent)
-        ]
+    text = say(
+        "{opponent} beats it{where}"
+        if lost
+        else "it beats {opponent}{where}"
+        if won
+        else "never shown better than {opponent}"
+        if experiments > 1
+        else "not shown better than {opponent}",
+        opponent=opponent,
+        where=_of(lost or won, len(hardest), experiments),
     )
+    return _sentence([text])
 
 
 def _count(differences: list[TestedDifference], verdict: str) -> int:
@@ -171,10 +168,14 @@ def _of(count: int, compared: int, experiments: int) -> str:
     """Return on how many of the experiments with such a comparison something holds."""
     if experiments == 1:
         return ""
-    if count < compared == experiments:
-        return say(" on {count} of {total}", count=count, total=compared)
     if count < compared:
-        return say(" on {count} of the {total} compared", count=count, total=compared)
+        return say(
+            " on {count} of {total}"
+            if compared == experiments
+            else " on {count} of the {total} compared",
+            count=count,
+            total=compared,
+        )
     return _on_all(count) if compared == experiments else say(" wherever they are compared")
 
 
@@ -183,7 +184,6 @@ def _sentence(parts: list[str]) -> str:
     return text[0].upper() + text[1:] + "."
 
 
-KEY = "verdicts"
 TITLE_WIDTH, WIDTH, ALL_WIDTHS = 36, 42, 126  # millimetres on paper; all verdicts
 # A verdict is told by its word, its sign and its colour, which is that of its style.
 SIGNS = {
@@ -226,12 +226,12 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
     columns = (
         *join_columns(lambda each: each),
-        Column("variant", "", value=_variant),
+        Column("variant", "", value="standing.variant"),
         Column("", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
         *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
     )
     return Table(
-        KEY,
+        "verdicts",
         _heading(experiments, unit),
         columns,
         make_rows(columns, experiments),
@@ -264,36 +264,26 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
 
 def _rivals(experiments: list[Experiment]) -> list[Rival]:
     """Return the columns of models that some experiment has."""
-    opponents = {
-        each.standing.hardest_opponent.second
-        for each in experiments
-        if each.standing and each.standing.hardest_opponent
-    }
+
+    def control(each: Experiment) -> TestedDifference | None:
+        return each.standing.hardest_control if each.standing else None
+
+    def opponent(each: Experiment) -> TestedDifference | None:
+        return each.standing.hardest_opponent if each.standing else None
+
+    opponents = {found.second for each in experiments if (found := opponent(each))}
     references = reference_models(each.measure.task for each in experiments)
     only = references.get(opponents.pop()) if len(opponents) == 1 else None
-    heading, short = say("Against the best opponent"), say("Best opponent")
+    best = Rival("opponent", say("Against the best opponent"), say("Best opponent"), opponent, True)
     if only and only.against:
-        heading, short = only.against, only.short
+        best = Rival("opponent", only.against, only.short, opponent)
+    hardest = say("Against the hardest control"), say("Hardest control")
     rivals = [
-        Rival("baseline", say("Against the baseline"), say("Baseline"), _baseline),
-        Rival(
-            "control", say("Against the hardest control"), say("Hardest control"), _control, True
-        ),
-        Rival("opponent", heading, short, _opponent, short == say("Best opponent")),
+        Rival("baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain),
+        Rival("control", *hardest, control, True),
+        best,
     ]
     return [each for each in rivals if any(map(each.get, experiments))]
-
-
-def _baseline(each: Experiment) -> TestedDifference | None:
-    return each.gain
-
-
-def _control(each: Experiment) -> TestedDifference | None:
-    return each.standing.hardest_control if each.standing else None
-
-
-def _opponent(each: Experiment) -> TestedDifference | None:
-    return each.standing.hardest_opponent if each.standing else None
 
 
 def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
@@ -309,15 +299,11 @@ def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
         verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
         return Phrase((verdict, f" {number}", *name))
 
-    def value(get: Callable[[TestedDifference], object]) -> Callable[[Experiment], object]:
-        get_value = difference_value(rival.get, get)
-        return lambda experiment: get_value(experiment) or ""
-
     return (
         Column("", rival.heading, TEXT, cell, short=rival.short),
-        Column(rival.key, "", value=value(lambda each: each.second)),
-        Column(f"{rival.key}_verdict", "", value=value(lambda each: each.verdict)),
-        Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, lambda each: each.mean)),
+        Column(rival.key, "", value=difference_value(rival.get, "second")),
+        Column(f"{rival.key}_verdict", "", value=difference_value(rival.get, "verdict")),
+        Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, "mean")),
     )
 
 
@@ -327,26 +313,24 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
         return ()
     return (
         Column("", say("The talk’s gain"), TEXT, _talk),
-        Column("talk_verdict", "", value=_reproduction),
-        Column("talk_gain_pp", "", POINTS, lambda each: each.line.talk_gain),
+        Column("talk_verdict", "", value="line.reproduction.verdict"),
+        Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
     )
 
 
 def _talk(each: Experiment) -> Phrase | str:
-    verdict = _reproduction(each)
+    verdict = each.line.reproduction.verdict if each.line.reproduction else ""
     if not verdict:
         return DASH
-    words = {
-        REPRODUCED: say("reproduced"),
-        NOT_REPRODUCED: say("not reproduced"),
-        NOT_COMPARABLE: say("not comparable"),
-        UNDECIDED: say("undecided"),
-    }
-    return Phrase((verdict_span(verdict, words[verdict]), f" {format_points(each.line.talk_gain)}"))
-
-
-def _reproduction(each: Experiment) -> str:
-    return each.line.reproduction.verdict if each.line.reproduction else ""
+    word = say(
+        {
+            REPRODUCED: "reproduced",
+            NOT_REPRODUCED: "not reproduced",
+            NOT_COMPARABLE: "not comparable",
+            UNDECIDED: "undecided",
+        }[verdict]
+    )
+    return Phrase((verdict_span(verdict, word), f" {format_points(each.line.talk_gain)}"))
 
 
 def verdict_span(verdict: str, word: str) -> Span:
@@ -360,10 +344,6 @@ def short_verdict(verdict: str) -> str:
     return say("the same") if verdict == SAME else verdict_text(verdict)
 
 
-def _variant(each: Experiment) -> str:
-    return each.standing.variant if each.standing else ""
-
-
 def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
     """Return a function to the title of an experiment.
 
@@ -375,7 +355,7 @@ def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
     def title(each: Experiment) -> Cell:
         return Cell(
             each.title,
-            note=_variant(each) if names_variant else "",
+            note=each.standing.variant if each.standing and names_variant else "",
             mark=each.mark if has_mark else "",
             link=f"#experiment-{each.key}",
         )
