@@ -1,4 +1,4 @@
-"""The input of a report: the study, its comparison, the results of the other stages, and their sources."""
+"""The input of a report: a study's comparison, the results of other stages, and their sources."""
 
 import dataclasses
 from pathlib import Path
@@ -49,16 +49,10 @@ class Sources:
         return tuple(self._sources[path] for path in paths)
 
     def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
-        """Add files of one stage; return their one source: they are too many for a row each.
+        """Add files of one stage in `folder`; return their one source: a row for each is too many.
 
-        Its hash is the one that DVC gives to a folder of these files alone.
-
-        Args:
-            folder: that has them.
-            files: those that are read.
-            path: of the folder in a clone.
-            command: writes one of them.
-
+        Its hash is the one that DVC gives to a folder of these files alone. `path` is that of the
+        folder in a clone, and `command` writes one of the files.
         """
         if folder not in self._sources:
             stage = command.split()[1]
@@ -135,18 +129,15 @@ class Results:
     @property
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
+        folder = training_folder(self.folder)
         files = [
-            time_file(self.folder, model, seed)
+            folder / model / f"{seed}.json"
             for experiment in self.experiments
             for model in self.models(experiment).values()
             for seed in self.comparison.seeds
         ]
-        return self.sources.add_files(
-            training_folder(self.folder),
-            [*filter(Path.exists, files)],
-            "results/timing/train",
-            "heed train MODEL",
-        )
+        there = [*filter(Path.exists, files)]
+        return self.sources.add_files(folder, there, "results/timing/train", "heed train MODEL")
 
     @property
     def explanation_source(self) -> Source:
@@ -187,8 +178,7 @@ def read_results(
         comparison: results/compare/comparison.json.
         published: the folder with the talk's figures.
         folder: results/, with the results of the other stages.
-        with_documents: whether there is a document browser, and on the page text of corpora that
-            heed did not generate.
+        with_documents: see Results.
 
     Raises:
         HeedError: an experiment names one that the talk does not have; a file is missing or broken.
@@ -227,22 +217,22 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _read_browsers(results: Results) -> dict[str, Browser]:
     """Return the browser of each model with weights, compared with baseline and attention."""
-    folder, browsers = results.folder / "predict", {}
+    browsers = {}
     for experiment in results.experiments:
         if not report_of(experiment.measure.task).HAS_BROWSER:
             continue
-        models = results.models(experiment)
         result = results.comparison.experiments[experiment.key]
-        for variant, each in result.models.items():
-            if each.hyperparameters.chooses_weights:
+        for variant, model in result.models.items():
+            if model.hyperparameters.chooses_weights:
                 compared = {
-                    name: folder / model
-                    for name, model in models.items()
+                    name: results.prediction_folder(other)
+                    for name, other in results.models(experiment).items()
                     if name in (BASELINE, *result.attention[:1], variant)
                 }
-                browsers[each.model] = read_browser(folder / each.model, compared)
+                folder = results.prediction_folder(model.model)
+                browsers[model.model] = read_browser(folder, compared)
                 # Adds the sources here: a browser is no block, so no chapter adds them.
-                results.document_sources(each.model)
+                results.document_sources(model.model)
     return browsers
 
 
@@ -251,14 +241,9 @@ def training_folder(results: Path) -> Path:
     return results / "timing" / "train"
 
 
-def time_file(results: Path, model: str, seed: int) -> Path:
-    """Return the file of a training's time."""
-    return training_folder(results) / model / f"{seed}.json"
-
-
 def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
     """Return the time of a training, of results/.
 
     Raises HeedError: the file is missing or broken.
     """
-    return times.read_training_time(time_file(results, model, seed))
+    return times.read_training_time(training_folder(results) / model / f"{seed}.json")
