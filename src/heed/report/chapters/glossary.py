@@ -54,35 +54,25 @@ def read_variants(results: Results) -> dict[str, list[Variant]]:
     variants: dict[str, dict[str, Variant]] = {}
     for experiment in results.experiments:
         result = results.comparison.experiments[experiment.key]
-        for name, text in _describe_models(results, result).items():
-            entry = variants.setdefault(name, {}).setdefault(
-                text, Variant(name, text, result.models[name].hyperparameters, [])
-            )
+        named: dict[str, str] = {}  # network → the first variant that has it
+        for name, model in result.models.items():
+            network = describe_network(model.hyperparameters)
+            other = named.setdefault(network, name)
+            if other != name:
+                network = _describe_as(model.hyperparameters, other, result)
+            text = " ".join([*_roles(results, result, name), network])
+            new = Variant(name, text, model.hyperparameters, [])
+            entry = variants.setdefault(name, {}).setdefault(text, new)
             entry.experiments.append(experiment.title)
     return {name: list(entries.values()) for name, entries in variants.items()}
 
 
-def _describe_models(results: Results, result: ExperimentResult) -> dict[str, str]:
-    """Return the description of each model of an experiment: its role and its network."""
-    texts: dict[str, str] = {}
-    named: dict[str, str] = {}  # network → the first variant that has it
-    for name, model in result.models.items():
-        network = describe_network(model.hyperparameters)
-        if other := named.get(network):
-            network = _describe_as(model.hyperparameters, other, result)
-        else:
-            named[network] = name
-        texts[name] = " ".join([*_roles(results, result, name), network])
-    return texts
-
-
 def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> str:
     """Return how a model differs from another that is the same network."""
+    values = dataclasses.asdict(hyperparameters)
+    others = dataclasses.asdict(result.models[other].hyperparameters)
     differing = [
-        f"{field.name} {format_setting(getattr(hyperparameters, field.name))}"
-        for field in dataclasses.fields(hyperparameters)
-        if getattr(hyperparameters, field.name)
-        != getattr(result.models[other].hyperparameters, field.name)
+        f"{name} {format_setting(value)}" for name, value in values.items() if value != others[name]
     ]
     if not differing:
         return say("The same network as {variant}.", variant=other)
@@ -130,45 +120,36 @@ def _say_part(part: Part, h: Any) -> str:
 
 
 def _classifier(h: Architecture) -> list[str]:
-    features = {
-        "words": say("words"),
-        "characters": say("characters"),
-        "both": say("words and characters"),
-        "none": "–",
-    }[h.linear_branch]
+    both = say("words and characters")
+    branches = {"words": say("words"), "characters": say("characters"), "both": both, "none": "–"}
+    features = branches[h.linear_branch]
     if h.encoder == "none":
         return [say("no network: a linear model on the TF-IDF of {features}", features=features)]
-    encoder = _say_part(ENCODERS[h.encoder], h)
+    parts = [_say_part(ENCODERS[h.encoder], h)]
     if h.skip and h.is_recurrent:
-        encoder = say("{encoder}, with the word’s embedding beside it", encoder=encoder)
-    attends = h.attention != "none"
-    return [
-        encoder,
-        say("it reads the words of each sentence, then the sentences") if h.hierarchical else "",
-        _say_part(ATTENTIONS[h.attention], h),
-        say("the positions of the words are added before it")
-        if attends and h.attention_positions
-        else "",
-        say("its input is added to its output") if attends and h.attention_residual else "",
-        _say_part(POOLINGS[h.pooling], h),
-        say("a linear model on the TF-IDF of {features} is added", features=features)
-        if h.linear_branch != "none"
-        else "",
-    ]
+        parts = [say("{encoder}, with the word’s embedding beside it", encoder=parts[0])]
+    if h.hierarchical:
+        parts.append(say("it reads the words of each sentence, then the sentences"))
+    parts.append(_say_part(ATTENTIONS[h.attention], h))
+    if h.attention != "none" and h.attention_positions:
+        parts.append(say("the positions of the words are added before it"))
+    if h.attention != "none" and h.attention_residual:
+        parts.append(say("its input is added to its output"))
+    parts.append(_say_part(POOLINGS[h.pooling], h))
+    if h.linear_branch != "none":
+        parts.append(say("a linear model on the TF-IDF of {features} is added", features=features))
+    return parts
 
 
 def _translator(h: TranslatorArchitecture) -> list[str]:
     decoders = UNIFORM_DECODERS if h.attends and not h.learns_weights else DECODERS
-    return [
-        _say_part(SOURCE_ENCODERS[h.encoder], h),
-        _say_part(decoders[h.decoder], h),
-        ""
-        if h.segmentation == "words"
-        else say("its units are pieces of words ({kind})", kind=h.segmentation),
-        ""
-        if h.training_share == 1
-        else say("trained on {share} of the training pairs", share=f"{h.training_share:.0%}"),
-    ]
+    parts = [_say_part(SOURCE_ENCODERS[h.encoder], h), _say_part(decoders[h.decoder], h)]
+    if h.segmentation != "words":
+        parts.append(say("its units are pieces of words ({kind})", kind=h.segmentation))
+    if h.training_share != 1:
+        share = f"{h.training_share:.0%}"
+        parts.append(say("trained on {share} of the training pairs", share=share))
+    return parts
 
 
 def chapter(results: Results) -> list[Block]:
@@ -178,22 +159,18 @@ def chapter(results: Results) -> list[Block]:
         name for result in results.comparison.experiments.values() for name in result.opponents
     )
     references = reference_models(each.measure.task for each in results.experiments)
-    words = {**_words(results), **{name: (name, references[name].glossary) for name in opponents}}
+    words = _words(results) | {name: (name, references[name].glossary) for name in opponents}
     named = tuple(
         Term(glossary_key(word), name, (text,))
         for word, (name, text) in words.items()
         if word not in variants
     )
     models = tuple(term for entries in variants.values() for term in _terms(entries))
+    of_models = say("The models of this study: {names}", names=", ".join(variants))
+    of_words = say("Words of this report: {names}", names=", ".join(each.name for each in named))
     blocks = (
-        Disclosure(
-            say("The models of this study: {names}", names=", ".join(variants)),
-            (Group(models, "glossary"),),
-        ),
-        Disclosure(
-            say("Words of this report: {names}", names=", ".join(each.name for each in named)),
-            (Group(named, "glossary words"),),
-        ),
+        Disclosure(of_models, (Group(models, "glossary"),)),
+        Disclosure(of_words, (Group(named, "glossary words"),)),
     )
     return [Section("glossary", say("Models and words"), blocks)]
 
@@ -202,25 +179,19 @@ def _terms(entries: list[Variant]) -> Iterable[Term]:
     """Yield a term for each description of a variant; the first has the variant's own key."""
     for number, entry in enumerate(entries):
         key = glossary_key(entry.name) + (f"--{number + 1}" if number else "")
-        where = ", ".join(entry.experiments)
-        texts: Texts = (entry.description,)
-        if len(entries) > 1:
-            texts = (Span(f"{where}: ", "small"), entry.description)
+        where = Span(f"{', '.join(entry.experiments)}: ", "small")
+        texts: Texts = (entry.description,) if len(entries) == 1 else (where, entry.description)
         yield Term(key, entry.name, texts, network(entry, key))
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words of the report, each with its name and its explanation, by key."""
+    method = results.comparison.significance
+    measures = [each.measure for each in results.experiments]
     explained = dict.fromkeys(map(explain_collapse, results.comparison.experiments.values()))
-    return {
-        **_compared(),
-        **_verdicts(results),
-        COLLAPSED: (say("collapsed run"), " ".join(explained)),
-    }
-
-
-def _compared() -> dict[str, tuple[str, str]]:
-    """Return the words for what is compared."""
+    margin = _alternatives(each.margin(method.margin_pp) for each in measures)
+    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
+    level = f"{method.alpha:g}"
     return {
         "gain": (say("gain"), say("Attention minus baseline, paired by seed and test document.")),
         "control": (
@@ -241,35 +212,6 @@ def _compared() -> dict[str, tuple[str, str]]:
                 "is repeated with several, since its result varies with them."
             ),
         ),
-    }
-
-
-def _alternatives(texts: Iterable[str]) -> str:
-    """Return different texts, such as limits in several units, as a list of alternatives."""
-    return f" {say('or')} ".join(dict.fromkeys(texts))
-
-
-def _corrected_p(level: str) -> tuple[str, str]:
-    """Return the word and the text on a corrected p."""
-    return (
-        say("corrected p"),
-        say(
-            "How probable a difference at least this large would be if the models were equally "
-            "good, corrected by Holm for the number of comparisons. Below {level} it is "
-            "significant.",
-            level=level,
-        ),
-    )
-
-
-def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
-    """Return the words for what is said of a difference."""
-    method = results.comparison.significance
-    measures = [each.measure for each in results.experiments]
-    margin = _alternatives(each.margin(method.margin_pp) for each in measures)
-    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
-    level = f"{method.alpha:g}"
-    return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
         "better": (
             say("better, worse"),
@@ -303,8 +245,22 @@ def _verdicts(results: Results) -> dict[str, tuple[str, str]]:
                 limit=limit,
             ),
         ),
-        "corrected-p": _corrected_p(level),
+        "corrected-p": (
+            say("corrected p"),
+            say(
+                "How probable a difference at least this large would be if the models were equally "
+                "good, corrected by Holm for the number of comparisons. Below {level} it is "
+                "significant.",
+                level=level,
+            ),
+        ),
+        COLLAPSED: (say("collapsed run"), " ".join(explained)),
     }
+
+
+def _alternatives(texts: Iterable[str]) -> str:
+    """Return different texts, such as limits in several units, as a list of alternatives."""
+    return f" {say('or')} ".join(dict.fromkeys(texts))
 
 
 SIZE = (2.9, 1.55)  # inches
@@ -389,36 +345,31 @@ def _draw_pooling(
         _draw_nodes(axes, columns[[1, 3]], (row + top[1]) / 2, "s", INK)
 
 
-def _draw_translator(axes: Axes, h: "object") -> None:
+def _draw_translator(axes: Axes, h: TranslatorArchitecture) -> None:
     """Draw the states of the source below and those of the translation above."""
     columns = np.linspace(LEFT, RIGHT, WORDS)
     axes.set_ylim(-0.5, 3.4)
-    decoder = getattr(h, "decoder", "")
-    for row, name in (
-        (0, say("source")),
-        (1, say("encoder")),
-        (2.2, say("decoder")),
-        (3, say("translation")),
-    ):
+    rows = (
+        (0, say("source")), (1, say("encoder")), (2.2, say("decoder")), (3, say("translation")),
+    )  # fmt: skip
+    for row, name in rows:
         _label(axes, row, name)
-    recurrent = decoder != "transformer"
     for low, high in ((0, 1), (2.2, 3)):
         for column in columns:
             _line(axes, (column, low), (column, high), FIXED, 0.9)
-    if recurrent:
+    if h.decoder != "transformer":
         for row in (1, 2.2):
             axes.plot(columns, np.full(WORDS, row), color=INK, lw=1)
     else:
         _connect_all(axes, columns, 0, LEARNED, WEIGHTED)
-    if decoder == "last-state":
+    if h.decoder == "last-state":
         _line(axes, (columns[-1], 1), (columns[0], 2.2), FIXED, 1.4)
-    elif decoder == "concatenate":
+    elif h.decoder == "concatenate":
         for column in columns:
             _line(axes, (column, 1), (columns[0], 2.2), FIXED, 0.9)
-    elif getattr(h, "learns_weights", True):
-        _connect_all(axes, columns, 1, LEARNED, WEIGHTED, 2.2)
     else:
-        _connect_all(axes, columns, 1, EQUAL, FIXED, 2.2)
+        lines = (LEARNED, WEIGHTED) if h.learns_weights else (EQUAL, FIXED)
+        _connect_all(axes, columns, 1, *lines, 2.2)
     for row, shape, colour in ((0, "o", SOFT), (1, "s", INK), (2.2, "s", INK), (3, "o", SOFT)):
         _draw_nodes(axes, columns, row, shape, colour)
 
