@@ -1,4 +1,4 @@
-"""Blocks as HTML, and tables as CSV and Markdown: values are escaped, invisible characters replaced."""
+"""Blocks as HTML, and tables as CSV and Markdown: every value is escaped."""
 
 import base64
 import functools
@@ -84,21 +84,17 @@ def page(
         citation: in BibTeX.
 
     """
-    template = environment().get_template("index.html.jinja")
     terms = [block for block in walk_blocks(blocks) if isinstance(block, Term)]
     first, more = split_note(note)
-    return template.render(
-        blocks=blocks,
-        image=image,
-        copies=copies,
-        hints={f"#{term.key}": str(term) for term in terms},
-        title=title,
-        warning=warning,
-        note=first,
-        more=more,
-        links=links,
-        citation=citation,
-    )
+    return (
+        environment()
+        .get_template("index.html.jinja")
+        .render(
+            blocks=blocks, image=image, copies=copies, title=title, warning=warning, note=first,
+            more=more, links=links, citation=citation,
+            hints={f"#{term.key}": str(term) for term in terms},
+        )
+    )  # fmt: skip
 
 
 def split_note(note: str) -> tuple[str, str]:

@@ -86,21 +86,12 @@ def citation(study: str) -> str:
 def write_series(
     experiments: list[Experiment], evaluations: dict[Path, Measure], folder: Path
 ) -> None:
-    """Write curves.csv, confusion.csv and comparisons.csv.
+    """Write curves.csv, confusion.csv and comparisons.csv into a folder.
 
-    Each has the columns that dvc.yaml names, also where no model of the study has such values.
-
-    Args:
-        experiments: with their comparisons.
-        evaluations: the folders of the models' evaluations, with what decides between models.
-        folder: of the files to write.
-
+    They have the columns that dvc.yaml names, also where no model of the study has such values.
+    `evaluations` are the folders of the models' evaluations, with what decides between models.
     """
-    curves, confusions = [], []
-    for evaluation, measure in evaluations.items():
-        curves.append(_curves(evaluation, measure))
-        if (evaluation / "confusion.csv").exists():  # of a classification
-            confusions.append(_confusion(evaluation))
+    confusions = [each for each in evaluations if (each / "confusion.csv").exists()]
     comparisons = [
         {
             "experiment": experiment.key,
@@ -113,12 +104,25 @@ def write_series(
         for experiment in experiments
         for each in experiment.comparisons
     ]
-    columns = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
-    curve_columns = ["seed", "epoch", "model", "figure", "validation"]
-    confusion_columns = ["actual", "predicted", "documents", "model", "share"]
-    _write(_with_columns(curves, curve_columns), folder / "curves.csv")
-    _write(_with_columns(confusions, confusion_columns), folder / "confusion.csv")
-    _write(pd.DataFrame(comparisons, columns=columns), folder / "comparisons.csv")
+    series = {
+        "curves": (
+            [_curves(*each) for each in evaluations.items()],
+            ["seed", "epoch", "model", "figure", "validation"],
+        ),
+        "confusion": (
+            [_confusion(each) for each in confusions],
+            ["actual", "predicted", "documents", "model", "share"],
+        ),
+        "comparisons": (
+            [pd.DataFrame(comparisons)],
+            ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"],
+        ),
+    }
+    for name, (tables, columns) in series.items():
+        table = pd.concat(tables) if tables else pd.DataFrame()
+        table = table.reindex(columns=[*table, *(each for each in columns if each not in table)])
+        text = quote_formulas(table).to_csv(index=False, lineterminator="\n", float_format="%.6g")
+        write_text(folder / f"{name}.csv", text)
 
 
 def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
@@ -145,22 +149,11 @@ def _confusion(evaluation: Path) -> pd.DataFrame:
     return counts.assign(model=evaluation.name, share=share).rename(columns={"label": "actual"})
 
 
-def _with_columns(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    """Return the tables in one, which has at least these columns: dvc.yaml names them."""
-    table = pd.concat(tables) if tables else pd.DataFrame()
-    return table.reindex(columns=[*table, *(each for each in columns if each not in table)])
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    quote_formulas(table).to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
-
-
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What the report says first.
+    """The beginning of a report: one sentence over all experiments, and lines on failures.
 
-    `answer` is one sentence over all experiments; `failures` are lines on the truths that are known
-    of the study, and that it did not find.
+    These are on the truths that are known of the study, and that it did not find.
     """
 
     answer: str
@@ -198,25 +191,26 @@ def render(
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
         image = _write_figures(blocks, folder / "figures", processes)
-        copies = _write_tables(
-            [block for block in blocks if isinstance(block, Table)], folder / "tables"
-        )
-        _write_series(results, folder / "plots")
+        tables = [block for block in blocks if isinstance(block, Table)]
+        copies = _write_tables(tables, folder / "tables")
+        with writing_folder(folder / "plots") as out:
+            measures = {
+                results.evaluation_folder(model): each.measure
+                for each in results.experiments
+                for model in results.models(each).values()
+            }
+            write_series(results.experiments, measures, out)
         _write_documents(results, folder / "documents")
+        on_page, on_paper = (
+            [block for block in report if medium in block.media] for medium in (PAGE, PAPER)
+        )
         study = params.study
         header = (study.title, generated_warning(results.experiments), study.note)
-        write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
-        page = html.page(
-            _select(report, PAGE), image, *header, copies, links.listed(), citation(study.name)
-        )
+        write_text(folder / "report.tex", latex.document(on_paper, *header))
+        page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
         write_text(folder / "index.html", page)
         answer = headline(results.experiments, len(comparison.seeds))
         return Outcome(answer, truths.failure_lines(results))
-
-
-def _select(blocks: list[Block], medium: str) -> list[Block]:
-    """Return the blocks that the page or the paper has."""
-    return [block for block in blocks if medium in block.media]
 
 
 def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:
@@ -238,23 +232,12 @@ def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:
             copies = texts.setdefault(table.key, {})
             if any(column.key for column in table.columns):
                 copies["CSV"] = html.csv_table(table)
-                if "csv" in table.files:
-                    write_text(out / f"{table.key}.csv", copies["CSV"])
             if PAGE in table.media or "tex" in table.files:
                 copies["LaTeX"] = latex.table(table)
-                if "tex" in table.files:
-                    write_text(out / f"{table.key}.tex", copies["LaTeX"])
+            for suffix, kind in (("csv", "CSV"), ("tex", "LaTeX")):
+                if suffix in table.files and kind in copies:
+                    write_text(out / f"{table.key}.{suffix}", copies[kind])
     return lambda table: {**texts[table.key], "Markdown": html.markdown_table(table)}
-
-
-def _write_series(results: Results, folder: Path) -> None:
-    models = {
-        results.evaluation_folder(model): each.measure
-        for each in results.experiments
-        for model in results.models(each).values()
-    }
-    with writing_folder(folder) as out:
-        write_series(results.experiments, models, out)
 
 
 def _write_documents(results: Results, folder: Path) -> None:
@@ -314,15 +297,17 @@ def check_report(
         HeedError: they do not agree; the message has every number that differs, with both values.
 
     """
+    problems = list(changed_outputs(lock, RESULTS))
     with tempfile.TemporaryDirectory() as folder:
         rendered = Path(folder)
         render(params, comparison, published, results, rendered)
-        names = sorted(
-            path.relative_to(rendered).as_posix() for path in rendered.rglob("*") if path.is_file()
-        )
-        problems = list(changed_outputs(lock, RESULTS))
+        files = [path for path in rendered.rglob("*") if path.is_file()]
+        names = sorted(path.relative_to(rendered).as_posix() for path in files)
         for name in names:
-            problems += _first_lines(file_differences(reports / name, rendered / name))
+            found = list(file_differences(reports / name, rendered / name))
+            problems += found[:MAX_LINES]
+            if len(found) > MAX_LINES:
+                problems.append(f"and {len(found) - MAX_LINES} more in this file")
     problems += [
         f"{path}: is no longer of the report"
         for part in FOLDERS
@@ -333,14 +318,6 @@ def check_report(
         head = f"{reports}: does not agree with the present results. Run: dvc repro report"
         raise HeedError("\n  ".join([head, *problems]))
     return f"{reports}: agrees with the present results, every number in {len(names)} files"
-
-
-def _first_lines(lines: Iterator[str]) -> list[str]:
-    """Return the first of the differences of a file, and the number of the others."""
-    first = list(lines)
-    if len(first) <= MAX_LINES:
-        return first
-    return [*first[:MAX_LINES], f"and {len(first) - MAX_LINES} more in this file"]
 
 
 def file_differences(path: Path, rendered: Path) -> Iterator[str]:
