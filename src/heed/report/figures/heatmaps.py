@@ -1,6 +1,7 @@
 """Heat maps of one document: its rankings below each other, and self-attention head by head."""
 
 import dataclasses
+import pathlib
 
 import matplotlib.figure
 import numpy as np
@@ -46,18 +47,14 @@ def document_rankings(results: Results) -> list[Figure]:
     """
     figures = []
     for experiment in results.experiments:
-        if experiment.measure.is_of_sentences:
+        if experiment.measure.is_of_sentences or not results.prints_texts(experiment):
             continue
         models = results.comparison.experiments[experiment.key].models
-        explained = [
-            each
-            for each in results.explanations
-            if each.experiment.key == experiment.key
-            and each.has_weights
-            and models[each.variant].hyperparameters.chooses_weights
-        ]
-        if explained and (experiment.generated or results.with_documents):
-            figures += _rankings_figure(results, explained[0])
+        for each in results.explanations:
+            chooses = each.experiment.key == experiment.key and each.has_weights
+            if chooses and models[each.variant].hyperparameters.chooses_weights:
+                figures += _rankings_figure(results, each)
+                break
     return figures
 
 
@@ -79,7 +76,9 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
         first=document.first + 1,
     )
     strips = -(-len(document.words) // STRIP)
-    height = 0.35 + strips * (RANK_CELL * len(_rows(document)) + _label_height(document) + 0.15)
+    longest = max(len(short_name(word)) for word in document.words)
+    label_height = RANK_LETTER * longest + 0.05  # of the longest word, turned
+    height = 0.35 + strips * (RANK_CELL * len(_rows(document)) + label_height + 0.15)
     paths = (explanation.folder / f"{name}.parquet" for name in ("documents", "units"))
     return [
         Figure(
@@ -132,19 +131,13 @@ def first_word(evidence: np.ndarray) -> int:
 
 def _rows(document: Document) -> dict[str, np.ndarray]:
     """Return the rows of the figure: values from 0 to 1, NaN where there is none."""
-    names = ranking_names()
-    rows = {names[ranking]: document.units[ranking].to_numpy(np.float64) for ranking in RANKINGS}
-    shades = {}
-    for name, values in rows.items():
+    names, rows = ranking_names(), {}
+    for ranking in RANKINGS:
+        values = document.units[ranking].to_numpy(np.float64)
         largest = np.nanmax(values) if np.isfinite(values).any() else 0
-        shades[name] = values / largest if largest > 0 else values
+        rows[names[ranking]] = values / largest if largest > 0 else values
     evidence = document.units["evidence"].to_numpy(np.float64)
-    return shades | ({say("evidence"): evidence} if evidence.any() else {})
-
-
-def _label_height(document: Document) -> float:
-    """Return the inches that the longest word takes, turned."""
-    return RANK_LETTER * max(len(short_name(word)) for word in document.words) + 0.05
+    return rows | ({say("evidence"): evidence} if evidence.any() else {})
 
 
 def _draw_rankings(figure: matplotlib.figure.Figure, document: Document, strips: int) -> None:
@@ -193,21 +186,25 @@ def head_weights(results: Results, experiment: Experiment, variant: str) -> list
     """
     model = results.models(experiment)[variant]
     path = results.prediction_folder(model) / "heads.parquet"
-    table = read_prediction_table(path)
     return [
-        _figure(results, experiment, variant, document, number)
-        for number, (_, document) in enumerate(table.groupby("id", sort=False), 1)
+        _figure(results, experiment, variant, document, f"{model}_heads-{number}", path)
+        for number, (_, document) in enumerate(
+            read_prediction_table(path).groupby("id", sort=False), 1
+        )
     ]
 
 
 def _figure(
-    results: Results, experiment: Experiment, variant: str, document: pd.DataFrame, number: int
+    results: Results,
+    experiment: Experiment,
+    variant: str,
+    document: pd.DataFrame,
+    key: str,
+    path: pathlib.Path,
 ) -> Figure:
-    model = results.models(experiment)[variant]
     words = document.drop_duplicates("key").sort_values("key")["key_word"].tolist()
     heads = document["head"].nunique()
     first = document.iloc[0]
-    title = say("Self-attention, word by word and head by head")
     caption = say(
         "Document {name}, {label}, predicted {predicted}; first seed. A row is a word that "
         "attends, a column a word that it attends to; the weights of a row sum to 1. The stronger "
@@ -228,16 +225,15 @@ def _figure(
     rows = -(-drawn // columns)
     width, height = columns * (side + GAP) + label + 0.2, rows * (side + GAP) + label + FRAME
     fits = width <= PAPER_WIDTH and height <= PAPER_HEIGHT
-    text = " ".join(words)
     return Figure(
-        f"{model}_heads-{number}",
-        title,
+        key,
+        say("Self-attention, word by word and head by head"),
         caption,
-        results.sources.add(results.prediction_folder(model) / "heads.parquet"),
+        results.sources.add(path),
         lambda figure: _draw(figure, document, words, (rows, columns)),
         (max(width, WIDTH), height),
         subject=variant,
-        alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
+        alt_text=drawing.alt_text(experiment, f"{caption} {' '.join(words)}"),
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,

@@ -49,17 +49,14 @@ def recency(results: Results) -> list[Figure]:
             for each in results.explanations
             if each.experiment.key == experiment.key and each.recency is not None
         ]
-        if explained:
-            figures.append(_figure(results, explained))
+        figures += [_figure(results, explained)] if explained else []
     return figures
 
 
 def _figure(results: Results, explained: list[Explanation]) -> Figure:
-    experiment = explained[0].experiment
-    claim = say(RecencyTest.claim)
-    caption = _describe(explained)
-    caption += _ratios(results, explained)
+    experiment, claim = explained[0].experiment, say(RecencyTest.claim)
     drawn = _drawn(results, explained)
+    caption = _describe(explained) + _ratios(results, explained)
     names = {each.variant for each in drawn}
     if others := [each.variant for each in explained if each.variant not in names]:
         caption += " " + say("Not drawn: {names}.", names=", ".join(others))
@@ -153,7 +150,7 @@ def _draw(
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
         ends += _draw_noise(axes["noise"], each, look[each.variant], shift)
         if by_place:
-            _draw_places(axes["place"], each, style)
+            axes["place"].plot(range(1, 11), by_place_of(each).reindex(range(10)), **style)
     axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
     axes["importance"].set_title(say("importance"))
     axes["importance"].set_ylim(0, max(2, 1.05 * axes["importance"].dataLim.y1))
@@ -194,11 +191,6 @@ def by_place_of(explanation: Explanation) -> pd.Series:
     return tenths["mean"].mean()[tenths["documents"].min() >= FEWEST]
 
 
-def _draw_places(axes: Axes, explanation: Explanation, style: Style) -> None:
-    """Draw the accuracy for documents whose evidence is in each tenth."""
-    axes.plot(range(1, 11), by_place_of(explanation).reindex(range(10)), **style)
-
-
 def _knows_evidence(explained: list[Explanation]) -> bool:
     """Return whether importance is compared with the evidence."""
     return any(len(_rows(each, "importance_by_evidence")) for each in explained)
@@ -210,8 +202,9 @@ def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":
         values /= values.mean()
-    label = short_name(explanation.variant)
-    axes.plot(range(1, 11), values.reindex(range(10)), label=label, **style)
+    axes.plot(
+        range(1, 11), values.reindex(range(10)), label=short_name(explanation.variant), **style
+    )
 
 
 def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) -> list[LineEnd]:
