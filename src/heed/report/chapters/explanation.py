@@ -74,7 +74,7 @@ def _of_tests(results: Results) -> Iterator[Figure]:
     """Yield a figure for each test that an explained model has; paper has those of criteria."""
     for test in TESTS:
         if test.axes:
-            drawn = model_rows.test_figure(results, test)
+            drawn = model_rows.figure_of_test(results, test)
             yield from drawn if test.criterion else on_page(drawn)
 
 

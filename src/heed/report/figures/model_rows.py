@@ -73,7 +73,7 @@ class Panel:
     title: str = ""
 
 
-def test_figure(results: Results, test: WeightsTest) -> list[Figure]:
+def figure_of_test(results: Results, test: WeightsTest) -> list[Figure]:
     """Return the figure of a test, nothing where no model has it.
 
     All panels have the same rows and series.
