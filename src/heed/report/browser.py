@@ -152,7 +152,8 @@ def describe_evidence(facts: CorpusFacts) -> str:
     if facts.evidence is None:
         return ""
     is_generated = facts.generated and facts.evidence.kind == "planted"
-    return say(EVIDENCE["generated" if is_generated else facts.evidence.kind])
+    description = EVIDENCE["generated" if is_generated else facts.evidence.kind]
+    return say(description)
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
