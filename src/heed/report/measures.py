@@ -98,28 +98,39 @@ class Measure:
 
     def difference(self, value: float) -> str:
         """Return a difference with its sign and its unit."""
-        gain = format_points(value)
-        if self.in_percentage_points:
-            return say("{gain} p.p.", gain=gain)
-        if not self.in_hundreds:
-            return say("{gain} hundredths", gain=gain)
-        return say("{gain} {name} points", gain=gain, name=self.name)
+        return say(
+            "{gain} p.p."
+            if self.in_percentage_points
+            else "{gain} {name} points"
+            if self.in_hundreds
+            else "{gain} hundredths",
+            gain=format_points(value),
+            name=self.name,
+        )
 
     def margin(self, value: float) -> str:
         """Return a margin around zero with its unit."""
-        if self.in_percentage_points:
-            return say("±{margin} p.p.", margin=f"{value:g}")
-        if not self.in_hundreds:
-            return say("±{margin} hundredths", margin=f"{value:g}")
-        return say("±{margin} {name} points", margin=f"{value:g}", name=self.name)
+        return say(
+            "±{margin} p.p."
+            if self.in_percentage_points
+            else "±{margin} {name} points"
+            if self.in_hundreds
+            else "±{margin} hundredths",
+            margin=f"{value:g}",
+            name=self.name,
+        )
 
     def limit(self, value: float) -> str:
         """Return the size of a difference with its unit."""
-        if self.in_percentage_points:
-            return say("{limit} p.p.", limit=f"{value:g}")
-        if not self.in_hundreds:
-            return say("{limit} hundredths", limit=f"{value:g}")
-        return say("{limit} {name} points", limit=f"{value:g}", name=self.name)
+        return say(
+            "{limit} p.p."
+            if self.in_percentage_points
+            else "{limit} {name} points"
+            if self.in_hundreds
+            else "{limit} hundredths",
+            limit=f"{value:g}",
+            name=self.name,
+        )
 
 
 def measure_of(result: ExperimentResult) -> Measure:
@@ -172,10 +183,10 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
         return ""
     kinds = ("mean",) if h.attention == "none" else ("uniform", "mean")
     for name in (*(f"{variant}-{kind}" for kind in kinds), *kinds, BASELINE):
-        control = result.models.get(name)
-        if control is None or not _has_equal_weights(control.hyperparameters):
+        control = result.models[name].hyperparameters if name in result.models else None
+        if control is None or control.learns_weights or control.pooling != "mean":
             continue
-        if name.startswith(f"{variant}-") or _without(control.hyperparameters) == _without(h):
+        if name.startswith(f"{variant}-") or _without(control) == _without(h):
             return name
     return ""
 
@@ -200,10 +211,6 @@ def layer_note() -> str:
     )
 
 
-def _has_equal_weights(h: Architecture) -> bool:
-    return not h.learns_weights and h.pooling == "mean"
-
-
 def _without(h: Architecture) -> dict[str, Any]:
     """Return the hyperparameters without those that make weights."""
     return {key: value for key, value in dataclasses.asdict(h).items() if key not in WEIGHTS}
@@ -216,22 +223,18 @@ FAR_PP = 10.0  # below the median of the model's other runs
 def collapsed_seeds(
     model: ModelResult, result: ExperimentResult, seeds: list[int]
 ) -> dict[int, float]:
-    """Return the figure of each run that collapsed, by seed.
+    """Return the figure of each run of a model that collapsed, by seed.
 
     A run has collapsed if its figure is no higher than the majority class's on the same documents,
-    or more than FAR_PP below the median of the model's other runs.
-
-    Args:
-        model: one of the experiment.
-        result: the experiment; the figure is the one by which it compares.
-        seeds: of the study, in the order of the model's runs.
-
+    or more than FAR_PP below the median of the model's other runs. The figure is the one by which
+    the experiment compares; `seeds` are in the order of the model's runs.
     """
     values, majority = result.compared_figure(model).values, _majority(result, seeds)
-    collapsed, sign = {}, result.sign
+    collapsed = {}
     for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
         others = values[:index] + values[index + 1 :]
-        far = bool(others) and 100 * sign * (statistics.median(others) - value) > FAR_PP
+        median = statistics.median(others) if others else value
+        far = 100 * result.sign * (median - value) > FAR_PP
         if far or (majority and value <= majority[index]):
             collapsed[seed] = value
     return collapsed
@@ -250,11 +253,19 @@ def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
         if len(collapsed) == len(seeds):
             parts.append(say("every run of {name} collapsed", name=name))
         elif collapsed:
-            parts.append(_runs(name, collapsed, measure))
-        if majority and mean < statistics.fmean(majority):
-            constant = measure.figure(statistics.fmean(majority))
-            figure = measure.figure(mean)
-            parts.append(report_of(result.task).below_majority(name, figure, constant))
+            figures = [f"{seed} ({measure.figure(each)})" for seed, each in collapsed.items()]
+            parts.append(
+                say_count(
+                    "{name} collapsed with seed {seeds}",
+                    "{name} collapsed with seeds {seeds}",
+                    len(collapsed),
+                    name=name,
+                    seeds=", ".join(figures),
+                )
+            )
+        if majority and mean < (constant := statistics.fmean(majority)):
+            figures = [measure.figure(mean), measure.figure(constant)]
+            parts.append(report_of(result.task).below_majority(name, *figures))
     return "; ".join(parts)
 
 
@@ -269,16 +280,6 @@ def explain_collapse(result: ExperimentResult) -> str:
         "A run has collapsed if its {metric} is more than {far} below the median of the "
         "model's other runs.",
         **values,
-    )
-
-
-def _runs(name: str, collapsed: dict[int, float], measure: Measure) -> str:
-    return say_count(
-        "{name} collapsed with seed {seeds}",
-        "{name} collapsed with seeds {seeds}",
-        len(collapsed),
-        name=name,
-        seeds=", ".join(f"{seed} ({measure.figure(value)})" for seed, value in collapsed.items()),
     )
 
 

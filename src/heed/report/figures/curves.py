@@ -1,4 +1,4 @@
-"""Curves: loss and the validated figure by epoch, and accuracy, or BLEU, by the length of the text."""
+"""Curves: loss and the validated figure by epoch; accuracy, or BLEU, by the length of texts."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -226,16 +226,10 @@ def by_length(
     With more than four variants each has a panel of its own.
     """
     tables = read_tables(results, experiment, "lengths", variants)
+    groups = {variant: by_group(table) for variant, table in tables.items()}
     look, with_panels = looks(results), len(variants) > MAX_VARIANTS
     translated = experiment.measure.is_of_sentences
-    name = "BLEU" if translated else say("accuracy")
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        if with_panels:
-            _draw_panels(figure, tables, look, name, translated)
-        else:
-            _draw_together(figure, tables, look, name, translated)
-
+    draw = _draw_panels if with_panels else _draw_together
     return make_figure(
         results,
         experiment,
@@ -246,7 +240,7 @@ def by_length(
         else say("Accuracy against the length of the text"),
         _describe_lengths(translated) + describe_choice(results, experiment, variants),
         panel_size(len(variants), GROUP_PANEL, GROUP_FRAME) if with_panels else (WIDTH, HEIGHT),
-        draw,
+        lambda figure: draw(figure, groups, look, translated),
         variants,
     )
 
@@ -263,12 +257,10 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
 
     """
     values = 100 * table["bleu"] if "bleu" in table else table["right"] / table["documents"]
-    groups = table.assign(value=values).groupby("longest")
     counted = "sentences" if "bleu" in table else "documents"
-    frame = groups["value"].agg(["mean", "min", "max"])
-    frame["length"] = groups["mean_length"].mean()
-    frame["count"] = groups[counted].mean()
-    return frame
+    groups = table.assign(value=values).groupby("longest")
+    others = groups[["mean_length", counted]].mean().set_axis(["length", "count"], axis=1)
+    return groups["value"].agg(["mean", "min", "max"]).join(others)
 
 
 def _describe_lengths(translated: bool) -> str:
@@ -294,20 +286,15 @@ def _draw_line(axes: Axes, groups: pd.DataFrame, look: Look) -> None:
 
 
 def _draw_together(
-    figure: matplotlib.figure.Figure,
-    tables: Tables,
-    look: dict[str, Look],
-    name: str,
-    translated: bool,
+    figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
 ) -> None:
     axes = figure.subplots()
-    groups = {variant: by_group(table) for variant, table in tables.items()}
     for variant, each in groups.items():
         _draw_line(axes, each, look[variant])
     if translated:
         axes.set_ylim(bottom=0)
     _name_groups(axes, next(iter(groups.values())), translated)
-    axes.set_ylabel(name)
+    axes.set_ylabel("BLEU" if translated else say("accuracy"))
     ends = [look[key].end(key, range(len(each)), each["mean"]) for key, each in groups.items()]
     label_ends(axes, ends, GROUP_AXES)
 
@@ -324,21 +311,18 @@ def _name_groups(axes: Axes, groups: pd.DataFrame, translated: bool) -> None:
         for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
     ]
     axes.set_xticks(range(len(groups)), texts, fontsize=7)
-    if translated:
-        axes.set_xlabel(say("words of the source, mean of each group (sentences)"))
-    else:
-        axes.set_xlabel(say("tokens of the text, mean of each group (test documents)"))
+    label = say(
+        "words of the source, mean of each group (sentences)"
+        if translated
+        else "tokens of the text, mean of each group (test documents)"
+    )
+    axes.set_xlabel(label)
 
 
 def _draw_panels(
-    figure: matplotlib.figure.Figure,
-    tables: Tables,
-    look: dict[str, Look],
-    name: str,
-    translated: bool,
+    figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
 ) -> None:
     """Draw a panel for each variant, before the means of all others."""
-    groups = {variant: by_group(table) for variant, table in tables.items()}
 
     def draw(axes: Axes, variant: str) -> None:
         for each in groups.values():
@@ -348,11 +332,11 @@ def _draw_panels(
         ends = sorted({0, len(lengths) - 1})
         axes.set_xticks(ends, [f"{lengths[end]:.0f}" for end in ends])
 
-    for axes in draw_panels(figure, [*tables], draw):
-        axes.set_ylabel(name)
-    label = (
-        say("words of the source, mean of each group")
+    for axes in draw_panels(figure, [*groups], draw):
+        axes.set_ylabel("BLEU" if translated else say("accuracy"))
+    label = say(
+        "words of the source, mean of each group"
         if translated
-        else say("tokens of the text, mean of each group")
+        else "tokens of the text, mean of each group"
     )
     figure.supxlabel(label, fontsize=9, color=SOFT)
