@@ -62,10 +62,10 @@ class TestedDifference:
         """Why there is no interval; empty where there is one."""
         if self.ends is not None:
             return ""
-        if self.one_seed:
-            return say("one seed has no interval")
         return say(
-            "one test sentence has no interval"
+            "one seed has no interval"
+            if self.one_seed
+            else "one test sentence has no interval"
             if self.measure.is_of_sentences
             else "one test document has no interval"
         )

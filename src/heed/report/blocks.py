@@ -381,21 +381,14 @@ def make_rows(
     key: Callable[[Record], str] = lambda _: "",
     in_csv: Callable[[Record], bool] = lambda _: True,
 ) -> tuple[Row, ...]:
-    """Return a row for each record, by the columns' `value` functions."""
+    """Return a row for each record, by the columns' values."""
     values = [get_value(column.value) for column in columns]
-    return tuple(
-        Row(
-            tuple(_cell(value(record)) for value in values),
-            kind(record),
-            key(record),
-            in_csv(record),
-        )
-        for record in records
-    )
-
-
-def _cell(value: Any) -> Cell:
-    return value if isinstance(value, Cell) else Cell(value)
+    rows = []
+    for record in records:
+        found = (value(record) for value in values)
+        cells = tuple(each if isinstance(each, Cell) else Cell(each) for each in found)
+        rows.append(Row(cells, kind(record), key(record), in_csv(record)))
+    return tuple(rows)
 
 
 def get_value(value: Value) -> Callable[[Any], Any]:

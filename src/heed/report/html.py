@@ -37,20 +37,13 @@ def _environment(language: str) -> jinja2.Environment:
     """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        finalize=visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        autoescape=True, finalize=visible, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-    )
+    )  # fmt: skip
     jinja.filters |= {"kind": kind, "spans": spans}
     jinja.globals |= {
-        "say": say,
-        "language": language,
-        "script": script,
-        "policy": policy,
-        "PAGE": PAGE,
-    }
+        "say": say, "language": language, "script": script, "policy": policy, "PAGE": PAGE,
+    }  # fmt: skip
     return jinja
 
 
@@ -170,7 +163,9 @@ SPECIAL = re.compile(r"[\\`*_\[\]<>&|~!#@]|(?<=http)s?:|(?<=www)\.", re.IGNORECA
 
 def escape_markdown(text: str) -> str:
     """Return Markdown that prints the text, in one line."""
-    return SPECIAL.sub(_escape_match, visible(" ".join(text.split())))
+    return SPECIAL.sub(
+        lambda match: f"{match[0][:-1]}\\{match[0][-1]}", visible(" ".join(text.split()))
+    )
 
 
 def markdown_table(block: Table) -> str:
@@ -191,7 +186,3 @@ def _markdown_cell(block: Table, row: Row, index: int) -> str:
     cell = row.cells[index]
     added = [f"({text})" for text in (cell.mark, cell.change) if text]
     return escape_markdown(" ".join(filter(None, [block.printed(row, index), cell.note, *added])))
-
-
-def _escape_match(match: re.Match[str]) -> str:
-    return f"{match[0][:-1]}\\{match[0][-1]}"
