@@ -253,16 +253,17 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
     sentences: list[Sentence] = []
     end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
-    for _, of_sentence in itertools.groupby(words, key=lambda word: word[0]):
-        pieces = []
-        for _, start, word_end, shade, weight, is_evidence, of_all in of_sentence:
+    for _, group in itertools.groupby(words, key=lambda word: word[0]):
+        pieces, of_sentence = [], [*group]
+        for _, start, word_end, shade, weight, is_evidence, _ in of_sentence:
             if start > end:  # white space, or an ellipsis for words left out
                 between = text[end:start]
                 pieces.append(Piece(between if between.isspace() else " […] "))
             seen = shade if shade >= MIN_SHADE else None
             pieces.append(Piece(text[start:word_end], seen, weight, bool(is_evidence)))
             end = word_end
-        known = () if math.isnan(largest) else (of_all, of_all / largest)
+        own = of_sentence[-1][-1]
+        known = () if math.isnan(largest) else (own, own / largest)
         sentences.append(Sentence(pieces, *known))
     return sentences
 

@@ -405,10 +405,7 @@ def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
     lines: list[Line] = []
     merging = [index for index in indices if block.columns[index].merge]
     for above, row in zip((None, *block.rows), block.rows, strict=False):
-        same = itertools.takewhile(
-            lambda i: above and row.cells[i].value == above.cells[i].value, merging
-        )
-        merged = {*same}
+        merged = _merged(row, above, merging) if above else set()
         notes = [_note(row.cells[index], block.columns[index]) for index in indices]
         known = [index for index in below if block.printed(row, index) != DASH]
         lines.append(
@@ -420,6 +417,14 @@ def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
             )
         )
     return lines
+
+
+def _merged(row: Row, above: Row, merging: list[int]) -> set[int]:
+    same = (row.cells[index].value == above.cells[index].value for index in merging)
+    return {
+        index
+        for index, _ in itertools.takewhile(lambda each: each[1], zip(merging, same, strict=True))
+    }
 
 
 def _cell(block: Table, row: Row, index: int) -> Latex:
