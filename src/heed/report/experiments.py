@@ -16,7 +16,6 @@ from heed.evaluation.results import (
     Gain,
     paired_gain,
 )
-from heed.evaluation.verdicts import BASELINE
 from heed.recipe import CorpusFacts
 from heed.report.answer import (
     Answer,
@@ -63,14 +62,8 @@ class Reproduction:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """An experiment's row of the first table; figures are None without such a model."""
+    """The talk's figures in an experiment's row of the first table."""
 
-    baseline: float | None
-    attention: float | None
-    gain: Gain | None
-    controls: dict[str, float]  # without a score function, or with equal weights
-    variants: dict[str, float]  # with a score function
-    opponents: dict[str, float]
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's figures can be compared with ours
@@ -95,6 +88,7 @@ class Experiment:
 
     key: str
     title: str
+    result: ExperimentResult
     measure: Measure  # by which its models are compared
     mark: str  # generated text, reduced corpus: printed with all of its numbers
     generated: bool
@@ -148,6 +142,7 @@ def _experiment(
     return Experiment(
         key=name,
         title=declared.title,
+        result=result,
         measure=measure_of(result),
         mark=mark(result.corpus),
         generated=result.corpus.facts.generated,
@@ -254,27 +249,15 @@ def _line(
     talk: dict[str, Talk],
     gain: TestedDifference | None,
 ) -> Line:
-    attention = next(iter(result.attention), "")
-    figures = {name: result.figure_of(name) for name in result.models}
-    others = {name: value for name, value in figures.items() if name not in (BASELINE, attention)}
-    baseline, with_attention = (
+    baseline, attention = (
         talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
+    published = declared.published
     return Line(
-        baseline=figures.get(BASELINE),
-        attention=figures.get(attention),
-        gain=result.models[attention].gain if attention else None,
-        controls={name: value for name, value in others.items() if name in result.controls},
-        variants={name: value for name, value in others.items() if name not in result.controls},
-        opponents={
-            name: result.compared_figure(each).mean for name, each in result.opponents.items()
-        },
-        talk=(baseline, with_attention) if baseline and with_attention else None,
+        talk=(baseline, attention) if baseline and attention else None,
         talk_gain=talk_gain(talk),
-        comparable=bool(
-            declared.published and declared.published.comparable and not mark(result.corpus)
-        ),
+        comparable=bool(published and published.comparable and not mark(result.corpus)),
         reproduction=_reproduction(declared, result.corpus, talk_gain(talk), gain),
     )
 
@@ -347,8 +330,9 @@ class WeightsGain:
     interval: tuple[float, float] | None
 
 
-def weights_gain(experiment: Experiment, result: ExperimentResult, variant: str) -> WeightsGain:
+def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
     """Return the gain of a variant over its control with equal weights."""
+    result = experiment.result
     control = equal_weights_control(result, variant)
     if not control:
         return WeightsGain(None, "", None, None)

@@ -245,7 +245,7 @@ def _write_documents(results: Results, folder: Path) -> None:
     template = html.environment().get_template("documents.html.jinja")
     with writing_folder(folder) as out:
         for experiment in results.experiments if results.with_documents else []:
-            result = results.comparison.experiments[experiment.key]
+            result = experiment.result
             for variant, model in result.models.items():
                 if model.model in results.browsers:
                     text = template.render(

@@ -221,7 +221,7 @@ def _read_browsers(results: Results) -> dict[str, Browser]:
     for experiment in results.experiments:
         if not report_of(experiment.measure.task).HAS_BROWSER:
             continue
-        result = results.comparison.experiments[experiment.key]
+        result = experiment.result
         for variant, model in result.models.items():
             if model.hyperparameters.chooses_weights:
                 compared = {

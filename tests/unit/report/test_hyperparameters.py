@@ -43,10 +43,9 @@ def tables(results: Results, **variants: Hyperparameters) -> list[Table]:
     models = dict(result.models)
     for variant, h in variants.items():
         models[variant] = dataclasses.replace(models[variant], hyperparameters=h)
-    experiments = {NAME: dataclasses.replace(result, models=models)}
-    data = dataclasses.replace(results.comparison, experiments=experiments)
-    changed = dataclasses.replace(results, comparison=data)
-    blocks = hyperparameters.chapter(changed, results.experiments[0])
+    result = dataclasses.replace(result, models=models)
+    experiment = dataclasses.replace(results.experiments[0], result=result)
+    blocks = hyperparameters.chapter(results, experiment)
     return [block for block in blocks if isinstance(block, Table)]
 
 

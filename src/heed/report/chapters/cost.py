@@ -106,7 +106,7 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _read_costs(results: Results, experiment: Experiment) -> dict[str, Cost]:
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     searches = {folder.name: folder for folder in results.search_folders(experiment)}
     costs = {}
     for variant, model in result.models.items():
@@ -258,7 +258,7 @@ def cost_figure(results: Results, costs: Costs) -> Figure:
 
 
 def _draw_panel(axes: Axes, results: Results, experiment: Experiment, costs: list[Cost]) -> None:
-    result, scaled = results.comparison.experiments[experiment.key], experiment.measure.scaled
+    result, scaled = experiment.result, experiment.measure.scaled
     labels: list[Label] = []
     unit = time_unit(max(cost.mean for cost in costs))
     for cost in costs:

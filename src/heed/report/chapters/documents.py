@@ -100,7 +100,7 @@ class Changed:
 
 def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
     """Return the documents that attention fixed and broke; None where nothing can be compared."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     variant = next(iter(result.attention), "")
     models = results.models(experiment)
     browser = results.browsers.get(models.get(variant, ""))
@@ -164,7 +164,7 @@ def _side_by_side(
 ) -> ShadedDocument:
     """Return a document as baseline and attention have read it."""
     document, tokens = changed.document, changed.tokens
-    models = results.comparison.experiments[experiment.key].models
+    models = experiment.result.models
     weights = fixed_weights(models[BASELINE].hyperparameters, document.tokens)
     plain = tokens.assign(weight=0.0) if weights is None else weights.loc[tokens.index]
     readings = (
@@ -249,7 +249,7 @@ def choose_hierarchical(browser: Browser) -> list[Document]:
 
 def _heads(results: Results, experiment: Experiment) -> list[Block]:
     """Return the heads of the first models with learned self-attention: one document, then more."""
-    models = results.comparison.experiments[experiment.key].models
+    models = experiment.result.models
     variants = [
         variant
         for variant, model in models.items()
@@ -279,7 +279,7 @@ class Weighing:
 
 def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of all models that choose weights; nothing where no model does."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     learned = {
         variant: model.model
         for variant, model in result.models.items()
@@ -292,7 +292,7 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
             variant,
             results.browsers[model],
             result.figure_of(variant),
-            weights_gain(experiment, result, variant),
+            weights_gain(experiment, variant),
         )
         for variant, model in learned.items()
     ]

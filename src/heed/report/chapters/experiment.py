@@ -99,7 +99,7 @@ def _verdict_line(experiment: Experiment) -> Texts:
 
 def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
     """Return the warning that names collapsed runs and models below the majority class."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     sentence = collapse_sentence(result, results.comparison.seeds)
     if not sentence:
         return []
@@ -130,7 +130,7 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
 
 def scores(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table with a row for each model and opponent."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     attention = next(iter(result.attention), "")
     tested = {(each.first, each.second): each for each in experiment.comparisons}
     lines = [

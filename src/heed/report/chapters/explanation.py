@@ -47,11 +47,8 @@ def chapter(results: Results) -> list[Block]:
     """Return the section; nothing in a study that explains no model."""
     if not results.explanations:
         return []
-    experiments = results.comparison.experiments
     lines = [
-        (each, weights_gain(each.experiment, experiments[each.experiment.key], each.variant))
-        if each.has_weights
-        else (each, NO_WEIGHTS)
+        (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
         for each in results.explanations
     ]
     figures = (
@@ -148,12 +145,8 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
 def _uniform_note(results: Results) -> str:
     sentences = [model_rows.quote(each) for each in model_rows.sentences(results, "uniform")]
-    experiments = results.comparison.experiments
-    if any(
-        lacks_layer(experiments[each.experiment.key], each.variant)
-        for each in results.explanations
-        if each.has_weights
-    ):
+    explained = [each for each in results.explanations if each.has_weights]
+    if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
         sentences.insert(0, layer_note())
     text = say(
         "Gain: over the same experiment’s model with equal weights, in points of the figure by "

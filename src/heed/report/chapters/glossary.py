@@ -53,7 +53,7 @@ def read_variants(results: Results) -> dict[str, list[Variant]]:
     """
     variants: dict[str, dict[str, Variant]] = {}
     for experiment in results.experiments:
-        result = results.comparison.experiments[experiment.key]
+        result = experiment.result
         named: dict[str, str] = {}  # network → the first variant that has it
         for name, model in result.models.items():
             network = describe_network(model.hyperparameters)

@@ -82,7 +82,7 @@ Line = dict[str, Setting]  # a hyperparameter of all models, by variant
 
 def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:
     """Return the hyperparameters of the models by variant: the baseline's and attention's first."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     first = (BASELINE, *result.attention[:1])
     return {
         variant: model_settings(

@@ -201,7 +201,7 @@ def _lines(results: Results) -> list[Line]:
     """Return a line for each score function of the lectures and each model that uses it."""
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
     for experiment in _experiments(results):
-        result = results.comparison.experiments[experiment.key]
+        result = experiment.result
         gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
         first = (BASELINE, *result.attention[:1])
         for variant in sorted(result.models, key=lambda name: name not in first):

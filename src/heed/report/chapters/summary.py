@@ -1,7 +1,7 @@
 """The answer: a sentence and a matrix of verdicts, the chart of gains, and the first table."""
 
-from collections.abc import Callable
-
+from heed.evaluation.results import Gain
+from heed.evaluation.verdicts import BASELINE
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -20,6 +20,7 @@ from heed.report.blocks import (
 from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
 from heed.report.chapters.shared import (
     corrected_p_column,
+    difference_value,
     experiment_title,
     interval_column,
     interval_columns,
@@ -27,7 +28,7 @@ from heed.report.chapters.shared import (
     link_terms,
     p_column,
 )
-from heed.report.experiments import Experiment, Line
+from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_charts
 from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
@@ -145,39 +146,40 @@ def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
 
 def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
     """Return the columns of the study's figures; an opponent is a reference from outside."""
-    names = dict.fromkeys(name for each in experiments for name in _variants(each.line))
+    names = dict.fromkeys(name for each in experiments for name in _other_variants(each))
     measure = experiments[0].measure
     figure = decimals(2 if measure.in_hundreds else 4)
     references = reference_models([measure.task]).items()
+
+    def attention(each: Experiment) -> float | None:
+        return _figure(each, next(iter(each.result.attention), ""))
+
+    def gain(each: Experiment) -> Gain | None:
+        return each.result.models[each.result.attention[0]].gain if each.result.attention else None
+
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), figure, _scaled(lambda line: line.baseline)),
-        Column("attention", say("Attention"), figure, _scaled(lambda line: line.attention)),
+        Column("baseline", say("Baseline"), figure, lambda each: _figure(each, BASELINE)),
+        Column("attention", say("Attention"), figure, attention),
         Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
-        Column("gain_pp", "", POINTS, "line.gain.mean_pp"),
-        Column("gain_std_pp", "", decimals(2), "line.gain.std_pp"),
+        Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
+        Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
         interval_column(results, "gain"),
         *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
         p_column("gain"),
         corrected_p_column("gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
-        *(
-            Column(name, "", figure, _scaled(lambda line, name=name: _variants(line).get(name)))
-            for name in names
-        ),
+        *(Column(name, "", figure, lambda each, name=name: _figure(each, name)) for name in names),
         *(
             Column(
-                name,
-                model.heading,
-                figure,
-                _scaled(lambda line, name=name: line.opponents.get(name)),
+                name, model.heading, figure, lambda each, name=name: _opponent_figure(each, name),
                 meaning=model.meaning,
             )
             for name, model in references
             if model.heading
         ),
-    )
+    )  # fmt: skip
 
 
 def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
@@ -205,27 +207,31 @@ def _gain(each: Experiment) -> Cell:
     return Cell(each.gain.mean if each.gain else None, strong=True)
 
 
-def _variants(line: Line) -> dict[str, float]:
-    """Return the figures of controls and other variants."""
-    return line.controls | line.variants
+def _other_variants(each: Experiment) -> list[str]:
+    """Return the variants beside baseline and attention: the controls, then all others."""
+    known, controls = (BASELINE, *each.result.attention[:1]), each.result.controls
+    others = [name for name in each.result.models if name not in known]
+    return sorted(others, key=lambda name: name not in controls)
 
 
-def _scaled(get: Callable[..., float | None]) -> Callable[[Experiment], float | None]:
-    """Return a function from an experiment to a figure of its line as it is printed."""
+def _figure(each: Experiment, variant: str) -> float | None:
+    """Return a variant's figure as it is printed; None without such a model."""
+    known = variant in each.result.models
+    return each.measure.scaled(each.result.figure_of(variant)) if known else None
 
-    def scaled(each: Experiment) -> float | None:
-        value = get(each.line)
-        return None if value is None else each.measure.scaled(value)
 
-    return scaled
+def _opponent_figure(each: Experiment, name: str) -> float | None:
+    opponent = each.result.opponents.get(name)
+    return each.measure.scaled(each.result.compared_figure(opponent).mean) if opponent else None
 
 
 def _format_variants(each: Experiment) -> str:
     """Return the figures of controls and other variants for people."""
-    controls, variants = (
-        ", ".join(f"{name}\u00a0{each.measure.figure(value)}" for name, value in values.items())
-        for values in (each.line.controls, each.line.variants)
-    )
+    kinds: dict[bool, list[str]] = {True: [], False: []}
+    for name in _other_variants(each):
+        figure = each.measure.figure(each.result.figure_of(name))
+        kinds[name in each.result.controls].append(f"{name}\u00a0{figure}")
+    controls, variants = (", ".join(texts) for texts in kinds.values())
     return "; ".join([controls or DASH, *filter(None, [variants])])
 
 

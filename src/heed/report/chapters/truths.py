@@ -60,7 +60,6 @@ def judge_truths(results: Results) -> list[Finding]:
         judge(
             experiment,
             truth,
-            results.comparison.experiments[experiment.key],
             [each for each in results.explanations if each.experiment.key == experiment.key],
         )
         for experiment in results.experiments
@@ -68,16 +67,12 @@ def judge_truths(results: Results) -> list[Finding]:
     ]
 
 
-def judge(
-    experiment: Experiment,
-    truth: "Truth",
-    result: ExperimentResult,
-    explanations: list[Explanation],
-) -> Finding:
+def judge(experiment: Experiment, truth: "Truth", explanations: list[Explanation]) -> Finding:
     """Return what an experiment found about one truth; `explanations` are of its models.
 
     What is missing, such as a test that was not run, does not agree with any truth.
     """
+    result = experiment.result
     explanation = next((each for each in explanations if each.variant == truth.variant), None)
     if truth.verdict is not None:
         difference = result.comparisons.get(truth.variant or "", {}).get(truth.against or "")

@@ -89,7 +89,7 @@ def curves(
 
 
 def _read_curves(results: Results, experiment: Experiment, tables: Tables) -> dict[str, Curves]:
-    result, seeds = results.comparison.experiments[experiment.key], results.comparison.seeds
+    result, seeds = experiment.result, results.comparison.seeds
     look, drawn = looks(results), {}
     for variant, table in tables.items():
         collapsed = list(collapsed_seeds(result.models[variant], result, seeds))

@@ -49,7 +49,7 @@ def document_rankings(results: Results) -> list[Figure]:
     for experiment in results.experiments:
         if experiment.measure.is_of_sentences or not results.prints_texts(experiment):
             continue
-        models = results.comparison.experiments[experiment.key].models
+        models = experiment.result.models
         for each in results.explanations:
             chooses = each.experiment.key == experiment.key and each.has_weights
             if chooses and models[each.variant].hyperparameters.chooses_weights:

@@ -240,7 +240,7 @@ def _counts(sizes: Iterable[Size]) -> str:
 
 def printed(results: Results, explanation: Explanation, test: str) -> list[PaperFigure]:
     """Return what papers print of a test on the corpus of an experiment; it must be whole."""
-    facts = results.comparison.experiments[explanation.experiment.key].corpus.facts
+    facts = explanation.experiment.result.corpus.facts
     return [
         each
         for each in results.papers.figures
@@ -254,7 +254,7 @@ def cut_text(results: Results, test: str) -> str:
     for each in results.explanations:
         if not printed(results, each, test):
             continue
-        result = results.comparison.experiments[each.experiment.key]
+        result = each.experiment.result
         read.append(result.models[each.variant].hyperparameters.max_tokens)
         lengths.append(round(result.corpus.facts.tokens / result.corpus.facts.documents))
     return say(
