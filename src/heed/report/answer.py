@@ -162,12 +162,7 @@ def _hardest(rivals: list[TestedDifference]) -> TestedDifference | None:
 def read_standing(result: ExperimentResult, differences: list[TestedDifference]) -> Standing | None:
     """Return the standing of an experiment's first variant that answers the study's question.
 
-    Args:
-        result: the experiment in the comparison.
-        differences: all of the experiment's (`tested_differences`).
-
-    Returns: None where there is no such variant, or no baseline.
-
+    None where there is no such variant, or no baseline. `differences` are all of the experiment's.
     """
     if BASELINE not in result.models or not result.attention:
         return None
@@ -227,11 +222,7 @@ def _clip(difference: Difference, second: float) -> Difference:
 def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:
     """Return the answer of one experiment: bad news first, and only what the tests support.
 
-    Args:
-        result: the experiment in the comparison.
-        method: the level of the tests, the margin, and when a training has converged.
-        seeds: of the study, in the order of the runs.
-
+    `seeds` are those of the study, in the order of the runs.
     """
     standing = read_standing(result, tested_differences(result, method))
     if standing is None:

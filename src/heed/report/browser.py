@@ -157,15 +157,11 @@ def describe_evidence(facts: CorpusFacts) -> str:
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the browser of a model.
+    """Return the browser of a model: `folder` has its predictions.
 
-    Args:
-        folder: the predictions of the model.
-        others: the predictions of the variants that the page compares, by variant.
+    `others` are the folders of the variants that the page compares, by variant.
 
-    Raises:
-        HeedError: a file is missing or broken.
-
+    Raises HeedError: a file is missing or broken.
     """
     documents, weights = (
         read_prediction_table(folder / f"{name}.parquet") for name in ("documents", "weights")
@@ -337,9 +333,7 @@ def read_changed_documents(
     Raises HeedError: a file is missing or broken.
     """
     documents = {document.id: document for document in browser.documents}
-    without, with_attention = (
-        read_answers(folder, list(documents)) for folder in (baseline, attention)
-    )
+    without, with_attention = (read_answers(each, [*documents]) for each in (baseline, attention))
     changed = [
         ChangedDocument(document, heaviest_part(document.tokens), without[name], each)
         for name, document in documents.items()

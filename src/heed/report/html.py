@@ -100,9 +100,8 @@ def split_note(note: str) -> tuple[str, str]:
 
 def image_addresses(figures: list[Figure], folder: Path) -> ImageAddress:
     """Return a function from a figure to its address: its SVG, or its file if all are too large."""
-    texts = {
-        figure.key: (folder / f"{figure.key}.svg").read_text(encoding="utf-8") for figure in figures
-    }
+    files = {figure.key: folder / f"{figure.key}.svg" for figure in figures}
+    texts = {key: file.read_text(encoding="utf-8") for key, file in files.items()}
     if sum(map(len, texts.values())) > MAX_INLINE:
         return lambda figure: f"figures/{figure.key}.svg"
     safe = " !$()*+,-./;=?@[]_~'"

@@ -76,13 +76,8 @@ def write_provenance(
 ) -> None:
     """Write provenance.html of the clone `root`, for reports/ or for a published edition.
 
-    Args:
-        root: the top folder of the clone.
-        path: the file to write.
-        models: those of the study.
-        with_hosts: whether to name the machines that trained, beside their kinds; a published
-            edition does not.
-
+    `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
+    their kinds: a published edition does not.
     """
     trainings = _read_trainings(root / "results", models, with_hosts)
     files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
@@ -146,9 +141,8 @@ def versions() -> dict[str, str]:
 def run_git(root: Path, *arguments: str) -> str:
     """Return the output of a git command. Raises HeedError where it fails, or git is missing."""
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
-        )
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise HeedError("git: not found. It names the commit: install it") from None
     except subprocess.CalledProcessError as error:

@@ -167,16 +167,9 @@ def publish(
     document browser only where heed generated all texts, and sentences of a translation only where
     heed generated them. Nor are the paths of this machine.
 
-    Args:
-        params: the study.
-        comparison: results/compare/comparison.json.
-        published: the folder with the talk's figures.
-        results: results/, with the results of the other stages.
-        root: the top folder of the clone.
+    The arguments are those of `render`, and `root`, the top folder of the clone.
 
-    Raises:
-        HeedError: a file is missing; report.pdf is of another report; index.md has no place.
-
+    Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
     name = params.study.name
     _check_files(root)

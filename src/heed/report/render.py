@@ -285,17 +285,10 @@ def check_report(
 ) -> str:
     """Render the report into a temporary folder and compare both; return a message of success.
 
-    Args:
-        params: the study.
-        comparison: results/compare/comparison.json.
-        published: the folder with the talk's figures.
-        results: results/, with the results of the other stages.
-        reports: the report to check.
-        lock: dvc.lock, which records what DVC's cache has.
+    The first arguments are those of `render`; `reports` is the report to check, and `lock` is
+    dvc.lock, which records what DVC's cache has.
 
-    Raises:
-        HeedError: they do not agree; the message has every number that differs, with both values.
-
+    Raises HeedError: they do not agree; the message has every number that differs, and both values.
     """
     problems = list(changed_outputs(lock, RESULTS))
     with tempfile.TemporaryDirectory() as folder:
@@ -368,9 +361,8 @@ def _text_differences(path: Path, rendered: Path) -> Iterator[str]:
             for lines in (old_lines[old_start:old_end], new_lines[new_start:new_end])
         )
         same_count = len(old_numbers) == len(new_numbers)
-        pairs = [
-            (old, new) for old, new in zip(old_numbers, new_numbers, strict=False) if old != new
-        ]
+        both = zip(old_numbers, new_numbers, strict=False)
+        pairs = [(old, new) for old, new in both if old != new]
         if not same_count or not pairs:
             yield f"{path}: line {old_start + 1}: has other text"
         for old, new in pairs if same_count else []:

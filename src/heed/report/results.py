@@ -173,16 +173,10 @@ def read_results(
 ) -> Results:
     """Return the results of a study.
 
-    Args:
-        params: the study: its title, note, experiments and searches.
-        comparison: results/compare/comparison.json.
-        published: the folder with the talk's figures.
-        folder: results/, with the results of the other stages.
-        with_documents: see Results.
+    `published` is the folder with the talk's figures, `folder` is results/.
 
-    Raises:
-        HeedError: an experiment names one that the talk does not have; a file is missing or broken.
-
+    Raises HeedError: an experiment names one that the talk does not have; a file is missing or
+    broken.
     """
     experiments, sources = read_experiments(params, comparison, published), Sources()
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
@@ -242,8 +236,5 @@ def training_folder(results: Path) -> Path:
 
 
 def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
-    """Return the time of a training, of results/.
-
-    Raises HeedError: the file is missing or broken.
-    """
+    """Return the time of a training. Raises HeedError: its file is missing or broken."""
     return times.read_training_time(training_folder(results) / model / f"{seed}.json")

@@ -268,10 +268,9 @@ def _draw_panel(axes: Axes, results: Results, experiment: Experiment, costs: lis
     opponents = {name: result.figure_of(name) for name in result.opponents if name not in TRIVIAL}
     if opponents:
         best = max(opponents, key=lambda name: opponents[name])
-        axes.axhline(
-            scaled(opponents[best]), color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="opponent"
-        )
-        labels.append((None, scaled(opponents[best]), best))
+        y = scaled(opponents[best])
+        axes.axhline(y, color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="opponent")
+        labels.append((None, y, best))
     if all(cost.mean > 0 for cost in costs):
         axes.set_xscale("log")
         _set_ticks(axes, [unit.of(cost.mean) for cost in costs])
@@ -304,9 +303,8 @@ def _label(axes: Axes, labels: Sequence[Label]) -> None:
     heights = spread_apart([(y - low) / (high - low) for _, y, _ in ordered], GAP)
     arrow: Style = {"arrowstyle": "-", "color": LINE, "lw": 0.7, "shrinkA": 0, "shrinkB": 3}
     for (x, y, name), height in zip(ordered, heights, strict=True):
-        axes.text(
-            LABELS_AT, height, name, transform=axes.transAxes, va="center", fontsize=8, color=INK
-        )
+        at = axes.transAxes
+        axes.text(LABELS_AT, height, name, transform=at, va="center", fontsize=8, color=INK)
         axes.annotate(
             "",
             xy=(x, y) if x is not None else (1, (y - low) / (high - low)),

@@ -91,10 +91,8 @@ def _verdict_line(experiment: Experiment) -> Texts:
     verdict = Span(f"{text[:1].upper()}{text[1:]}.", "verdict")
     if not gain:
         return (verdict,)
-    of_variant = say(
-        "Gain of {variant} over the baseline: {size}.", variant=gain.first, size=gain.size
-    )
-    return (verdict, " ", of_variant)
+    names = {"variant": gain.first, "size": gain.size}
+    return (verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
 
 
 def _collapsed(results: Results, experiment: Experiment) -> list[Block]:

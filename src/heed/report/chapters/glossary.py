@@ -84,9 +84,8 @@ def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> 
 
 def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[str]:
     """Yield what a model is there for, and how it was made."""
-    own = next(
-        (name.removesuffix(end) for end in (f"-{BASELINE}", "-mean") if name.endswith(end)), ""
-    )
+    ends = [end for end in (f"-{BASELINE}", "-mean") if name.endswith(end)]
+    own = name.removesuffix(ends[0]) if ends else ""
     if name == BASELINE:
         yield say("What every other variant is compared with.")
     elif own in result.models:
@@ -97,9 +96,8 @@ def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[st
     if declared is None:
         return
     if declared.tuned_by != "none":
-        yield say(
-            "Its hyperparameters were chosen by the search {search}.", search=declared.tuned_by
-        )
+        search = declared.tuned_by
+        yield say("Its hyperparameters were chosen by the search {search}.", search=search)
     if declared.match != result.models[name].model:
         yield say("It has as many parameters as {model}.", model=declared.match)
 

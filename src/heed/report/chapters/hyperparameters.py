@@ -35,23 +35,13 @@ from heed.report.published import NO_FIGURES, Talk
 from heed.report.results import Results
 from heed.search.results import Search, read_search
 
-# The talk's hyperparameters, by its groups: the key of a recipe, and the column of the talk's
-# figures. All others are of the last group.
+# The talk's hyperparameters, by its groups; a column of the talk's figures has the name of the key
+# but for one. All others are of the last group.
 TALK_GROUPS = {
-    "Group 1": {
-        "epochs": "epochs",
-        "batch_size": "batch_size",
-        "learning_rate": "learning_rate",
-        "vocabulary_size": "vocabulary_size",
-    },
-    "Group 2": {
-        "embedding_dim": "embedding_dim",
-        "hidden_size": "lstm_hidden",
-        "linear_size": "linear_size",
-        "dropout": "dropout",
-        "heads": "heads",
-    },
+    "Group 1": ("epochs", "batch_size", "learning_rate", "vocabulary_size"),
+    "Group 2": ("embedding_dim", "hidden_size", "linear_size", "dropout", "heads"),
 }
+COLUMNS = {"hidden_size": "lstm_hidden"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,9 +92,9 @@ def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
     h, last = model.hyperparameters, say("What the talk leaves open") if talk else ""
     others = {field.name: field for field in dataclasses.fields(h)}
     settings = [
-        _talk_setting(say(group), others.pop(key), h, talk.summary.get(column))
-        for group, columns in (TALK_GROUPS.items() if talk else ())
-        for key, column in columns.items()
+        _talk_setting(say(group), others.pop(key), h, talk.summary.get(COLUMNS.get(key, key)))
+        for group, keys in TALK_GROUPS.items()
+        for key in keys
         if talk and key in others
     ]
     millions = talk.summary.get("parameters_million", "") if talk else ""
@@ -317,9 +307,8 @@ def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
     for folder in results.search_folders(experiment):
         if search := read_search(folder):
             drawn = Group(tuple(figures.figures(results, experiment, search, folder)), "plots")
-            summary = say(
-                "Search {name}: {trials} trials", name=search.search, trials=len(search.trials)
-            )
+            name, trials = search.search, len(search.trials)
+            summary = say("Search {name}: {trials} trials", name=name, trials=trials)
             described = Paragraph((_describe(search, experiment.measure.task),))
             blocks.append(Disclosure(summary, (described, drawn), "others"))
     return blocks

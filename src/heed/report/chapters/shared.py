@@ -49,10 +49,7 @@ def glossary_link(name: str, text: str = "") -> Span:
 def link_terms(text: str, terms: dict[str, str]) -> Texts:
     """Return a text in which the first occurrence of each term is a link to the glossary.
 
-    Args:
-        text: in the report's language.
-        terms: as they are printed in this language: term → name of its entry.
-
+    `terms` are as they are printed in the report's language: term → name of its entry.
     """
     parts: list[str | Span] = []
     rest, left = text, dict(terms)
@@ -87,14 +84,8 @@ def values_by_run(
 ) -> Disclosure:
     """Return a table of each run's values, which the page alone has, and opens on demand.
 
-    Args:
-        results: of the study.
-        experiment: the one that the values are of.
-        name: the table's, after that of the experiment.
-        summary: its title.
-        columns: some that name a record, then one a run.
-        records: a row for each.
-
+    `name` is the table's, after that of the experiment, and `summary` its title. Of the columns
+    some name a record, then there is one for each run.
     """
     table = Table(
         f"{experiment.key}{name}",
@@ -151,19 +142,14 @@ def all_models(
 ) -> list[Block]:
     """Return figures of all models, which the page opens on demand.
 
-    Args:
-        results: of the study.
-        experiment: whose models are drawn.
-        drawn: the variants that its other figures draw; if those are all, nothing is returned.
-        kinds: functions that make a figure of these variants, by the key of its files.
-
+    Nothing where the experiment's other figures draw all variants, which `drawn` has. `kinds` are
+    functions that make a figure of variants, by the key of its files.
     """
     variants = ordered_variants(results, experiment)
     if variants == drawn:
         return []
-    figures = tuple(
-        make(results, experiment, variants, f"{key}-all") for key, make in kinds.items()
-    )
+    every = (results, experiment, variants)
+    figures = tuple(make(*every, f"{key}-all") for key, make in kinds.items())
     summary = say("The same figures of all models")
     return [Disclosure(summary, (Group(figures, "plots"),), "figures-all", media=(PAGE,))]
 

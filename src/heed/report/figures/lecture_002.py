@@ -81,9 +81,8 @@ def _describe(explained: list[Explanation]) -> str:
     known = _knows_evidence(explained)
     caption = say(RecencyTest.by_evidence if known else RecencyTest.by_mean)
     caption += " " + say(RecencyTest.caption, count=FEWEST)
-    counts = [
-        int(rows["documents"].max()) for each in explained if len(rows := _rows(each, "noise"))
-    ]
+    tables = (_rows(each, "noise") for each in explained)
+    counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
         return caption
     return f"{caption} " + say(
@@ -120,9 +119,8 @@ def _ratios(results: Results, explained: list[Explanation]) -> str:
         for each in model_rows.printed(results, explained[0], "recency")
         if each.measure == "vanishing_ratio"
     ]
-    text = " " + say(
-        "Gradient at the end over that in the middle: {models}.", models=", ".join(ours)
-    )
+    models = ", ".join(ours)
+    text = " " + say("Gradient at the end over that in the middle: {models}.", models=models)
     if printed:
         text += " " + say("Maini et al. 2020 print: {models}.", models=", ".join(printed))
         text += f" {model_rows.cut_text(results, 'recency')}"
@@ -202,9 +200,8 @@ def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":
         values /= values.mean()
-    axes.plot(
-        range(1, 11), values.reindex(range(10)), label=short_name(explanation.variant), **style
-    )
+    name = short_name(explanation.variant)
+    axes.plot(range(1, 11), values.reindex(range(10)), label=name, **style)
 
 
 def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) -> list[LineEnd]:
