@@ -144,9 +144,8 @@ def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(
     assert names == {"_lengths-all", "_curves-all", "_calibration-all"}
     every = ordered_variants(results, experiment)
     drawing = draw(by_length(results, experiment, every, "lengths-all"))
-    assert [axes.get_title("left") for axes in drawing.axes] == [
-        name if len(name) <= 14 else f"{name[:13]}…" for name in every
-    ]
+    titles = [name if len(name) <= 14 else f"{name[:13]}…" for name in every]
+    assert [axes.get_title("left") for axes in drawing.axes] == titles
     limits = {(axes.get_xlim(), axes.get_ylim()) for axes in drawing.axes}
     assert len(limits) == 1, "all panels have the same scales"
 
