@@ -114,10 +114,8 @@ def _other_tests(experiment: Experiment) -> tuple[Column, ...]:
     units = say("p, sentences" if experiment.measure.is_of_sentences else "p, documents")
     return (
         Column("", "Bootstrap", INTERVAL, f"{others}.bootstrap_pp", paper=False),
-        *(
-            Column(f"bootstrap_{end}_pp", "", POINTS, lambda e, place=place: _bootstrap(e)[place])
-            for place, end in enumerate(("low", "high"))
-        ),
+        Column("bootstrap_low_pp", "", POINTS, lambda each: _bootstrap(each)[0]),
+        Column("bootstrap_high_pp", "", POINTS, lambda each: _bootstrap(each)[1]),
         _p("documents_p", units, f"{others}.documents_p", paper=False),
         _p("seeds_t_p", say("p, seeds (t)"), f"{others}.seeds_t_p", paper=False),
         _p("seeds_sign_p", say("p, seeds (signs)"), f"{others}.seeds_sign_p", paper=False),

@@ -212,7 +212,7 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
     columns = (
         *join_columns(lambda row: row[0].experiment),
         Column("variant", "", value=lambda row: row[0].variant),
-        *(Column(key, "", value=lambda row, key=key: _plain(row[1].get(key))) for key in keys),
+        *(Column(key, "", value=_plain_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
     key = "explanation_all-means"
@@ -222,7 +222,11 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
     return table, Paragraph((say("All tests:"), " ", link), "small", media=(PAGE,))
 
 
-def _plain(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return str(int(value)) if isinstance(value, float) else str(value)
+def _plain_of(key: str) -> Callable[[tuple[Explanation, dict[str, Any]]], str]:
+    def plain(row: tuple[Explanation, dict[str, Any]]) -> str:
+        value = row[1].get(key)
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return ""
+        return str(int(value)) if isinstance(value, float) else str(value)
+
+    return plain

@@ -66,7 +66,7 @@ def _over(experiments: list[Experiment], standings: list[Standing]) -> str:
         "name": variants[0] if len(variants) == 1 else say("attention"),
         "baseline": say("the last-state baseline") if last else say("the baseline"),
     }
-    texts = []
+    texts: list[str] = []
     for verdict in ORDER:
         if count := counts[verdict]:
             where = _on_all(total) if count == total else say(" on {count}", count=count)

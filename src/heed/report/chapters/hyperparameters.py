@@ -5,6 +5,7 @@ is not the default in some model, name the others below the table, and explain e
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from heed.evaluation.results import ModelResult
@@ -197,7 +198,7 @@ def _model_table(
                 "",
                 name,
                 RIGHT,
-                lambda line, name=name: _cell(line[name]),
+                _cell_of(name),
                 short=name.replace("-", "- "),  # on two lines
                 link=glossary_address(name),
             )
@@ -223,10 +224,15 @@ def _model_table(
     )
 
 
-def _cell(setting: Setting) -> Cell:
-    """Return a value, with the talk's where it differs."""
-    note = say("the talk: {value}", value=setting.talk) if setting.differs else ""
-    return Cell(format_setting(setting.value), note)
+def _cell_of(variant: str) -> Callable[[Line], Cell]:
+    """Return a function from a hyperparameter to a variant's value, with the talk's."""
+
+    def value(line: Line) -> Cell:
+        setting = line[variant]
+        note = say("the talk: {value}", value=setting.talk) if setting.differs else ""
+        return Cell(format_setting(setting.value), note)
+
+    return value
 
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:

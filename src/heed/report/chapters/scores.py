@@ -1,6 +1,7 @@
 """The score functions of the lectures, with the figures of models that use them."""
 
 import dataclasses
+import operator
 
 from heed.evaluation.results import Spread
 from heed.evaluation.verdicts import BASELINE
@@ -56,10 +57,7 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
     }
     columns = (
         *join_columns(lambda _: experiment),
-        *(
-            Column(key, "", form, lambda record, name=name: record[name])
-            for key, (name, form) in keys.items()
-        ),
+        *(Column(key, "", form, operator.itemgetter(name)) for key, (name, form) in keys.items()),
     )
     variants = ordered_variants(results, experiment)
     records = [

@@ -1,5 +1,7 @@
 """The answer: a sentence and a matrix of verdicts, the chart of gains, and the first table."""
 
+import functools
+
 from heed.evaluation.results import Gain
 from heed.evaluation.verdicts import BASELINE
 from heed.report.blocks import (
@@ -170,10 +172,10 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
         p_column("gain"),
         corrected_p_column("gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
-        *(Column(name, "", figure, lambda each, name=name: _figure(each, name)) for name in names),
+        *(Column(name, "", figure, functools.partial(_figure, variant=name)) for name in names),
         *(
             Column(
-                name, model.heading, figure, lambda each, name=name: _opponent_figure(each, name),
+                name, model.heading, figure, functools.partial(_opponent_figure, name=name),
                 meaning=model.meaning,
             )
             for name, model in references

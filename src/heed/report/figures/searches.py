@@ -1,5 +1,6 @@
 """Figures of a search: score by trial and by hyperparameter, all trials, the expected best."""
 
+import functools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -67,7 +68,7 @@ def _definitions(search: Search, measure: Measure) -> list[tuple[str, str, str, 
             title,
             f"{caption} {drawn}",
             inches,
-            lambda each, draw=draw: draw(each, search, metric),
+            functools.partial(draw, search=search, metric=metric),
         )
         for key, title, caption, inches, draw in figures
     ]
