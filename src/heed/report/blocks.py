@@ -175,41 +175,22 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column, declared once for HTML, LaTeX and CSV.
+    """A column, declared once for HTML, LaTeX and CSV."""
 
-    Args:
-        key: its name in the CSV file; a column without one is not in that file.
-        heading: its heading for people; a column without one is in the CSV file only.
-        format: the format of its values.
-        value: of a record in this column: the path of its attribute, or a function to a value or a
-            Cell.
-        unit: of its values, printed after the heading.
-        meaning: an explanation, printed below the table.
-        short: a shorter heading for paper.
-        group: a heading above several columns.
-        width: on paper in millimetres, for text that breaks into lines; 0: as wide as its text.
-        paper: whether paper has the column.
-        below: whether paper has its text on a separate line below the row.
-        merge: whether paper leaves out a value that is equal to the one above it.
-        code: whether its values are code.
-        link: an address within the report, of its heading.
-
-    """
-
-    key: str
-    heading: str
+    key: str  # its name in the CSV file; a column without one is not in that file
+    heading: str  # for people; a column without one is in the CSV file only
     format: Format = TEXT
-    value: Value = str
-    unit: str = ""
-    meaning: str = ""
-    short: str = ""
-    group: str = ""
-    width: int = 0
-    paper: bool = True
-    below: bool = False
-    merge: bool = False
-    code: bool = False
-    link: str = ""
+    value: Value = str  # the path of a record's attribute, or a function to a value or a Cell
+    unit: str = ""  # of its values, printed after the heading
+    meaning: str = ""  # an explanation, printed below the table
+    short: str = ""  # a shorter heading for paper
+    group: str = ""  # a heading above several columns
+    width: int = 0  # on paper in millimetres, for text that breaks; 0: as wide as its text
+    paper: bool = True  # whether paper has the column
+    below: bool = False  # whether paper has its text on a separate line below the row
+    merge: bool = False  # whether paper leaves out a value that is equal to the one above it
+    code: bool = False  # whether its values are code
+    link: str = ""  # an address within the report, of its heading
 
     @property
     def title(self) -> str:
@@ -229,33 +210,18 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Table(Block):
-    """A table, declared once for page, paper and files.
+    """A table, declared once for page, paper and files."""
 
-    Args:
-        key: of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY.
-        title: its title.
-        columns: see Column.
-        rows: see Row and `make_rows`.
-        caption: an explanation above it.
-        notes: paragraphs below it.
-        sources: the files that its values come from.
-        location: the key in the first source that has its values.
-        mark: such as "generated text", printed after the title.
-        style: its CSS class: figures (of classes), first, worth, seeds, scores or from.
-        files: its files: csv, tex.
-
-    """
-
-    key: str
+    key: str  # of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    caption: str = ""
-    notes: tuple[Texts, ...] = ()
-    sources: tuple[Source, ...] = ()
-    location: str = ""
-    mark: str = ""
-    style: str = ""
+    rows: tuple[Row, ...]  # see `make_rows`
+    caption: str = ""  # an explanation above it
+    notes: tuple[Texts, ...] = ()  # paragraphs below it
+    sources: tuple[Source, ...] = ()  # the files that its values come from
+    location: str = ""  # the key in the first source that has its values
+    mark: str = ""  # such as "generated text", printed after the title
+    style: str = ""  # its CSS class: figures (of classes), first, worth, seeds, scores or from
     files: tuple[str, ...] = ("csv", "tex")
 
     def column_indices(self, medium: str) -> list[int]:
@@ -283,38 +249,21 @@ class Table(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Figure(Block):
-    """A figure, declared once for figures/KEY.svg and .pdf.
+    """A figure, declared once for figures/KEY.svg and .pdf."""
 
-    Args:
-        key: the name of its files, and of its id in the page, #figure-KEY.
-        title: its title.
-        caption: an explanation of it.
-        sources: the files that its values come from.
-        draw: draws it on a matplotlib figure.
-        size: width and height in inches.
-        subject: tells it from other figures with the same title: a model.
-        alt_text: a description for readers who cannot see it; they read the title before it.
-        mark: such as "generated text".
-        wide: whether it is wider than a column.
-        claim: what it can show and what it cannot, printed above it.
-        titled: whether the drawing has the title, so that it is not printed again.
-        in_rows: whether its height is what its rows need: a narrower drawing is as high.
-
-    """
-
-    key: str
+    key: str  # the name of its files, and of its id in the page, #figure-KEY
     title: str
     caption: str
-    sources: tuple[Source, ...]
+    sources: tuple[Source, ...]  # the files that its values come from
     draw: Callable[[matplotlib.figure.Figure], None]
-    size: tuple[float, float]
-    subject: str = ""
-    alt_text: str = ""
-    mark: str = ""
-    wide: bool = False
-    claim: str = ""
-    titled: bool = False
-    in_rows: bool = False
+    size: tuple[float, float]  # width and height in inches
+    subject: str = ""  # tells it from other figures with the same title: a model
+    alt_text: str = ""  # for readers who cannot see it; they read the title before it
+    mark: str = ""  # such as "generated text"
+    wide: bool = False  # whether it is wider than a column
+    claim: str = ""  # what it can show and what it cannot, printed above it
+    titled: bool = False  # whether the drawing has the title, so that it is not printed again
+    in_rows: bool = False  # whether its height is what its rows need: a narrower one is as high
 
 
 @dataclasses.dataclass(frozen=True)

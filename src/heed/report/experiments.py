@@ -47,12 +47,9 @@ REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "no
 
 @dataclasses.dataclass(frozen=True)
 class Reproduction:
-    """Whether the talk's gain was reproduced; a sentence says why.
+    """Whether the talk's gain was reproduced; a sentence says why."""
 
-    `verdict` is empty where the talk or this study has no gain.
-    """
-
-    verdict: str
+    verdict: str  # empty where the talk or this study has no gain
     sentence: str
 
     def __str__(self) -> str:

@@ -35,20 +35,16 @@ class Adversary:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A model that `heed explain` has tested.
-
-    summary, recency: its tables; recency is None where there is no such file
-    planted: whether the evidence of its corpus is planted
-    """
+    """A model that `heed explain` has tested, with its tables."""
 
     experiment: Experiment
     variant: str
     model: str
     folder: Path
     summary: pd.DataFrame
-    recency: pd.DataFrame | None
+    recency: pd.DataFrame | None  # None where there is no such file
     adversaries: tuple[Adversary, ...]
-    planted: bool
+    planted: bool  # whether the evidence of its corpus is planted
 
     def means(self, test: str, measure: str, ranking: str = "") -> list[float]:
         """Return the mean over documents of each seed; nothing where it is not defined."""

@@ -62,20 +62,12 @@ def page(
     links: Iterable[Link] = (),
     citation: str = "",
 ) -> str:
-    """Return the page.
+    """Return the page of a study: its title, a warning or nothing, its note, and its sections.
 
-    Args:
-        blocks: its sections.
-        image: returns the address of a figure's image.
-        title: of the study.
-        warning: such as that all text is generated; or empty.
-        note: of the study, framed below its title; or empty. Of a long one the page shows the
-            first sentence, and the others on demand.
-        copies: returns a table as texts to copy, by the name of the format.
-        links: to files next to the page: the text, the address or nothing, and a command or
-            another explanation.
-        citation: in BibTeX.
-
+    Of a long note the page shows the first sentence, and the others on demand. `image` returns the
+    address of a figure's image, and `copies` a table as texts to copy, by the name of the format.
+    `links` are to files next to the page: the text, the address or nothing, and a command or
+    another explanation. The citation is in BibTeX.
     """
     terms = [block for block in walk_blocks(blocks) if isinstance(block, Term)]
     first, more = split_note(note)

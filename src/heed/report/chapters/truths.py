@@ -38,20 +38,14 @@ MIDDLE = ("4", "5")  # tenths of a document
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The finding of a study about one truth.
-
-    found: the verdict or the outcome; empty where there is none, or where a figure is known
-    value: the figure, or the one that decided the outcome; None where there is none
-    difference: of the verdict
-    holds: whether that agrees with the truth
-    """
+    """The finding of a study about one truth."""
 
     experiment: Experiment
     truth: "Truth"
-    found: str
-    value: float | None
-    difference: Difference | None
-    holds: bool
+    found: str  # the verdict or the outcome; empty where there is none, or where a figure is known
+    value: float | None  # the figure, or the one that decided the outcome
+    difference: Difference | None  # of the verdict
+    holds: bool  # whether that agrees with the truth
 
 
 def judge_truths(results: Results) -> list[Finding]:

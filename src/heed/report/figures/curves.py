@@ -248,13 +248,9 @@ def by_length(
 def by_group(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean, lowest and highest figure of the seeds in each group of lengths.
 
-    Args:
-        table: lengths.csv of `heed score`: a row for each seed and group.
-
-    Returns:
-        `mean, min, max, length, count` by `longest`, the length of the group's longest text.
-        BLEU is between 0 and 100, accuracy between 0 and 1; `length` is in tokens or words.
-
+    They are `mean, min, max, length, count` by `longest`, the length of the group's longest text.
+    BLEU is between 0 and 100, accuracy between 0 and 1; `length` is in tokens or words. The table,
+    lengths.csv of `heed score`, has a row for each seed and group.
     """
     values = 100 * table["bleu"] if "bleu" in table else table["right"] / table["documents"]
     counted = "sentences" if "bleu" in table else "documents"

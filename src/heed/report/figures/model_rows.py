@@ -50,16 +50,12 @@ SPREAD = 0.62  # of a row's height, over which its series are spread
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of a figure: the values of each series, one for each seed.
-
-    heading: printed above the first row that has it
-    paper: that prints it: its marks are hollow; empty for a model of the study
-    """
+    """A row of a figure: the values of each series, one for each seed."""
 
     name: str
-    heading: str
+    heading: str  # printed above the first row that has it
     values: Mapping[str, list[float]]
-    paper: str = ""
+    paper: str = ""  # that prints it: its marks are hollow; empty for a model of the study
 
 
 @dataclasses.dataclass(frozen=True)
