@@ -3,6 +3,7 @@
 import dataclasses
 
 from heed.evaluation.results import (
+    BASELINE,
     BETTER,
     NOT_CONVERGED,
     SAME,
@@ -14,7 +15,6 @@ from heed.evaluation.results import (
     Significance,
     clip_interval,
 )
-from heed.evaluation.verdicts import BASELINE
 from heed.report.formats import format_coverage, format_interval, format_p
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, collapse_sentence, equal_weights_control, measure_of

@@ -9,8 +9,7 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from heed.evaluation.results import ExperimentResult, ModelResult
-from heed.evaluation.verdicts import BASELINE, CONTROLS
+from heed.evaluation.results import BASELINE, CONTROLS, ExperimentResult, ModelResult
 from heed.hyperparameters.classifier import Architecture
 from heed.report.formats import format_number, format_points
 from heed.report.language import say, say_count

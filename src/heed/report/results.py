@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from heed.evaluation.results import Comparison
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
 from heed.pipeline import folder_md5, md5, stage_name
 from heed.report.blocks import Source
@@ -25,8 +24,8 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
-from heed.training import times
-from heed.training.times import TrainingTime
+from heed.training import machine
+from heed.training.machine import TrainingTime
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -237,4 +236,4 @@ def training_folder(results: Path) -> Path:
 
 def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
     """Return the time of a training. Raises HeedError: its file is missing or broken."""
-    return times.read_training_time(training_folder(results) / model / f"{seed}.json")
+    return machine.read_training_time(training_folder(results) / model / f"{seed}.json")

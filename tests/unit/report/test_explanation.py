@@ -11,9 +11,8 @@ import pytest
 
 from heed.evaluation.results import Comparison
 from heed.explanation.adversarial_attention import Adversaries
-from heed.explanation.correlation import Correlation
+from heed.explanation.agreement import Correlation, Plausibility
 from heed.explanation.diagnostic_mlp import Guided
-from heed.explanation.plausibility import Plausibility
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.unexplained import ADVERSARY_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
@@ -231,7 +230,7 @@ def test_of_more_than_four_models_those_of_other_figures_are_drawn(results, expl
 def test_classes_have_rows_of_their_own_unless_they_are_many(explained, monkeypatch):
     test = Plausibility()
     assert [*test.drawn_rows(explained, "auc")] == ["negative", "positive"]
-    monkeypatch.setattr("heed.explanation.plausibility.MAX_CLASSES", 1)
+    monkeypatch.setattr("heed.explanation.agreement.MAX_CLASSES", 1)
     assert [*test.drawn_rows(explained, "auc")] == [""]
 
 

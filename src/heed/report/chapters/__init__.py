@@ -26,8 +26,13 @@ StudyChapter = Callable[[Results], list[Block]]
 ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
-FIRST: list[StudyChapter] = [truths.failures, summary.chapter, truths.chapter]
-LAST: list[StudyChapter] = [explanation.chapter, scores.chapter, cost.chapter, glossary.chapter]
+FIRST_CHAPTERS: list[StudyChapter] = [truths.failures, summary.chapter, truths.chapter]
+LAST_CHAPTERS: list[StudyChapter] = [
+    explanation.chapter,
+    scores.chapter,
+    cost.chapter,
+    glossary.chapter,
+]
 # The appendix: of each experiment, by its task, then of the study.
 STUDY_APPENDICES: list[StudyChapter] = [
     *(hyperparameters.on_paper, hyperparameters.meanings, provenance.chapter)
@@ -39,11 +44,11 @@ def report(results: Results) -> list[Block]:
 
     They are the study's, between them one for each experiment, and the appendix.
     """
-    sections = [block for chapter in FIRST for block in chapter(results)]
+    sections = [block for chapter in FIRST_CHAPTERS for block in chapter(results)]
     for each in results.experiments:
         blocks = _experiment_blocks(results, each, "CHAPTERS")
         sections.append(Section(f"experiment-{each.key}", each.title, blocks, each.mark))
-    sections += [block for chapter in LAST for block in chapter(results)]
+    sections += [block for chapter in LAST_CHAPTERS for block in chapter(results)]
     return [*sections, Section("appendix", say("Appendix"), tuple(_appendix(results)))]
 
 

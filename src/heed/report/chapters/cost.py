@@ -10,7 +10,7 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,
@@ -37,7 +37,7 @@ from heed.report.formats import DASH, RIGHT, TEXT, Format, decimals, format_numb
 from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.search.results import read_search
-from heed.training.times import TrainingTime
+from heed.training.machine import TrainingTime
 
 SEARCH = Format(lambda value: value or DASH, str, "left")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,

@@ -12,10 +12,8 @@ import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 
-from heed.evaluation.results import ExperimentResult
-from heed.evaluation.verdicts import BASELINE
-from heed.hyperparameters.classifier import Architecture
-from heed.hyperparameters.networks import (
+from heed.evaluation.results import BASELINE, ExperimentResult
+from heed.hyperparameters import (
     ATTENTIONS,
     DECODERS,
     ENCODERS,
@@ -24,6 +22,7 @@ from heed.hyperparameters.networks import (
     UNIFORM_DECODERS,
     Part,
 )
+from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.blocks import Block, Disclosure, Figure, Group, Section, Span, Term, Texts
 from heed.report.chapters.hyperparameters import format_setting

@@ -8,8 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from heed.evaluation.results import ModelResult
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, ModelResult
 from heed.report.blocks import (
     PAGE,
     PAPER,

@@ -3,8 +3,7 @@
 import dataclasses
 import operator
 
-from heed.evaluation.results import Spread
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, Spread
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     EVERYWHERE,

@@ -2,8 +2,7 @@
 
 import functools
 
-from heed.evaluation.results import Gain
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, Gain
 from heed.report.blocks import (
     PAGE,
     Block,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, ModelResult, OpponentResult, Spread, spread
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report.answer import TestedDifference, verdict_text
@@ -71,7 +70,7 @@ from heed.tasks.translation.shown_sentences import (
 )
 from heed.tasks.translation.state_figures import first_word, sentence_states
 from heed.tasks.translation.statistics import signatures
-from heed.training.times import TrainingTime
+from heed.training.machine import TrainingTime
 
 SHOWN = 3  # figures: the page opens the others on demand
 PERCENT = decimals(2)
