@@ -16,10 +16,11 @@ from heed.explanation import scaling
 from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
-from heed.report import documents, settings
-from heed.report.renderers.escape import TEMPLATES
-from heed.report.renderers.html import environment
-from heed.report.renderers.latex import environment as latex_environment
+from heed.report import browser
+from heed.report.chapters.hyperparameters import TALK_GROUPS
+from heed.report.escape import TEMPLATES
+from heed.report.html import environment
+from heed.report.latex import environment as latex_environment
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
 from heed.tasks.classification import report as classification
@@ -32,7 +33,7 @@ TASKS = REPORT.parent / "tasks"
 KEYS = ("gain", "runs")
 # tasks/classification/prediction.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
-OFTEN = ("always", "sometimes", "never")  # documents.py
+OFTEN = ("always", "sometimes", "never")  # browser.py
 # search/results.py
 STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started")
 
@@ -70,12 +71,12 @@ def template_texts(source: str, latex: bool) -> Iterator[Text]:
 def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
     others = (
-        settings.TALK_GROUPS,
+        TALK_GROUPS,
         *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
         tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
-        documents.POOLINGS.values(),
-        documents.EVIDENCE.values(),
+        browser.POOLINGS.values(),
+        browser.EVIDENCE.values(),
         *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
         RULES,
         STOPS,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from heed.report.provenance import write_provenance
-from heed.report.renderers import html as rendering
+from heed.report import html as rendering
+from heed.report.provenance_page import write_provenance
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report.pages import HOSTILE, render_hostile, render_to

@@ -115,7 +115,7 @@ def model_remove(model: str) -> None:
 
 def provenance() -> None:
     """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
-    from heed.report.provenance import write_provenance
+    from heed.report.provenance_page import write_provenance
     from heed.study import load
 
     write_provenance(Path(), REPORTS / "provenance.html", load().models)

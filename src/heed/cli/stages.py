@@ -179,7 +179,7 @@ def report(check: bool) -> None:
     inputs = load(), read_comparison(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.pipeline import LOCK
-        from heed.report.check import check_report
+        from heed.report.render import check_report
 
         print_line(check_report(*inputs, LOCK))
         return

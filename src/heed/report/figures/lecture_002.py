@@ -1,15 +1,35 @@
-"""The figure of lecture 002's recency bias: where in the text words count, and what noise does."""
+"""The figures of lecture 002's recency bias, and of its scaling by the root of d_k."""
 
 import matplotlib.figure
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
 from heed.evaluation.results import format_significant
 from heed.explanation.recency import RecencyTest
+from heed.explanation.scaling import (
+    CAPTION,
+    CLAIM,
+    DIMENSIONS,
+    KEYS,
+    TITLE,
+    Scores,
+    softmax_gradients,
+)
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures import drawing, model_rows
-from heed.report.figures.drawing import INK, WIDTH, LineEnd, Style, label_ends, short_name
+from heed.report.figures.drawing import (
+    HEIGHT,
+    INK,
+    WIDTH,
+    LineEnd,
+    Style,
+    colour,
+    label_ends,
+    marker,
+    short_name,
+)
 from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
 from heed.report.formats import format_count, format_number
 from heed.report.language import say
@@ -29,17 +49,14 @@ def recency(results: Results) -> list[Figure]:
             for each in results.explanations
             if each.experiment.key == experiment.key and each.recency is not None
         ]
-        if explained:
-            figures.append(_figure(results, explained))
+        figures += [_figure(results, explained)] if explained else []
     return figures
 
 
 def _figure(results: Results, explained: list[Explanation]) -> Figure:
-    experiment = explained[0].experiment
-    claim = say(RecencyTest.claim)
-    caption = _describe(explained)
-    caption += _ratios(results, explained)
+    experiment, claim = explained[0].experiment, say(RecencyTest.claim)
     drawn = _drawn(results, explained)
+    caption = _describe(explained) + _ratios(results, explained)
     names = {each.variant for each in drawn}
     if others := [each.variant for each in explained if each.variant not in names]:
         caption += " " + say("Not drawn: {names}.", names=", ".join(others))
@@ -64,9 +81,8 @@ def _describe(explained: list[Explanation]) -> str:
     known = _knows_evidence(explained)
     caption = say(RecencyTest.by_evidence if known else RecencyTest.by_mean)
     caption += " " + say(RecencyTest.caption, count=FEWEST)
-    counts = [
-        int(rows["documents"].max()) for each in explained if len(rows := _rows(each, "noise"))
-    ]
+    tables = (_rows(each, "noise") for each in explained)
+    counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
         return caption
     return f"{caption} " + say(
@@ -103,9 +119,8 @@ def _ratios(results: Results, explained: list[Explanation]) -> str:
         for each in model_rows.printed(results, explained[0], "recency")
         if each.measure == "vanishing_ratio"
     ]
-    text = " " + say(
-        "Gradient at the end over that in the middle: {models}.", models=", ".join(ours)
-    )
+    models = ", ".join(ours)
+    text = " " + say("Gradient at the end over that in the middle: {models}.", models=models)
     if printed:
         text += " " + say("Maini et al. 2020 print: {models}.", models=", ".join(printed))
         text += f" {model_rows.cut_text(results, 'recency')}"
@@ -133,7 +148,7 @@ def _draw(
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
         ends += _draw_noise(axes["noise"], each, look[each.variant], shift)
         if by_place:
-            _draw_places(axes["place"], each, style)
+            axes["place"].plot(range(1, 11), by_place_of(each).reindex(range(10)), **style)
     axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
     axes["importance"].set_title(say("importance"))
     axes["importance"].set_ylim(0, max(2, 1.05 * axes["importance"].dataLim.y1))
@@ -174,11 +189,6 @@ def by_place_of(explanation: Explanation) -> pd.Series:
     return tenths["mean"].mean()[tenths["documents"].min() >= FEWEST]
 
 
-def _draw_places(axes: Axes, explanation: Explanation, style: Style) -> None:
-    """Draw the accuracy for documents whose evidence is in each tenth."""
-    axes.plot(range(1, 11), by_place_of(explanation).reindex(range(10)), **style)
-
-
 def _knows_evidence(explained: list[Explanation]) -> bool:
     """Return whether importance is compared with the evidence."""
     return any(len(_rows(each, "importance_by_evidence")) for each in explained)
@@ -190,8 +200,8 @@ def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":
         values /= values.mean()
-    label = short_name(explanation.variant)
-    axes.plot(range(1, 11), values.reindex(range(10)), label=label, **style)
+    name = short_name(explanation.variant)
+    axes.plot(range(1, 11), values.reindex(range(10)), label=name, **style)
 
 
 def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) -> list[LineEnd]:
@@ -204,3 +214,52 @@ def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) 
     axes.plot(x, mean, **look.style | {"linestyle": "none"})
     axes.vlines(x, seeds.min(), seeds.max(), color=look.colour, lw=0.9)
     return [look.end(explanation.variant, x, mean)] if x else []
+
+
+def scaling() -> Figure:
+    """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
+    claim, caption = say(CLAIM), say(CAPTION, keys=KEYS)
+    return Figure(
+        "explanation_scaling",
+        say(TITLE),
+        caption,
+        (),
+        _draw_scaling,
+        (WIDTH, HEIGHT),
+        alt_text=f"{claim} {caption}",
+        claim=claim,
+    )
+
+
+def _draw_scaling(figure: matplotlib.figure.Figure) -> None:
+    left, right = figure.subplots(1, 2)
+    scores, ends = softmax_gradients(), []
+    for number, (scaled, name) in enumerate(
+        ((True, say("divided by √dₖ")), (False, say("not divided")))
+    ):
+        chosen = [each for each in scores if each.scaled == scaled]
+        _draw_quartiles(left, chosen, "gradient", number)
+        ends.append(_draw_quartiles(right, chosen, "largest", number, name))
+    left.set_yscale("log")
+    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    left.set_title(say("gradient"))
+    right.set_title(say("largest weight"))
+    right.set_ylim(0, 1.02)
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(DIMENSIONS[::2], [str(dimension) for dimension in DIMENSIONS[::2]])
+        axes.minorticks_off()
+        axes.set_xlabel(say("dimension dₖ"))
+    label_ends(right, ends, 1.7)
+
+
+def _draw_quartiles(
+    axes: Axes, scores: list[Scores], measure: str, number: int, name: str = ""
+) -> LineEnd:
+    """Draw the median as a line and the other quartiles as a band; return the line's end."""
+    x = [each.dimension for each in scores]
+    low, middle, high = zip(*(getattr(each, measure) for each in scores), strict=True)
+    style: Style = {"color": colour(number), "marker": marker(number)}
+    axes.fill_between(x, low, high, color=colour(number), alpha=0.15, lw=0)
+    axes.plot(x, middle, **style)
+    return LineEnd(x[-1], middle[-1], name, colour(number), marker(number))

@@ -1,7 +1,8 @@
-"""The document browser: a model's attention weights in documents (Yang et al. 2016, figures 5, 6).
+"""The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
 
 There is a page for each model, in a folder of its own: an edition of the report without corpus text
-leaves this folder out.
+leaves this folder out. A document has changed where attention is right in more, or in fewer, seeds
+than the baseline.
 """
 
 import dataclasses
@@ -109,28 +110,38 @@ class Browser:
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
-    """Return what a word's weight means, and that a linear branch has a part in the prediction."""
-    sentences = [_describe_pooling(hyperparameters)]
-    if hyperparameters.encoder == "embeddings":
+    """Return the meaning of a word's weight, and that a linear branch has a part in predictions."""
+    h = hyperparameters
+    pooling = say(POOLINGS[h.pooling])
+    sentences = [
+        say("Here {pooling}.", pooling=pooling)
+        if h.attention == "none"
+        else say(
+            "Here self-attention comes first, with the mean over its heads; {pooling}, and its "
+            "weights are multiplied by those of self-attention.",
+            pooling=pooling,
+        )
+    ]
+    if h.encoder == "embeddings":
         sentences.append(
             say(
                 "There is no recurrence: the weights are of the words’ embeddings themselves, and "
                 "no word has read another."
             )
         )
-    if hyperparameters.encoder == "transformer":
+    if h.encoder == "transformer":
         sentences.append(
             say(
                 "The states come from a transformer: each of them has read all words, through "
                 "attention that is not part of these weights."
             )
         )
-    if hyperparameters.linear_branch != "none":
+    if h.linear_branch != "none":
         sentences.append(
             say(
                 "The prediction is the network's and the linear branch's together: what the "
                 "branch adds (linear_branch: {features}) is in no word's weight.",
-                features=hyperparameters.linear_branch,
+                features=h.linear_branch,
             )
         )
     return " ".join(sentences)
@@ -145,30 +156,12 @@ def describe_evidence(facts: CorpusFacts) -> str:
     return say(description)
 
 
-def _describe_pooling(hyperparameters: Architecture) -> str:
-    """Return the meaning of a word's weight, which depends on the pooling."""
-    pooling = POOLINGS[hyperparameters.pooling]
-    if hyperparameters.attention == "none":
-        return say("Here {pooling}.", pooling=say(pooling))
-    return say(
-        (
-            "Here self-attention comes first, with the mean over its heads; {pooling}, and its "
-            "weights are multiplied by those of self-attention."
-        ),
-        pooling=say(pooling),
-    )
-
-
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the browser of a model.
+    """Return the browser of a model: `folder` has its predictions.
 
-    Args:
-        folder: the predictions of the model.
-        others: the predictions of the variants that the page compares, by variant.
+    `others` are the folders of the variants that the page compares, by variant.
 
-    Raises:
-        HeedError: a file is missing or broken.
-
+    Raises HeedError: a file is missing or broken.
     """
     documents, weights = (
         read_prediction_table(folder / f"{name}.parquet") for name in ("documents", "weights")
@@ -181,10 +174,13 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         table = table.assign(**{key: table[key].map(label_text) for key in ("label", "predicted")})
         for name, rows in table.groupby("id", sort=False):
             predictions[str(name)].append(_count_predictions(variant, rows))
+    rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
+    ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
+    known = weights[weights.groupby("id")["evidence"].transform("any")]
     return Browser(
-        [_document(row, tokens[row.id], predictions[row.id]) for row in _rows(documents)],
-        _heaviest(weights),
-        _evidence(weights),
+        [_document(row, tokens[row.id], predictions[row.id]) for row in rows_of_documents],
+        _share(weights, ranks <= HEAVIEST),
+        None if known.empty else _share(known, known["evidence"]),
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
     )
@@ -213,23 +209,6 @@ def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
     )
 
 
-def _rows(frame: pd.DataFrame) -> list[Any]:
-    """Return the rows as named tuples; mypy does not know their types."""
-    return list(frame.itertuples())
-
-
-def _heaviest(weights: pd.DataFrame) -> WeightShare:
-    """Return the shares of the heaviest words of each document."""
-    ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
-    return _share(weights, ranks <= HEAVIEST)
-
-
-def _evidence(weights: pd.DataFrame) -> WeightShare | None:
-    """Return the shares of evidence in the documents that have any; None without any."""
-    weights = weights[weights.groupby("id")["evidence"].transform("any")]
-    return None if weights.empty else _share(weights, weights["evidence"])
-
-
 def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
     """Return the shares of the chosen rows, mean over documents."""
     weight = (weights["weight"] * chosen).groupby(weights["id"]).sum()
@@ -238,8 +217,8 @@ def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
 
 
 def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:
-    starts, ends, weights = (tokens[name].tolist() for name in ("start", "end", "weight"))
-    heaviest = sorted(range(len(weights)), key=lambda i: -weights[i])[:MAX_WORDS]
+    heaviest = tokens.sort_values("weight", ascending=False, kind="stable").iloc[:MAX_WORDS]
+    words = zip(*(heaviest[name].tolist() for name in ("start", "end", "weight")), strict=True)
     return Document(
         row.id,
         row.label,
@@ -250,7 +229,7 @@ def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictio
         tokens,
         shade_sentences(row.text, tokens),
         row.text[tokens["end"].max() :].strip(),
-        [(row.text[starts[i] : ends[i]], weights[i]) for i in heaviest],
+        [(row.text[start:end], weight) for start, end, weight in words],
         predictions,
     )
 
@@ -264,27 +243,24 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
     shades = strengths / full_colour(strengths.to_numpy())
-    names = ("sentence", "start", "end", "shade", "weight", "evidence")
+    names = ("sentence", "start", "end", "shade", "weight", "evidence", "sentence_weight")
     columns = tokens.assign(shade=shades)
     words = zip(*(columns[name].tolist() for name in names), strict=True)
-    weights = dict(
-        zip(tokens["sentence"].tolist(), tokens["sentence_weight"].tolist(), strict=True)
-    )
     largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
     sentences: list[Sentence] = []
     end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
-    for number, of_sentence in itertools.groupby(words, key=lambda word: word[0]):
-        pieces = []
-        for _, start, word_end, shade, weight, is_evidence in of_sentence:
-            if start > end:
-                pieces.append(Piece(_gap(text[end:start])))
+    for _, group in itertools.groupby(words, key=lambda word: word[0]):
+        pieces, of_sentence = [], [*group]
+        for _, start, word_end, shade, weight, is_evidence, _ in of_sentence:
+            if start > end:  # white space, or an ellipsis for words left out
+                between = text[end:start]
+                pieces.append(Piece(between if between.isspace() else " […] "))
             seen = shade if shade >= MIN_SHADE else None
             pieces.append(Piece(text[start:word_end], seen, weight, bool(is_evidence)))
             end = word_end
-        if math.isnan(largest):
-            sentences.append(Sentence(pieces))
-        else:
-            sentences.append(Sentence(pieces, weights[number], weights[number] / largest))
+        own = of_sentence[-1][-1]
+        known = () if math.isnan(largest) else (own, own / largest)
+        sentences.append(Sentence(pieces, *known))
     return sentences
 
 
@@ -303,6 +279,124 @@ def make_legend(evidence: bool, sentences: bool) -> Legend:
     )
 
 
-def _gap(text: str) -> str:
-    """Return the text between two words: white space, or an ellipsis for words left out."""
-    return text if text.isspace() else " […] "
+WORDS = 80  # of a longer document, those with the most weight in one piece
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """A model's predictions of a document: a value for each seed that was tested on it.
+
+    `probabilities` are of the true class; empty where a document has several labels.
+    """
+
+    right: tuple[bool, ...]
+    predicted: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def seeds_right(self) -> int:
+        """In how many seeds the model was right."""
+        return sum(self.right)
+
+    @property
+    def probability(self) -> float | None:
+        """The probability of the true class, mean over seeds."""
+        return float(np.mean(self.probabilities)) if self.probabilities else None
+
+
+@dataclasses.dataclass(frozen=True)
+class ChangedDocument:
+    """A document that two models do not get right in as many seeds.
+
+    `tokens` are the shown ones, with the weights of attention.
+    """
+
+    document: Document
+    tokens: pd.DataFrame
+    baseline: Answers
+    attention: Answers
+
+    @property
+    def change(self) -> int:
+        """In how many more seeds attention was right than the baseline; negative: in fewer."""
+        return self.attention.seeds_right - self.baseline.seeds_right
+
+
+def read_changed_documents(
+    browser: Browser, baseline: Path, attention: Path
+) -> list[ChangedDocument]:
+    """Return the documents of attention's browser whose number of right seeds changed.
+
+    The largest change is first; ties are ordered by id. Only of these documents the weights are
+    known. `baseline` and `attention` have the predictions of both models.
+
+    Raises HeedError: a file is missing or broken.
+    """
+    documents = {document.id: document for document in browser.documents}
+    without, with_attention = (read_answers(each, [*documents]) for each in (baseline, attention))
+    changed = [
+        ChangedDocument(document, heaviest_part(document.tokens), without[name], each)
+        for name, document in documents.items()
+        if name in without and (each := with_attention[name])
+        if each.seeds_right != without[name].seeds_right
+    ]
+    return sorted(changed, key=lambda each: (-abs(each.change), each.document.id))
+
+
+def read_answers(folder: Path, names: list[str]) -> dict[str, Answers]:
+    """Return a model's predictions of these test documents, by id.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    table = read_prediction_table(folder / PREDICTED)
+    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
+    return {str(name): _answers(rows) for name, rows in table.groupby("id", sort=False)}
+
+
+def _answers(rows: pd.DataFrame) -> Answers:
+    label, predicted = (rows[key].map(label_text) for key in ("label", "predicted"))
+    true_class = f"p:{label.iloc[0]}"
+    has_one_label = isinstance(rows["label"].iloc[0], str)
+    return Answers(
+        tuple(bool(each) for each in label == predicted),
+        tuple(predicted),
+        tuple(map(float, rows[true_class])) if has_one_label else (),
+    )
+
+
+def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
+    """Return at most 80 successive tokens: those with the most weight, ties the first of them."""
+    if len(tokens) <= WORDS:
+        return tokens
+    sums = np.cumsum(np.concatenate([[0.0], tokens["weight"].to_numpy(np.float64)]))
+    start = int(np.argmax(np.round(sums[WORDS:] - sums[:-WORDS], 6)))
+    return tokens.iloc[start : start + WORDS]
+
+
+def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.DataFrame | None:
+    """Return all tokens of a document with the weights of a pooling that does not choose them.
+
+    Of `last` half of the vector is from the last token and half from the first, with `mean` all
+    tokens count alike; of a hierarchical model that is so of words in sentences and of sentences.
+    None for another pooling, or with self-attention.
+    """
+    h = hyperparameters
+    if h.pooling not in ("last", "mean") or h.attention != "none":
+        return None
+    if not h.hierarchical:
+        weights = _pooled(np.zeros(len(tokens), int), h.pooling)
+        return tokens.assign(weight=weights, sentence_weight=np.nan)
+    names, numbers = np.unique(tokens["sentence"].to_numpy(), return_inverse=True)
+    of_sentences = _pooled(np.zeros(len(names), int), h.pooling)[numbers]
+    weights = _pooled(numbers, h.pooling) * of_sentences
+    return tokens.assign(weight=weights, sentence_weight=of_sentences)
+
+
+def _pooled(groups: np.ndarray, pooling: str) -> np.ndarray:
+    """Return the weights of successive units within their groups; those of a group sum to 1."""
+    sizes = np.bincount(groups)[groups]
+    if pooling == "mean":
+        return 1.0 / sizes
+    is_first = np.append(True, groups[1:] != groups[:-1])
+    is_last = np.append(groups[1:] != groups[:-1], True)
+    return 0.5 * is_first + 0.5 * is_last

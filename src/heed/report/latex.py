@@ -31,9 +31,10 @@ from heed.report.blocks import (
     Span,
     Table,
 )
+from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
+from heed.report.formats import DASH
+from heed.report.html import spans
 from heed.report.language import current_language, say
-from heed.report.renderers.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
-from heed.report.renderers.html import spans
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
@@ -130,39 +131,21 @@ def _environment(language: str) -> jinja2.Environment:
     """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
-        block_start_string="<%",
-        block_end_string="%>",
-        variable_start_string="<<",
-        variable_end_string=">>",
-        comment_start_string="<#",
-        comment_end_string="#>",
-        autoescape=False,
-        finalize=escape,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        block_start_string="<%", block_end_string="%>",
+        variable_start_string="<<", variable_end_string=">>",
+        comment_start_string="<#", comment_end_string="#>",
+        autoescape=False, finalize=escape, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-    )
-    jinja.filters |= {
-        "kind": kind,
-        "spans": spans,
-        "tex": Latex,
-        "tabulars": tabulars,
-        "compact": compact,
-        "heading": heading,
-        "bookmark": bookmark,
-        "on_paper": on_paper,
-        "lines_together": lines_together,
-        "figure_columns": figure_columns,
-        "has_columns": _has_columns,
-    }
+    )  # fmt: skip
+    functions = (
+        kind, spans, tabulars, compact, heading, bookmark, on_paper, lines_together, figure_columns,
+        has_columns,
+    )  # fmt: skip
+    jinja.filters |= {"tex": Latex, **{each.__name__: each for each in functions}}
     jinja.globals |= {
-        "say": say,
-        "language": language,
-        "PAPER": PAPER,
-        "version": __version__,
-        "FIGURE_HEIGHT": FIGURE_HEIGHT,
-        "COLUMN_FIGURE_HEIGHT": COLUMN_FIGURE_HEIGHT,
-    }
+        "say": say, "language": language, "PAPER": PAPER, "version": __version__,
+        "FIGURE_HEIGHT": FIGURE_HEIGHT, "COLUMN_FIGURE_HEIGHT": COLUMN_FIGURE_HEIGHT,
+    }  # fmt: skip
     return jinja
 
 
@@ -182,21 +165,16 @@ def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> 
     for block in on_paper(blocks):
         if isinstance(block, Group | Section | Disclosure):
             inner = tuple(_explain_once(block.blocks, seen))
-            kept.append(dataclasses.replace(block, blocks=inner))
+            block = dataclasses.replace(block, blocks=inner)
         elif isinstance(block, Figure | Table) and block.caption:
             label = f"{kind(block)}:{block.key}"
             first = seen.setdefault((block.title, block.caption), label)
-            caption = block.caption if first == label else _reference(block, first)
-            kept.append(dataclasses.replace(block, caption=caption))
-        else:
-            kept.append(block)
+            if first != label:
+                text = say("As in figure" if isinstance(block, Figure) else "As in table")
+                reference = Latex(rf"{escape(text)}~\ref{{{first}}}.")
+                block = dataclasses.replace(block, caption=reference)
+        kept.append(block)
     return kept
-
-
-def _reference(block: Figure | Table, label: str) -> Latex:
-    """Return what stands in place of an explanation that an earlier figure or table has."""
-    text = say("As in figure") if isinstance(block, Figure) else say("As in table")
-    return Latex(rf"{escape(text)}~\ref{{{label}}}.")
 
 
 def table(block: Table) -> str:
@@ -231,7 +209,7 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
     return {
         figure.key: _column_size(figure)
         for group in blocks
-        if isinstance(group, Group) and _has_columns(group)
+        if isinstance(group, Group) and has_columns(group)
         for figure in group.blocks
         if _is_in_column(figure)
     }
@@ -244,7 +222,7 @@ def _column_size(figure: Figure) -> tuple[float, float]:
     return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
 
 
-def _has_columns(group: Group) -> bool:
+def has_columns(group: Group) -> bool:
     """Return whether paper has a group's figures in columns: of the answer where it has several."""
     figures = sum(isinstance(block, Figure) for block in group.blocks)
     return group.style == "plots" or (group.style == "glance" and figures > 1)
@@ -423,34 +401,30 @@ def _head_lines(text: str) -> list[str]:
 
 
 def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
+    """Return the rows; a merged column leaves out a value as above, like all merged before it."""
     lines: list[Line] = []
-    previous: Row | None = None
-    for row in block.rows:
-        merged = _merged(block, row, previous, indices) if previous else set()
+    merging = [index for index in indices if block.columns[index].merge]
+    for above, row in zip((None, *block.rows), block.rows, strict=False):
+        merged = _merged(row, above, merging) if above else set()
         notes = [_note(row.cells[index], block.columns[index]) for index in indices]
+        known = [index for index in below if block.printed(row, index) != DASH]
         lines.append(
             Line(
                 row.kind,
                 [Latex("") if index in merged else _cell(block, row, index) for index in indices],
                 notes if any(notes) else [],
-                [
-                    _below(block, row, index, len(indices))
-                    for index in below
-                    if block.printed(row, index) != "–"
-                ],
+                [_below(block, row, index, len(indices)) for index in known],
             )
         )
-        previous = row
     return lines
 
 
-def _merged(block: Table, row: Row, previous: Row, indices: list[int]) -> set[int]:
-    """Return the merged columns that are as in the row above, like all merged ones before them."""
-    merging = (index for index in indices if block.columns[index].merge)
-    same = itertools.takewhile(
-        lambda index: row.cells[index].value == previous.cells[index].value, merging
-    )
-    return set(same)
+def _merged(row: Row, above: Row, merging: list[int]) -> set[int]:
+    same = (row.cells[index].value == above.cells[index].value for index in merging)
+    return {
+        index
+        for index, _ in itertools.takewhile(lambda each: each[1], zip(merging, same, strict=True))
+    }
 
 
 def _cell(block: Table, row: Row, index: int) -> Latex:

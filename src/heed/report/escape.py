@@ -103,7 +103,7 @@ def visible(value: Any) -> Any:
     return terminal.visible(value)
 
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def kind(block: Any) -> str:

@@ -20,34 +20,17 @@ from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.paths import RUN
 from heed.pipeline import md5
 from heed.records import read_record
-from heed.report.renderers.html import environment
-from heed.report.timing import TrainingTime, read_training_time, training_folder
+from heed.report.html import environment
+from heed.report.results import read_training_time, training_folder
 
 PACKAGES = (
-    "torch",
-    "numpy",
-    "pandas",
-    "scipy",
-    "scikit-learn",
-    "spacy",
-    "ray",
-    "dvc",
-    "snakemake",
-    "matplotlib",
-    "jinja2",
-    "pydantic",
-    "pyarrow",
-    "safetensors",
-)
+    "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake",
+    "matplotlib", "jinja2", "pydantic", "pyarrow", "safetensors",
+)  # fmt: skip
 HASHED_FILES = (
-    "params.yaml",
-    "dvc.yaml",
-    "dvc.lock",
-    "metrics.json",
-    "reports/index.html",
-    "reports/report.tex",
-    "reports/report.pdf",
-)
+    "params.yaml", "dvc.yaml", "dvc.lock", "metrics.json", "reports/index.html",
+    "reports/report.tex", "reports/report.pdf",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,26 +74,18 @@ class Trainings:
 def write_provenance(
     root: Path, path: Path, models: Collection[str], with_hosts: bool = True
 ) -> None:
-    """Write provenance.html, for reports/ or for a published edition.
+    """Write provenance.html of the clone `root`, for reports/ or for a published edition.
 
-    Args:
-        root: the top folder of the clone.
-        path: the file to write.
-        models: those of the study.
-        with_hosts: whether to name the machines that trained, beside their kinds; a published
-            edition does not.
-
+    `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
+    their kinds: a published edition does not.
     """
     trainings = _read_trainings(root / "results", models, with_hosts)
+    files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
     context = {
         "git": git_state(root),
         "machine": machine(),
         "versions": versions(),
-        "files": [
-            (name, sha256(root / name), md5(root / name))
-            for name in HASHED_FILES
-            if (root / name).exists()
-        ],
+        "files": [(name, sha256(file), md5(file)) for name, file in files.items()],
         "trainings": trainings,
         "searches": _read_searches(root / "results" / "timing" / "search"),
         "with_hosts": with_hosts,
@@ -166,9 +141,8 @@ def versions() -> dict[str, str]:
 def run_git(root: Path, *arguments: str) -> str:
     """Return the output of a git command. Raises HeedError where it fails, or git is missing."""
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
-        )
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     except FileNotFoundError:
         raise HeedError("git: not found. It names the commit: install it") from None
     except subprocess.CalledProcessError as error:
@@ -186,16 +160,27 @@ def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) ->
     """
     trainings = []
     for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
+        model = folder.name
         seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
-        of_others = [] if folder.name in models else [HeedError]
-        with contextlib.suppress(*of_others):
-            if runs := [read_training_time(results, folder.name, seed) for seed in seeds]:
-                kinds = [_read_machine_kind(results, folder.name, seed) for seed in seeds]
-                hosts = [f"{run.host}: " if with_hosts else "" for run in runs]
-                machines = sorted(
-                    {f"{host}{kind}" for host, kind in zip(hosts, kinds, strict=True)}
+        with contextlib.suppress(*([] if model in models else [HeedError])):
+            if runs := {seed: read_training_time(results, model, seed) for seed in seeds}:
+                machines = {
+                    f"{f'{run.host}: ' if with_hosts else ''}"
+                    f"{_read_machine_kind(results, model, seed)}"
+                    for seed, run in runs.items()
+                }
+                trainings.append(
+                    Trainings(
+                        model=model,
+                        runs=len(runs),
+                        seconds=sum(run.seconds for run in runs.values()),
+                        core_hours=sum(run.core_minutes for run in runs.values()) / 60,
+                        machines=sorted(machines),
+                        first=min(run.ended for run in runs.values()),
+                        last=max(run.ended for run in runs.values()),
+                        in_study=model in models,
+                    )
                 )
-                trainings.append(_summarize(folder.name, runs, machines, models))
     return trainings
 
 
@@ -206,21 +191,6 @@ def _read_machine_kind(results: Path, model: str, seed: int) -> str:
         run = json.loads((results / "train" / model / str(seed) / RUN).read_text(encoding="utf-8"))
         kind = run.get("machine_kind", "")
     return kind or "machine kind not noted"
-
-
-def _summarize(
-    model: str, runs: list[TrainingTime], machines: list[str], models: Collection[str]
-) -> Trainings:
-    return Trainings(
-        model=model,
-        runs=len(runs),
-        seconds=sum(run.seconds for run in runs),
-        core_hours=sum(run.core_minutes for run in runs) / 60,
-        machines=machines,
-        first=min(run.ended for run in runs),
-        last=max(run.ended for run in runs),
-        in_study=model in models,
-    )
 
 
 def _read_searches(folder: Path) -> dict[str, SearchTiming]:
