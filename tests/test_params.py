@@ -8,6 +8,7 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
+from heed.study.corpora import file_parts
 from heed.study.reference import json_schema, reference
 from tests.conftest import ROOT
 
@@ -608,7 +609,7 @@ def test_a_column_or_the_keys_of_files_give_the_parts(keys, column, message):
     if message:
         assert message in error_message(text)
     else:
-        assert study.parse(text).sources["sample"].file_parts() or column
+        assert file_parts(study.parse(text).sources["sample"]) or column
 
 
 @pytest.mark.parametrize(

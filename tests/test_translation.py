@@ -23,8 +23,9 @@ from heed.files import HeedError
 from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
-from heed.recipe import read_model_recipe, resolve
+from heed.recipe import read_model_recipe
 from heed.study import load
+from heed.study.recipes import resolve
 from heed.task import task_module
 from heed.tasks.translation import network
 from heed.tasks.translation.alignment import COUNTS, corpus_counts, error_rate, parse_links

@@ -236,7 +236,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def results_with(folder: Path, *truths: Truth) -> Results:
     params = made_up.study("sample")
-    experiment = params.experiments[SENTIMENT].model_copy(update={"truths": list(truths)})
+    experiment = dataclasses.replace(params.experiments[SENTIMENT], truths=list(truths))
     changed: Params = params.model_copy(
         update={"experiments": params.experiments | {SENTIMENT: experiment}}
     )

@@ -32,8 +32,7 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 def cost(name: str) -> None:
     """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
     from heed.speed import measure_all
-    from heed.study.cost import study_workloads
-    from heed.study.cost_table import format_cost
+    from heed.study.cost import format_cost, study_workloads
     from heed.study.studies import read_study
 
     params = read_study(name)
@@ -153,7 +152,7 @@ def classify(
             raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(_texts_of(model, "classify").classify(model, text))
         return
-    from heed.study.text_columns import model_text_columns
+    from heed.study.reader import model_text_columns
 
     columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
     separator = separator if text_separator is None else text_separator

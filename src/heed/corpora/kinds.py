@@ -19,7 +19,7 @@ from heed.corpora import (
 from heed.corpora.publication import Documents, Kind, SourceKind
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source
 
 PUBLICATIONS = (
     sample,

@@ -24,7 +24,7 @@ from heed.files import HeedError
 from heed.links import parse_links
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.corpora.declared import Corpus
 
 
 def read_table(path: Path, corpus: "Corpus") -> Documents:

@@ -1,11 +1,12 @@
 """The parts of a split, and the names that users have for them."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 from heed.files import HeedError
 from heed.terminal import print_line
 
+SplitKind = Literal["given", "random", "folds"]
 PARTS = ("train", "validation", "test")
 NAMES = {
     "train": "train",

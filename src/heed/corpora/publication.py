@@ -8,16 +8,15 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from heed.corpora.parts import SplitKind
 from heed.evidence import EvidenceKind, Span
 from heed.files import HeedError, git_blob, sha256
 from heed.links import Link
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
-
-SplitKind = Literal["given", "random", "folds"]
+    from heed.corpora.declared import Corpus, Source
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,7 +38,7 @@ from heed.evidence import Span
 from heed.files import HeedError
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.corpora.declared import Corpus
 
 GITHUB = "https://raw.githubusercontent.com"
 

@@ -23,7 +23,7 @@ from heed.files import HeedError, sha256, write_text
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.study import Source
+    from heed.corpora.declared import Source
 
 FILE = "sample.jsonl"
 Row = dict[str, Any]  # of the generated file

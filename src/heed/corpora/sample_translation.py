@@ -37,7 +37,7 @@ from heed.corpora.sample import SYLLABLES, verify_generated
 from heed.files import write_text
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source
 
 FILE = "sample-translation.jsonl"
 NORVIC, SOLDAN = "norvic", "soldan"

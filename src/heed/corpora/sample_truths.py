@@ -31,7 +31,7 @@ from heed.corpora.sample import CUES, DISTRACTORS, verify_generated
 from heed.files import write_text
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source
 
 Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its evidence
 

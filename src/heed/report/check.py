@@ -1,6 +1,7 @@
 """`heed report --check`: whether a report agrees with the present results, number by number."""
 
 import csv
+import dataclasses
 import difflib
 import io
 import re
@@ -58,6 +59,10 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if fields := getattr(type(value), "model_fields", None):
         texts = {name: map_texts(getattr(value, name), change) for name in fields}
         return value.model_copy(update=texts)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        changed = {name: map_texts(getattr(value, name), change) for name in names}
+        return dataclasses.replace(value, **changed)
     return value
 
 

@@ -80,7 +80,7 @@ def _make_space(params: "Params", name: str, previous: Configuration) -> "Space"
     """Return the space of search `name`, after a search with the winner `previous`."""
     from heed.search.space import Space, draw
     from heed.study import rules
-    from heed.study.search_rules import search_space
+    from heed.study.model_rules import search_space
 
     search, dimensions = params.searches[name], search_space(params, name)
 
@@ -168,8 +168,8 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     import torch
 
     from heed.digests import loaded_modules
-    from heed.recipe import resolve
     from heed.search.trainable import Plan
+    from heed.study.recipes import resolve
     from heed.task import import_stage_modules, task_module
     from heed.tokens.meta import read_meta
 

@@ -13,9 +13,8 @@ from ruamel.yaml.nodes import MappingNode, Node
 from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.reader import format_line, load, parse, read_text
-from heed.study.suggestions import unknown_name
-from heed.study.syntax import read_yaml
+from heed.study.reader import format_line, load, parse, read_text, read_yaml
+from heed.study.section import unknown_name
 
 NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
 

@@ -1,12 +1,22 @@
-"""The sections `study` and `experiments`: the study's name, and the rows of the comparison."""
+"""The sections `study` and `experiments`: names, the rows of the comparison, their known truths."""
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from pydantic import Field, create_model, model_validator
 
-from heed.study.section import Name, Section, fields_of
-from heed.study.tasks import RECIPES
-from heed.study.truths import Truth
+from heed.hyperparameters import hyperparameter as key
+from heed.hyperparameters import required
+from heed.study.section import RECIPES, Name, Reads, Section, fields_of, make_section, values_of
+from heed.task.interface import DeclaredExperiment
+
+# The metrics of an adversary that a truth may name → their meaning.
+ADVERSARY_FIGURES = {
+    "accuracy": "on the test part",
+    "evidence_weight": "the share of the adversary's weights that lies on known evidence",
+}
+FORMS = {"verdict": ("against",), "figure": (), "criterion": ("outcome",)}
+LIMITS = ("at_least", "at_most")
 
 
 class Study(Section):
@@ -70,61 +80,120 @@ class Published(Section):
         return self
 
 
-class Experiment(Section):
+class Truth(Section):
+    """A claim that is known to be true, and one result of the study that must agree with it.
+
+    That result is one of three: the `verdict` on a variant `against` another model; a `figure` with
+    a limit; the `outcome` of a `criterion` by which weights pass or fail.
+    """
+
+    claim: str = Field(min_length=1, max_length=300, description="the truth, as one sentence")
+    variant: Name | None = Field(None, description="the variant that the claim is about")
+    adversary: Name | None = Field(
+        None, description="instead of a variant: a key of `adversaries`, with a `figure`"
+    )
+    against: Name | None = Field(
+        None, description="with `verdict`: the variant or the opponent it is compared with"
+    )
+    verdict: Literal["better", "worse", "practically the same", "undecided"] | None = Field(
+        None, description="what the tests must say of the difference (docs/statistics.md)"
+    )
+    figure: str | None = Field(
+        None,
+        description=(
+            "a metric of the task, the mean over seeds on the test part; `aer`, of a translation; "
+            "`evidence_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
+            "or `evidence_weight`, of an adversary"
+        ),
+    )
+    at_least: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="with `figure`: it must be at least this"
+    )
+    at_most: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="with `figure`: it must be at most this"
+    )
+    criterion: Literal["permutation", "seeds", "adversaries", "evidence"] | None = Field(
+        None, description="of the report's four on weights; its model is in `explain.models`"
+    )
+    outcome: Literal["pass", "fail"] | None = Field(
+        None, description="with `criterion`: what it must say"
+    )
+
+    @model_validator(mode="after")
+    def _check_form(self) -> "Truth":
+        if (self.variant is None) == (self.adversary is None):
+            raise ValueError("a truth names a variant, or else an adversary")
+        forms = [form for form in FORMS if getattr(self, form) is not None]
+        if len(forms) != 1:
+            found = " and ".join(forms) or "none"
+            raise ValueError(f"a truth has one of {', '.join(FORMS)}; found {found}")
+        (form,) = forms
+        if self.adversary and form != "figure":
+            raise ValueError(f"of an adversary a `figure` is known, and no {form}")
+        for other, names in FORMS.items():
+            for name in names:
+                if (getattr(self, name) is not None) != (other == form):
+                    raise ValueError(f"`{other}` and `{name}` go together")
+        if any(getattr(self, name) is not None for name in LIMITS) != (form == "figure"):
+            raise ValueError(f"a `figure` has a limit, {' or '.join(LIMITS)}, and nothing else has")
+        return self
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment(DeclaredExperiment):
     """A row of the comparison: a corpus, and the task on it."""
 
-    task: str = Field(
-        description="the task; it decides on models, metrics and opponents (reference models)"
+    task: str = required("the task; it decides on models, metrics and opponents (reference models)")
+    corpus: str = required("a key of `corpora`")
+    data: Any = required("the fields of the corpus that the task uses")
+    title: str = required("heading in the report")
+    metric: str | None = key(
+        None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
     )
-    corpus: str = Field(description="a key of `corpora`")
-    data: Any = Field(description="the fields of the corpus that the task uses")
-    title: str = Field(description="heading in the report")
-    metric: str | None = Field(
-        None,
-        description=(
-            "the figure of the task by which models are compared (docs/tasks.md); none: its first"
-        ),
+    published: Published | None = key(None, "the talk's row, printed with ours")
+    suboptimal_of: str | None = key(
+        None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    published: Published | None = Field(None, description="the talk's row, printed with ours")
-    suboptimal_of: str | None = Field(
-        None,
-        description="the experiment whose hyperparameters are deliberately degraded in this one",
-    )
-    truths: list[Truth] = Field(
+    truths: list[Truth] = key(
         [],
-        description=(
-            "what is known of this experiment beforehand, such as of generated text; the report "
-            "says whether the study found it"
-        ),
+        "what is known of this experiment beforehand, such as of generated text; the report says "
+        "whether the study found it",
     )
 
 
-def _make_experiment(task: str, schema: Any) -> type[Experiment]:
+def _make_experiment(task: str, schema: Any) -> type[Section]:
     """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
-    name, literal = task.capitalize(), cast(Any, Literal[task])
-    target = create_model(
-        f"{name}Data", __base__=Section, __doc__=schema.Target.__doc__, **fields_of(schema.Target)
-    )
-    experiment: type[Experiment] = create_model(
-        f"{name}Experiment",
-        __base__=Experiment,
+    target = Reads(DATA[task], lambda section: values_of(section, schema.Target))
+    fields = fields_of(Experiment, schema.Options) | {
+        "task": (cast(Any, Literal[task]), Field(description=schema.DESCRIPTION)),
+        "data": (
+            Annotated[schema.Target, target],
+            Field(description="what is learned of the corpus"),
+        ),
+    }
+    section: type[Section] = create_model(
+        f"{task.capitalize()}Experiment",
+        __base__=Section,
         __doc__=f"An experiment with task {task}: {schema.DESCRIPTION}.",
-        task=(literal, Field(description=schema.DESCRIPTION)),
-        data=(target, Field(description="what is learned of the corpus")),
-        **fields_of(schema.Options),
+        **fields,
     )
-    return experiment
+    return section
 
 
+def _read_experiment(section: Any) -> Experiment:
+    options = values_of(section, RECIPES[section.task].Options)
+    names = [field.name for field in dataclasses.fields(Experiment) if field.name != "options"]
+    return Experiment(options=options, **{name: getattr(section, name) for name in names})
+
+
+# the schemas of `data` and of an experiment of each task
+DATA = {
+    task: make_section(schema.Target, name=f"{task.capitalize()}Data")
+    for task, schema in RECIPES.items()
+}
 EXPERIMENTS = {task: _make_experiment(task, schema) for task, schema in RECIPES.items()}
-
-
-def data_section(task: str) -> Any:
-    """Return the schema of the section `data` of an experiment of a task."""
-    return EXPERIMENTS[task].model_fields["data"].annotation
-
-
 if TYPE_CHECKING:
     AnyExperiment = Experiment
 else:
-    AnyExperiment = Annotated[Union[(*EXPERIMENTS.values(),)], Field(discriminator="task")]
+    _TASKS = (Annotated[Experiment, Reads(each, _read_experiment)] for each in EXPERIMENTS.values())
+    AnyExperiment = Annotated[Union[(*_TASKS,)], Field(discriminator="task")]

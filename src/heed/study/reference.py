@@ -5,17 +5,11 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from heed.study.adversaries import Adversary
-from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES, SECTIONS
-from heed.study.experiments import EXPERIMENTS, Published, Study, data_section
-from heed.study.explain import Explain, ExplainedModel
-from heed.study.models import Model
-from heed.study.schema import Params
+from heed.study.corpora import CORPUS, SOURCE, SPLIT
+from heed.study.experiments import DATA, EXPERIMENTS, Published, Study, Truth
+from heed.study.schema import Adversary, Explain, ExplainedModel, Model, Params
 from heed.study.searches import Dimension, Search
-from heed.study.section import FOLLOWS
-from heed.study.tasks import PRESETS
-from heed.study.truths import Truth
+from heed.study.section import FOLLOWS, NAMES, PRESETS, SECTIONS
 
 WRITING_A_MODEL = """
 ## Writing a model
@@ -107,11 +101,11 @@ def _presets() -> str:
 def _titles() -> dict[Any, str]:
     """Return the sections in their order, with their keys in params.yaml."""
     titles: dict[Any, str] = {
-        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split",
+        Study: "study", SOURCE: "sources.NAME", CORPUS: "corpora.NAME", SPLIT: "corpora.NAME.split",
     }  # fmt: skip
     for task, experiment in EXPERIMENTS.items():
         titles[experiment] = f"experiments.NAME (task {task})"
-        titles[data_section(task)] = f"experiments.NAME.data (task {task})"
+        titles[DATA[task]] = f"experiments.NAME.data (task {task})"
     titles |= {
         Published: "experiments.NAME.published",
         Truth: "experiments.NAME.truths (a list)",

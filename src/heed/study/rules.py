@@ -1,28 +1,28 @@
 """Rules across sections of params.yaml: unknown names, and values that contradict each other.
 
-Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and a
-message.
+Each rule, here and in model_rules.py, yields the key in params.yaml and a message.
 """
 
 from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
+from heed.evaluation.verdicts import assign_roles
 from heed.hyperparameters import MAX_SEED, Configuration
-from heed.study.corpora import Corpus
-from heed.study.experiments import Experiment
+from heed.study.corpora import file_parts
+from heed.study.experiments import ADVERSARY_FIGURES, Experiment, Truth
 from heed.study.model_rules import (
     hyperparameter_contradictions,
     model_contradictions,
+    preset_contradictions,
+    search_contradictions,
+    unequal_searches,
     variant_contradictions,
 )
-from heed.study.preset_rules import preset_contradictions
 from heed.study.schema import Key, Params
-from heed.study.search_rules import search_contradictions, unequal_searches
-from heed.study.suggestions import unknown_name
-from heed.study.tasks import RECIPES, rules_of
-from heed.study.truth_rules import truth_contradictions
+from heed.study.section import RECIPES, rules_of, unknown_name
 from heed.task.interface import DeclaredCorpus
 
 NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
@@ -148,13 +148,13 @@ def _given_split_contradictions(params: Params, name: str) -> Iterator[tuple[Key
     source = params.sources.get(corpus.source)
     if corpus.split.kind != "given" or "split_column" not in kind.keys or source is None:
         return
-    if corpus.split_column and source.file_parts():
+    if corpus.split_column and file_parts(source):
         yield (
             ("corpora", name, "split_column"),
             f"the keys of sources.{corpus.source}.paths are parts too: remove split_column, or "
             "name the files file_1, file_2",
         )
-    if not corpus.split_column and not source.file_parts():
+    if not corpus.split_column and not file_parts(source):
         files = "" if kind.parallel else ", or a source with `paths` whose keys are train and test"
         yield ("corpora", name, "split"), f"split kind given needs split_column{files}"
 
@@ -268,3 +268,77 @@ def is_valid_configuration(params: Params, model: str, configuration: Configurat
         *hyperparameter_contradictions(params.task(changed), resolved),
         *variant_contradictions(params, model, changed),
     ]
+
+
+def truth_contradictions(params: Params, experiment: str) -> Iterator[tuple[Key, str]]:
+    """Yield (key, message) for what the truths of an experiment name, and the study lacks."""
+    models = {
+        model.variant: name
+        for name, model in params.models.items()
+        if model.experiment == experiment
+    }
+    for number, truth in enumerate(params.experiments[experiment].truths):
+        key = ("experiments", experiment, "truths", str(number))
+        for name, message in _truth_contradictions(params, experiment, models, truth):
+            yield (*key, name), message
+
+
+def _truth_contradictions(
+    params: Params, experiment: str, models: dict[str, str], truth: Truth
+) -> Iterator[tuple[str, str]]:
+    """Yield (name of a field, message) for one truth."""
+    if truth.adversary:
+        yield from _adversary_truth_contradictions(params, experiment, truth)
+        return
+    if truth.variant not in models:
+        yield "variant", unknown_name(truth.variant or "", f"variant of {experiment}", models)
+        return
+    model, task = models[truth.variant], params.experiments[experiment].task
+    if truth.against:
+        yield from _comparison_contradictions(params, task, models, truth)
+    if truth.criterion and model not in params.explain.models:
+        yield "criterion", f"{model} is not in explain.models, so no criterion judges its weights"
+    if truth.figure:
+        yield from _figure_contradictions(params, task, model, truth.figure)
+
+
+def _comparison_contradictions(
+    params: Params, task: str, models: dict[str, str], truth: Truth
+) -> Iterator[tuple[str, str]]:
+    hyperparameters = {variant: params.hyperparameters(name) for variant, name in models.items()}
+    roles = assign_roles(hyperparameters, rules_of(task).OPPONENTS, params.study.attention)
+    compared = [second for first, second, _ in roles.pairs() if first == truth.variant]
+    if truth.against not in compared:
+        yield (
+            "against",
+            f"{truth.variant} is not compared with {truth.against} (docs/statistics.md). It is "
+            f"compared with: {', '.join(compared) or 'no other'}",
+        )
+
+
+def _figure_contradictions(
+    params: Params, task: str, model: str, figure: str
+) -> Iterator[tuple[str, str]]:
+    rules = rules_of(task)
+    known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
+    if figure not in known:
+        yield "figure", unknown_name(figure, f"figure of {task}", known)
+    elif figure in rules.EXPLAINED_METRICS and model not in params.explain.models:
+        yield "figure", f"{model} is not in explain.models, where {figure} is measured"
+
+
+def _adversary_truth_contradictions(
+    params: Params, experiment: str, truth: Truth
+) -> Iterator[tuple[str, str]]:
+    of_experiment = {
+        name: each
+        for name, each in params.adversaries.items()
+        if each.model in params.models and params.models[each.model].experiment == experiment
+    }
+    if truth.adversary not in of_experiment:
+        yield (
+            "adversary",
+            unknown_name(truth.adversary or "", f"adversary of {experiment}", of_experiment),
+        )
+    if truth.figure not in ADVERSARY_FIGURES:
+        yield "figure", unknown_name(truth.figure or "", "figure of adversaries", ADVERSARY_FIGURES)

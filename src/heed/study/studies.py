@@ -11,12 +11,11 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.cost_table import format_cost
-from heed.study.reader import describe_old_form, load, parse
+from heed.study.cost import format_cost
+from heed.study.reader import describe_old_form, load, parse, read_yaml
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
-from heed.study.syntax import read_yaml
-from heed.study.tasks import task_of_labels
+from heed.study.section import task_of_labels
 
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 # for completion in editors; the path is relative to the file

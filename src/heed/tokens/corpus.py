@@ -10,7 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_evidence
 from heed.tokens.cleaning import TREATMENTS, clean, clean_spans
 from heed.tokens.duplicates import add_digest, find_near_duplicates, number_texts
-from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, format_summary
+from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.splits import (
     LABEL,
     DocumentLabels,
@@ -38,7 +38,7 @@ from heed.tokens.vectors import write_vectors
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.corpora.declared import Corpus
 
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
 # Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
@@ -241,7 +241,7 @@ def _tokenize_texts(
     column, total = text_column(language), len(table.starts) - 1
     chunks = (each[column].to_pylist() for each in table.chunks([column], selected) if len(each))
     with progress_bar(f"{name}: tokenizing {language}".rstrip()) as bar:
-        tokenizer = corpus.tokenizer_of(language)
+        tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
         for done, chunk in enumerate(tokenize_chunks(chunks, tokenizer, min(processes, total)), 1):
             bar.update(done, total)
             yield chunk
@@ -297,14 +297,18 @@ def _describe(
     """Return the description of a corpus, without the digest of its files."""
     labels, first_column = statistics.labels, next(iter(split.columns.values()))
     languages = {
-        language: Language(corpus.tokenizer_of(language), len(each.array("ids")), len(each.lexicon))
+        language: Language(
+            cast(Tokenizer, corpus.tokenizer_of(language)),
+            len(each.array("ids")),
+            len(each.lexicon),
+        )
         for language, each in tokens.items()
     }
     return Meta(
         digest="",
         corpus=name,
         kind=corpus.kind,
-        tokenizer=corpus.tokenizer,
+        tokenizer=cast(Tokenizer, corpus.tokenizer),
         folds=corpus.split.k or 0,
         labels={key: list(counts) for key, counts in labels.counts.items()},
         multilabel=labels.multilabel,

@@ -10,7 +10,7 @@ from heed.cli import commands, parser
 from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.reader import describe_old_form
-from heed.study.tasks import PRESETS
+from heed.study.section import PRESETS
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()

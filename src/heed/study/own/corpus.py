@@ -20,7 +20,7 @@ from heed.corpora.rows import (
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.cost_table import summarise_cost
+from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
 from heed.study.own.entries import (
     CorpusEntries,
@@ -45,7 +45,7 @@ from heed.study.own.files import (
     default_name,
     name_files,
 )
-from heed.study.reader import parse, read_text
+from heed.study.reader import parse, read_text, read_yaml
 from heed.study.studies import (
     changing_studies,
     empty_study,
@@ -55,13 +55,12 @@ from heed.study.studies import (
     save_study,
     start_study,
 )
-from heed.study.syntax import read_yaml
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from heed.study.corpora import Corpus
+    from heed.corpora.declared import Corpus
 
 SEVERAL_LABELS = ";"  # the separator of a corpus whose cells have lists of labels
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes

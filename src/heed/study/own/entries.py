@@ -10,14 +10,15 @@ from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from heed.corpora.declared import Corpus
 from heed.corpora.rows import Format
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.hyperparameters import Preset
-from heed.study.corpora import Corpus
+from heed.study.corpora import read_corpus
 from heed.study.own.facts import OwnCorpusFacts
 from heed.study.own.files import CorpusOptions, UserFiles, as_name, require_user_file
-from heed.study.tasks import PRESETS
+from heed.study.section import PRESETS
 from heed.task import task_module
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
@@ -105,7 +106,7 @@ def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
 def check_corpus(section: dict[str, object]) -> Corpus:
     """Return the section of the new corpus, checked. Raises HeedError where it is refused."""
     try:
-        return Corpus.model_validate(section)
+        return read_corpus(section)
     except ValidationError as error:
         mistake = error.errors()[0]
         option = "--" + "-".join(map(str, mistake["loc"][:1])).replace("_", "-")

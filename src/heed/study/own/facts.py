@@ -10,13 +10,13 @@ import numpy as np
 from heed.corpora.formats import SPLIT_NAMES
 from heed.corpora.parts import PARTS
 from heed.files import HeedError
-from heed.study.tasks import PRESETS, rules_of
-from heed.study.token_count import count_tokens
+from heed.study.corpus_size import count_tokens
+from heed.study.section import PRESETS, rules_of
 from heed.task import task_module
 
 if TYPE_CHECKING:
+    from heed.corpora.declared import Corpus
     from heed.corpora.publication import Document
-    from heed.study.corpora import Corpus
     from heed.study.own.entries import CorpusEntries
     from heed.study.own.files import UserFiles
 

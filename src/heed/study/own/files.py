@@ -14,7 +14,7 @@ from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
-from heed.study.tasks import task_of_labels
+from heed.study.section import task_of_labels
 
 if TYPE_CHECKING:
     from heed.study.schema import Params

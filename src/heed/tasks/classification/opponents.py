@@ -16,7 +16,7 @@ from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task import task_module
-from heed.task.interface import Fitted
+from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tasks.classification import linear_svm
 from heed.tasks.classification.metrics import prediction_table, statistics_table
 from heed.tasks.classification.recipe import Data
@@ -39,17 +39,17 @@ class Rules:
     statistics_table: Callable[[pd.DataFrame, list[str]], pd.DataFrame]
 
 
-def fit(tokens: Tokens, data: Data, experiment: Any) -> Fitted:
+def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the predictions of both opponents on each fold, and how they were chosen.
 
     Args:
         tokens: the corpus.
         data: the label that is predicted and its classes.
-        experiment: `opponent_features` are the features of the linear model; its task has `RULES`.
+        experiment: has the features of the linear model in its options; its task has `RULES`.
 
     """
     rules: Rules = task_module(experiment.task, "opponents").RULES
-    features: str = experiment.opponent_features
+    features: str = experiment.options.opponent_features
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
