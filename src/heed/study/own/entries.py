@@ -2,24 +2,25 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.declared import Corpus
-from heed.corpora.rows import Format
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
-from heed.hyperparameters import Preset
 from heed.study.corpora import read_corpus
-from heed.study.own.facts import OwnCorpusFacts
+from heed.study.own.facts import SHOWN, OwnCorpusFacts
 from heed.study.own.files import CorpusOptions, UserFiles, as_name, require_user_file
-from heed.study.section import PRESETS
+from heed.study.section import PRESETS, rules_of
 from heed.task import task_module
+
+if TYPE_CHECKING:
+    from heed.corpora.declared import Corpus
+    from heed.corpora.rows import Format
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
@@ -33,21 +34,23 @@ VARIANTS: dict[str, dict[str, object]] = {
     "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
 }
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
+# the options of a corpus that are keys of its section
+COLUMNS = (
+    "label_separator", "split_column", "id_column", "group_column", "evidence_column",
+    "drop_unlabelled",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
 class CorpusEntries:
-    """The entries of a corpus: a section of `sources`, one of `corpora`, experiments and models.
+    """The entries of a corpus: by section of params.yaml, their lines by name.
 
-    `preset` is that of all its models.
+    `preset` and `max_tokens` are those of all its models.
     """
 
     name: str
     task: str
-    source: dict[str, object]
-    corpus: dict[str, object]
-    experiments: dict[str, dict[str, object]]
-    models: dict[str, dict[str, object]]
+    sections: dict[str, dict[str, dict[str, object]]]
     preset: str
     max_tokens: int
 
@@ -65,25 +68,14 @@ def corpus_section(
         labels: the columns with a label.
 
     """
-    columns = {
-        "text_column": texts[0] if len(texts) == 1 else "",
-        "text_columns": texts if len(texts) > 1 else [],
-        "text_separator": options.text_separator,
-        "label_column": labels[0] if len(labels) == 1 else "",
-        "label_columns": labels if len(labels) > 1 else [],
-        "label_separator": options.label_separator,
-        "split_column": options.split_column,
-        "id_column": options.id_column,
-        "group_column": options.group_column,
-        "evidence_column": options.evidence_column,
-        "drop_unlabelled": options.drop_unlabelled,
-        "tokenizer": options.language,
-    }
-    given: dict[str, object] = {key: value for key, value in columns.items() if value}
-    if options.text_separator == "":
-        given["text_separator"] = ""
-    split = _split(options, bool(options.split_column or files.have_parts))
-    return {"source": name, "kind": KIND.name, **given, "split": split}
+    section: dict[str, object] = {"source": name, "kind": KIND.name}
+    for key, columns in (("text_column", texts), ("label_column", labels)):
+        section |= {f"{key}s": columns} if len(columns) > 1 else {key: columns[0]}
+        if key == "text_column" and options.text_separator is not None:
+            section["text_separator"] = options.text_separator
+    section |= {key: value for key in COLUMNS if (value := getattr(options, key))}
+    section |= {"tokenizer": options.language} if options.language else {}
+    return section | {"split": _split(options, bool(options.split_column or files.have_parts))}
 
 
 def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
@@ -103,7 +95,7 @@ def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
     return split | {key: size for key, size in sizes.items() if size is not None}
 
 
-def check_corpus(section: dict[str, object]) -> Corpus:
+def check_corpus(section: dict[str, object]) -> "Corpus":
     """Return the section of the new corpus, checked. Raises HeedError where it is refused."""
     try:
         return read_corpus(section)
@@ -119,7 +111,7 @@ def make_entries(
     name: str,
     options: CorpusOptions,
     files: UserFiles,
-    form: Format,
+    form: "Format",
     corpus: dict[str, object],
     facts: OwnCorpusFacts,
 ) -> CorpusEntries:
@@ -136,29 +128,38 @@ def make_entries(
     """
     choose_preset = task_module(options.task, "presets").choose_preset
     preset = choose_preset(facts.parts["train"], facts.mean_length)
-    max_tokens = choose_max_tokens(facts, PRESETS[options.task][preset])
-    experiments: dict[str, dict[str, object]] = {}
-    models: dict[str, dict[str, object]] = {}
-    shared = _shared_settings(options)
+    # of most documents all is read, and no more than the preset reads
+    longest = int(PRESETS[options.task][preset].values.get("max_tokens", MAX_TOKENS))
+    max_tokens = min(longest, 10 * -(-facts.long_length // 10)) or 10
+    source: dict[str, object] = {"kind": KIND.source.name, **files.source(), **_format_keys(form)}
+    settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
+    if options.vectors:
+        from heed.tokens.vectors import read_vector_size  # not at the top: scikit-learn takes long
+
+        require_user_file(Path(options.vectors))
+        size = read_vector_size(Path(options.vectors))
+        settings |= {"vectors": "tuned", "embedding_dim": size}
+        source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
+    experiments, models = {}, {}
     for label in facts.classes:
         key, title = name, name
         if len(facts.classes) > 1:
             key, title = f"{name}-{_name_of_label(label, [*facts.classes])}", f"{name} by {label}"
         data = {"label": label}
         experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
-        if options.metric:
-            experiments[key]["metric"] = options.metric
+        experiments[key] |= {"metric": options.metric} if options.metric else {}
         for variant, values in VARIANTS.items():
-            settings = {"preset": preset, "max_tokens": max_tokens, **shared, **values}
-            models[f"{key}-{variant}"] = {"experiment": key, **settings}
-    kind, own = KIND.source.name, {**_format_keys(form), **_vectors(options.vectors)}
-    source = {"kind": kind, **files.source(), **own}
-    return CorpusEntries(
-        name, options.task, source, corpus, experiments, models, preset, max_tokens
-    )
+            models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
+    sections = {
+        "sources": {name: source},
+        "corpora": {name: corpus},
+        "experiments": experiments,
+        "models": models,
+    }
+    return CorpusEntries(name, options.task, sections, preset, max_tokens)
 
 
-def _format_keys(form: Format) -> dict[str, object]:
+def _format_keys(form: "Format") -> dict[str, object]:
     """Return the keys of a source for the format of its files, without the defaults."""
     keys = {
         "format": form.name,
@@ -171,30 +172,6 @@ def _format_keys(form: Format) -> dict[str, object]:
     return given if form.quote is None else given | {"quote": form.quote}
 
 
-def _shared_settings(options: CorpusOptions) -> dict[str, object]:
-    """Return the hyperparameters that the options give to every model."""
-    settings: dict[str, object] = {}
-    if options.vectors:
-        # not at the top: scikit-learn takes long
-        from heed.tokens.vectors import read_vector_size
-
-        require_user_file(Path(options.vectors))
-        size = read_vector_size(Path(options.vectors))
-        settings |= {"vectors": "tuned", "embedding_dim": size}
-    return settings
-
-
-def _vectors(file: str) -> dict[str, object]:
-    """Return the keys of a source for a file with word vectors, if there is one."""
-    return {"vectors": file, "vectors_sha256": sha256(file)} if file else {}
-
-
-def choose_max_tokens(facts: OwnCorpusFacts, preset: Preset) -> int:
-    """Return how many tokens of a document are read: of most all, and no more than the preset's."""
-    longest = int(preset.values.get("max_tokens", MAX_TOKENS))
-    return min(longest, 10 * -(-facts.long_length // 10)) or 10
-
-
 def _name_of_label(label: str, labels: list[str]) -> str:
     """Return a label as a part of a name; its number where it has no letter that names may have."""
     names = [as_name(each) for each in labels]
@@ -202,23 +179,40 @@ def _name_of_label(label: str, labels: list[str]) -> str:
     return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
 
 
+def describe_entries(entries: CorpusEntries, facts: OwnCorpusFacts) -> Iterator[str]:
+    """Yield lines on the models and the sizes that were chosen for this corpus."""
+    preset = PRESETS[entries.task][entries.preset]
+    epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
+    opponents = " and ".join(rules_of(entries.task).OPPONENTS)
+    experiments = [*entries.sections["experiments"]]
+    for experiment in experiments[:SHOWN]:
+        yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
+    if (more := len(experiments) - SHOWN) > 0:
+        yield f"… and {more} experiments more, one for each label"
+    yield f"  preset {entries.preset}: {preset.description}"
+    yield f"  {epochs} epochs, {batch} texts a batch"
+    which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
+    whole = 100 * float((facts.lengths <= entries.max_tokens).mean())
+    yield (
+        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
+        "texts all"
+    )
+    recommend_linear = task_module(entries.task, "presets").recommend_linear
+    if reason := recommend_linear(facts.parts["train"], facts.mean_length):
+        yield f"  {reason}"
+
+
 def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
     """Add the entries to the YAML tree of params. Raises HeedError where one is there already."""
-    new: dict[str, dict[str, dict[str, object]]] = {
-        "sources": {entries.name: entries.source},
-        "corpora": {entries.name: entries.corpus},
-        "experiments": entries.experiments,
-        "models": entries.models,
-    }
-    for section, sections in new.items():
-        for name in sections:
+    for section, lines in entries.sections.items():
+        for name in lines:
             if name in tree[section]:
                 raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
-    for section, sections in new.items():
+    for section, lines in entries.sections.items():
         if not tree[section]:
             tree[section].fa.set_block_style()
-        for name, values in sections.items():
-            tree[section][name] = _on_one_line(values)
+        for name, values in lines.items():
+            tree[section][name] = as_yaml(values)
 
 
 def remove_entries(tree: Any, name: str, path: Path) -> None:
@@ -248,28 +242,14 @@ def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:
         del section[name]
 
 
-def make_seeds(count: int) -> CommentedSeq:
-    """Return the seeds 1 to `count`, as a YAML list on one line."""
-    seeds = CommentedSeq(range(1, count + 1))
-    seeds.fa.set_flow_style()
-    return seeds
-
-
-def _on_one_line(values: dict[str, Any]) -> CommentedMap:
-    """Return a mapping, marked to be written on one line (YAML's flow style)."""
-    mapping = CommentedMap({key: _as_yaml(value) for key, value in values.items()})
-    mapping.fa.set_flow_style()
-    return mapping
-
-
-def _as_yaml(value: Any) -> Any:
-    """Return a value of an entry; DVC refuses some texts of YAML 1.2 without quotes."""
+def as_yaml(value: Any) -> Any:
+    """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
     if isinstance(value, dict):
-        return _on_one_line(value)
-    if isinstance(value, list):
-        sequence = CommentedSeq(map(_as_yaml, value))
-        sequence.fa.set_flow_style()
-        return sequence
-    if isinstance(value, str) and not PLAIN.fullmatch(value):
-        return DoubleQuotedScalarString(value)
-    return value
+        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
+    elif isinstance(value, list):
+        made = CommentedSeq(map(as_yaml, value))
+    else:
+        is_quoted = isinstance(value, str) and not PLAIN.fullmatch(value)
+        return DoubleQuotedScalarString(value) if is_quoted else value
+    made.fa.set_flow_style()
+    return made

@@ -2,23 +2,18 @@
 
 import dataclasses
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heed.corpora.formats import SPLIT_NAMES
 from heed.corpora.parts import PARTS
 from heed.files import HeedError
 from heed.study.corpus_size import count_tokens
-from heed.study.section import PRESETS, rules_of
-from heed.task import task_module
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
     from heed.corpora.publication import Document
-    from heed.study.own.entries import CorpusEntries
-    from heed.study.own.files import UserFiles
 
 LONG = 95  # percent of the documents that a length includes
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
@@ -51,10 +46,6 @@ class OwnCorpusFacts:
         """The number of tokens that LONG percent of the documents do not exceed."""
         return int(np.percentile(self.lengths, LONG, method="higher"))
 
-    def share_within(self, tokens: int) -> float:
-        """Return the share of the documents that have no more than `tokens`."""
-        return float((self.lengths <= tokens).mean())
-
 
 def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> OwnCorpusFacts:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
@@ -68,13 +59,7 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
         HeedError: there is no text, no second class, or no split as `corpus` has it.
 
     """
-    # not at the top: scikit-learn takes long
-    from heed.tokens.splits import (
-        DocumentLabels,
-        draw_left_out,
-        require_learnable,
-        split_columns,
-    )
+    from heed.tokens import splits  # not at the top: scikit-learn takes long
 
     lengths = array("i")
 
@@ -84,29 +69,8 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
             lengths.append(count_tokens(str(document.text), corpus.tokenizer))
             yield document
 
-    known = DocumentLabels.read(counted())
+    known = splits.DocumentLabels.read(counted())
     classes = {label: known.counts.get(label, {}) for label in corpus.label_names}
-    _require_content(name, lengths, classes, corpus)
-    try:
-        columns_of_split = split_columns(
-            corpus.split, known.strata, known.groups, known.published_split
-        )
-        require_learnable(known.labels, columns_of_split)
-    except HeedError as error:
-        column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
-        raise HeedError(f"{name}: {column}{error}") from None
-    (column_of_split,) = columns_of_split.values()
-    parts = {part: int((column_of_split == part).sum()) for part in PARTS}
-    left_out = int(draw_left_out(corpus.split, column_of_split == "train", known.strata).sum())
-    parts["train"] -= left_out
-    chosen_by = np.frombuffer(lengths, np.int32)[column_of_split != "test"]
-    return OwnCorpusFacts(len(lengths), classes, parts, left_out, chosen_by)
-
-
-def _require_content(
-    name: str, lengths: Sequence[int], classes: dict[str, dict[str, int]], corpus: "Corpus"
-) -> None:
-    """Raise HeedError unless there is text, and a second class of each label."""
     if not len(lengths):
         raise HeedError(f"{name}: no row below the names of the columns")
     if not any(lengths):
@@ -118,15 +82,31 @@ def _require_content(
                 f"{name}: column {label!r} has {len(counts)} class in {len(lengths):,} "
                 f"row{'s' * (len(lengths) > 1)}: there is nothing to learn"
             )
+    try:
+        columns_of_split = splits.split_columns(
+            corpus.split, known.strata, known.groups, known.published_split
+        )
+        splits.require_learnable(known.labels, columns_of_split)
+    except HeedError as error:
+        column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
+        raise HeedError(f"{name}: {column}{error}") from None
+    (part_of_each,) = columns_of_split.values()
+    parts = {part: int((part_of_each == part).sum()) for part in PARTS}
+    left_out = int(splits.draw_left_out(corpus.split, part_of_each == "train", known.strata).sum())
+    parts["train"] -= left_out
+    chosen_by = np.frombuffer(lengths, np.int32)[part_of_each != "test"]
+    return OwnCorpusFacts(len(lengths), classes, parts, left_out, chosen_by)
 
 
-def describe_corpus(files: "UserFiles", corpus: "Corpus", facts: OwnCorpusFacts) -> Iterator[str]:
+def describe_corpus(files: str, corpus: "Corpus", facts: OwnCorpusFacts) -> Iterator[str]:
     """Yield lines on the files and what was found in them."""
-    yield f"{files}: {facts.documents:,} texts in {_name_columns(corpus.text_names)}"
+    names = corpus.text_names
+    columns = f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+    yield f"{files}: {facts.documents:,} texts in {columns}"
     for label, classes in [*facts.classes.items()][:SHOWN]:
         yield f"  label in column {label!r}: {_describe_classes(classes, facts.documents)}"
-        if rare := sum(count < RARE for count in classes.values()):
-            yield _describe_rare(label, min(classes.items(), key=lambda item: item[1]), rare)
+        if rare := [(count, name) for name, count in classes.items() if count < RARE]:
+            yield _describe_rare(label, *min(rare, key=lambda each: each[0]), len(rare))
     yield (
         f"  {facts.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
         f"{facts.long_length:,}"
@@ -137,70 +117,24 @@ def describe_corpus(files: "UserFiles", corpus: "Corpus", facts: OwnCorpusFacts)
     yield f"  {parts}: {drawn}{left_out}"
 
 
-def _name_columns(names: list[str]) -> str:
-    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
-
-
 def _describe_classes(classes: dict[str, int], documents: int) -> str:
-    """Return the number of classes, and of each its share of the documents."""
+    """Return the number of classes, and of each its share of the documents in percent."""
     shares = [
-        f"{name[:LONG_NAME]} ({_format_share(count / documents)})"
+        f"{name[:LONG_NAME]} ({f'{share:.0%}' if share > 0.005 else '<1%'})"
         for name, count in sorted(classes.items(), key=lambda item: -item[1])
+        for share in [count / documents]
     ]
     if len(shares) > NAMED_CLASSES:
         shares = [*shares[: NAMED_CLASSES // 2], "…", *shares[-NAMED_CLASSES // 2 :]]
     return f"{len(classes):,} classes: {', '.join(shares)}"
 
 
-def _format_share(share: float) -> str:
-    """Return a share in percent; one that would round to 0% is less than 1%."""
-    return f"{100 * share:.0f}%" if share > 0.005 else "<1%"
-
-
-def _describe_rare(label: str, smallest: tuple[str, int], rare: int) -> str:
+def _describe_rare(label: str, count: int, name: str, rare: int) -> str:
     """Return a warning of classes that no model can learn, and no test can judge."""
-    name, count = smallest
-    rows = f"{count} row{'s' * (count > 1)}"
-    which = (
-        f"class {name!r} has {rows}" if rare == 1 else f"{rare} classes have fewer than {RARE} rows"
-    )
-    smallest_of = "" if rare == 1 else f" ({name!r}: {count})"
+    found = f"class {name!r} has {count} row{'s' * (count > 1)}"
+    if rare > 1:
+        found = f"{rare} classes have fewer than {RARE} rows ({name!r}: {count})"
     return (
-        f"  Column {label!r}: {which}{smallest_of}, too few to learn from and to test on. Collect "
-        "more of them, join them with another class, or leave them out of the file"
+        f"  Column {label!r}: {found}, too few to learn from and to test on. Collect more of them, "
+        "join them with another class, or leave them out of the file"
     )
-
-
-def describe_entries(entries: "CorpusEntries", facts: OwnCorpusFacts) -> Iterator[str]:
-    """Yield lines on the models and the sizes that were chosen for this corpus."""
-    recommend_linear = task_module(entries.task, "presets").recommend_linear
-    preset = PRESETS[entries.task][entries.preset]
-    epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
-    opponents = " and ".join(rules_of(entries.task).OPPONENTS)
-    for experiment in [*entries.experiments][:SHOWN]:
-        variants = [
-            name.removeprefix(f"{experiment}-")
-            for name, model in entries.models.items()
-            if model["experiment"] == experiment
-        ]
-        yield f"experiment {experiment}: models {', '.join(variants)}; opponents {opponents}"
-    if (more := len(entries.experiments) - SHOWN) > 0:
-        yield f"… and {more} experiments more, one for each label"
-    yield f"  preset {entries.preset}: {preset.description}"
-    yield f"  {epochs} epochs, {batch} texts a batch"
-    which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
-    whole = 100 * facts.share_within(entries.max_tokens)
-    yield (
-        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
-        "texts all"
-    )
-    if reason := recommend_linear(facts.parts["train"], facts.mean_length):
-        yield f"  {reason}"
-
-
-def describe_unused(columns: list[str], corpus: "Corpus") -> Iterator[str]:
-    """Yield a hint for a column that may be meant to assign rows to parts, and is not used."""
-    used = {*corpus.text_names, *corpus.label_names, corpus.split_column, corpus.group_column}
-    for column in columns:
-        if column.lower() in SPLIT_NAMES and column not in used and corpus.split.kind != "given":
-            yield f"  column {column!r} is not used: if it has the parts, --split-column {column}"
