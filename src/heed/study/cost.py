@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -153,10 +154,10 @@ def estimate_cost(params: Params, measured: Mapping[Workload, float] | None = No
 def study_workloads(params: Params) -> list[Workload]:
     """Return the different workloads of a study's models, those that take longest first."""
     sizes, _ = _known_sizes(params)
-    seconds: dict[Workload, float] = {}
+    seconds: dict[Workload, float] = defaultdict(float)
     for name, workload in _workloads(params, sizes).items():
         size, speed = sizes[params.models[name].corpus], expected_speed(workload)
-        seconds[workload] = seconds.get(workload, 0.0) + _training(params, name, size, speed)
+        seconds[workload] += _training(params, name, size, speed)
     return sorted(seconds, key=seconds.__getitem__, reverse=True)
 
 
@@ -244,15 +245,11 @@ def _search_seconds(params: Params, search: Search, size: CorpusSize, speed: Spe
 
 def _halved_epochs(search: Search, epochs: float) -> float:
     """Return the epochs of a trial on average, if one in `reduction_factor` passes each rung."""
-    total, share, rung = 0.0, 1.0, min(search.grace_period, epochs)
-    reached = 0.0
+    total, share, reached, rung = 0.0, 1.0, 0.0, min(search.grace_period, epochs)
     while reached < epochs:
         total += share * (rung - reached)
-        share, reached, rung = (
-            share / search.reduction_factor,
-            rung,
-            min(rung * search.reduction_factor, epochs),
-        )
+        share, reached = share / search.reduction_factor, rung
+        rung = min(rung * search.reduction_factor, epochs)
     return total
 
 
@@ -321,7 +318,6 @@ def format_cost(
         *_table(params, cost),
         "",
         *_totals(cost, cores),
-        *_budgets(cost, cores),
         "",
         *(_wrap(note) for note in _notes(params, cost, bool(measured))),
         f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)",
@@ -341,39 +337,31 @@ def summarise_cost(params: Params, cores: int) -> str:
     )
 
 
-def _wrap(text: str) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
 def _table(params: Params, cost: Cost) -> Iterator[str]:
     """Yield the lines of the table: the models of each experiment."""
     yield COLUMNS.format("  of one seed", "parameters", "core-minutes", "disk")
     for name, experiment in params.experiments.items():
         models = [model for model in cost.models if model.experiment == name]
-        if models:
-            yield _wrap(f"{name}: {_format_size(cost.sizes[experiment.corpus])}")
-            yield from (_row(f"    {model.variant}", model) for model in models)
-
-
-def _row(label: str, model: ModelCost) -> str:
-    minutes = format_number(model.seconds / 60)
-    label = label if len(label) < 42 else f"{label[:40]}…"
-    disk = _format_bytes(model.disk)
-    return COLUMNS.format(label, _format_count(model.parameters), minutes, disk)
-
-
-def _format_size(size: CorpusSize) -> str:
-    """Return the size of a corpus in words."""
-    texts = f" in each of {size.texts} languages" if size.texts > 1 else " each"
-    documents = _format_documents(size.train)
-    return f"{documents} documents to train on, {size.mean_length:.0f} tokens{texts}"
+        if not models:
+            continue
+        size = cost.sizes[experiment.corpus]
+        texts = f" in each of {size.texts} languages" if size.texts > 1 else " each"
+        documents = format_number(max(1, round(size.train)))
+        tokens = f"{size.mean_length:.0f} tokens{texts}"
+        yield _wrap(f"{name}: {documents} documents to train on, {tokens}")
+        for model in models:
+            label = f"    {model.variant}"
+            label = label if len(label) < 42 else f"{label[:40]}…"
+            unit, sign = (1e6, "M") if model.parameters >= 1e6 else (1e3, "k")
+            count = f"{format_number(model.parameters / unit)} {sign}"
+            minutes = format_number(model.seconds / 60)
+            yield COLUMNS.format(label, count, minutes, _format_bytes(model.disk))
 
 
 def _totals(cost: Cost, cores: int) -> Iterator[str]:
-    """Yield what the study costs in all."""
-    models = sum(model.seconds for model in cost.models)
+    """Yield the lines with the cost of the study in all."""
     seeds = f"{cost.seeds} seed{'s' * (cost.seeds > 1)}"
-    rows = {f"all models, {seeds}": cost.seeds * models}
+    rows = {f"all models, {seeds}": cost.seeds * sum(model.seconds for model in cost.models)}
     rows[f"explanations and adversaries, {seeds}"] = cost.seeds * cost.seed
     rows |= {f"once: {what}": seconds for what, seconds in cost.once.items()}
     total = sum(rows.values())
@@ -384,28 +372,14 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
     yield ""
     duration = _format_duration(cost.minutes(cost.seeds, cores))
     yield f"  On {cores} core{'s' * (cores > 1)} of this machine: about {duration}."
-
-
-def _budgets(cost: Cost, cores: int) -> Iterator[str]:
-    """Yield how many seeds some spans of time are enough for, from the first that is."""
-    if not cost.models:
-        return
-    enough = {
-        span: seeds
-        for span, minutes in BUDGETS.items()
-        if (seeds := cost.seeds_within(minutes, cores))
-    }
-    parts = [f"{span}: {format_seeds(seeds)}" for span, seeds in [*enough.items()][:SPANS]]
-    text = "; ".join(parts) or "not even 1 in a week. Make the study smaller"
-    yield _wrap(f"Seeds for which the time is enough: {text}.")
-
-
-def format_seeds(seeds: int) -> str:
-    """Return a number of seeds in words, as rough as it is known."""
-    if seeds > MAX_SEEDS:
-        return f"more than {MAX_SEEDS:,} seeds"
-    digits = 10 ** max(0, len(str(seeds)) - 2)
-    return f"{seeds // digits * digits:,} seed{'s' * (seeds > 1)}"
+    if cost.models:
+        enough = [
+            f"{span}: {format_seeds(seeds)}"
+            for span, minutes in BUDGETS.items()
+            if (seeds := cost.seeds_within(minutes, cores))
+        ]
+        text = "; ".join(enough[:SPANS]) or "not even 1 in a week. Make the study smaller"
+        yield _wrap(f"Seeds for which the time is enough: {text}.")
 
 
 def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
@@ -450,6 +424,14 @@ def _may_stop_too_early(params: Params, model: str) -> bool:
     return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience and not is_measured
 
 
+def format_seeds(seeds: int) -> str:
+    """Return a number of seeds in words, as rough as it is known."""
+    if seeds > MAX_SEEDS:
+        return f"more than {MAX_SEEDS:,} seeds"
+    digits = 10 ** max(0, len(str(seeds)) - 2)
+    return f"{seeds // digits * digits:,} seed{'s' * (seeds > 1)}"
+
+
 def format_number(number: float) -> str:
     """Return a number above 0 with one or two digits that mean something."""
     if number < 0.095:
@@ -460,10 +442,6 @@ def format_number(number: float) -> str:
     return f"{round(number / digits) * digits:,}"
 
 
-def _format_documents(number: float) -> str:
-    return format_number(max(1, round(number)))
-
-
 def _format_duration(minutes: float) -> str:
     """Return a span of time in minutes, hours or days."""
     for unit, length in (("days", 1440), ("hours", 60)):
@@ -472,12 +450,9 @@ def _format_duration(minutes: float) -> str:
     return "a minute" if minutes < 1.5 else f"{format_number(minutes)} minutes"
 
 
-def _format_count(number: int) -> str:
-    """Return a number of parameters, in thousands or millions."""
-    if number >= 1e6:
-        return f"{format_number(number / 1e6)} M"
-    return f"{format_number(number / 1e3)} k"
-
-
 def _format_bytes(size: float) -> str:
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{format_number(max(1, size / 1e6))} MB"
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
