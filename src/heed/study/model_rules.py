@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from heed.hyperparameters import Configuration
-from heed.study.schema import Key, Model, Params
+from heed.study.schema import WIDE, Key, Model, Params
 from heed.study.searches import GROUPS, NOT_SEARCHED, Dimension, Search
 from heed.study.section import (
     NAMES_BY_TASK,
@@ -20,8 +20,10 @@ from heed.study.section import (
 from heed.task import task_names
 from heed.task.interface import Contradiction
 
+Mistakes = Iterator[tuple[Key, str]]  # a key of params.yaml, and a message
 
-def preset_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+
+def preset_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a preset of the study."""
     key, values = ("defaults", "presets", name), params.defaults.presets[name].overrides()
     if any(name in presets for presets in PRESETS.values()):
@@ -40,14 +42,13 @@ def preset_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
             yield (*key, hyperparameter), message
 
 
-def wrong_preset(params: Params, model: Model) -> str:
-    """Return what is wrong with the preset that a model names, or ""."""
+def _wrong_preset(params: Params, model: Model) -> str:
+    """Return the message on a preset that a model names and its task lacks, or ""."""
     task = params.task(model)
     known = params.presets(task)
     if model.preset in ("", *known):
         return ""
-    others = [other for other in PRESETS if model.preset in PRESETS[other]]
-    if others:
+    if others := [other for other in PRESETS if model.preset in PRESETS[other]]:
         return f"preset {model.preset} is of {others[0]}, and this model of {task}"
     return unknown_name(model.preset, f"preset of {task}", known or {"none": {}})
 
@@ -66,13 +67,17 @@ def wrong_hyperparameters(task: str, values: Configuration) -> Iterator[tuple[st
             yield str(mistake["loc"][0]), f"{text[0].lower()}{text[1:]}, found {found!r}"
 
 
-def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
+def model_contradictions(params: Params, name: str, model: Model) -> Mistakes:
     """Yield (key, message) for every contradiction of a model."""
     key = ("models", name)
     if model.experiment not in params.experiments:
         yield (*key, "experiment"), unknown_name(model.experiment, "experiment", params.experiments)
         return
-    yield from _name_contradictions(params, name, model)
+    for other, each in params.models.items():
+        if other != name and (each.experiment, each.variant) == (model.experiment, model.variant):
+            yield key, f"{other} is the variant {model.variant} of {model.experiment} too"
+    if model.tuned_by not in (searches := [*params.searches, "none"]):
+        yield (*key, "tuned_by"), unknown_name(model.tuned_by, "search", searches)
     if model.match not in params.models:
         yield (*key, "match"), unknown_name(model.match, "model", params.models)
         return
@@ -80,7 +85,7 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     if mistakes := list(wrong_hyperparameters(task, model.overrides())):
         yield from (((*key, name), message) for name, message in mistakes)
         return
-    if message := wrong_preset(params, model):
+    if message := _wrong_preset(params, model):
         yield (*key, "preset"), message
         return
     if list(wrong_hyperparameters(task, params.presets(task).get(model.preset, {}))):
@@ -91,20 +96,7 @@ def model_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
     yield from variant_contradictions(params, name, model)
 
 
-def _name_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for a variant that another model has, or an unknown search."""
-    key = ("models", name)
-    for other, each in params.models.items():
-        if other != name and (each.experiment, each.variant) == (model.experiment, model.variant):
-            yield key, f"{other} is the variant {model.variant} of {model.experiment} too"
-    if model.tuned_by not in {*params.searches, "none"}:
-        yield (
-            (*key, "tuned_by"),
-            unknown_name(model.tuned_by, "search", {**params.searches, "none": None}),
-        )
-
-
-def vector_contradictions(params: Params, key: Key, model: Model) -> Iterator[tuple[Key, str]]:
+def vector_contradictions(params: Params, key: Key, model: Model) -> Mistakes:
     """Yield (key, message) for a model with word vectors whose source has none."""
     # translators have no such hyperparameter
     vectors = getattr(params.apply_defaults(model), "vectors", "none")
@@ -134,7 +126,7 @@ def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
         )
 
 
-def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
+def variant_contradictions(params: Params, name: str, model: Model) -> Mistakes:
     """Yield (key, message) for every contradiction of a model with its variant.
 
     `model` may differ from the model of this name in `params`, as for a trial of a search.
@@ -144,39 +136,35 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
         yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
     for contradiction in rules.variant_contradictions(model.variant, params.apply_defaults(model)):
         yield _locate(key, model, contradiction)
-    if model.variant == "wide":
-        yield from _wide_contradictions(params, name, model)
+    if model.variant == WIDE:
+        for field, message in _wide_contradictions(params, name, model):
+            yield (*key, field), message
 
 
-def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for every contradiction of a model of variant wide."""
-    key, matched = ("models", name), params.models[model.match]
-    if model.match == name or matched.experiment != model.experiment:
+def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[str, str]]:
+    """Yield (name of a field, message) for every contradiction of a model of variant wide."""
+    match, rules = model.match, rules_of(params.task(model))
+    if match == name or params.models[match].experiment != model.experiment:
         yield (
-            (*key, "match"),
-            (
-                "variant wide names the model of the same experiment whose size it matches, "
-                f"found {model.match}"
-            ),
+            "match",
+            "variant wide names the model of the same experiment whose size it matches, "
+            f"found {match}",
         )
         return
     if model.preset:
-        yield (*key, "preset"), f"variant wide takes the preset of {model.match}; remove it"
-    rules = rules_of(params.task(model))
+        yield "preset", f"variant wide takes the preset of {match}; remove it"
     if extra := sorted({*model.overrides()} - {*rules.WIDE_KEYS}):
         allowed = " and ".join(rules.WIDE_KEYS) or "none"
         yield (
-            (*key, extra[0]),
-            (
-                f"variant wide takes every hyperparameter but {allowed} from {model.match}; "
-                f"remove {', '.join(extra)}"
-            ),
+            extra[0],
+            f"variant wide takes every hyperparameter but {allowed} from {match}; remove "
+            f"{', '.join(extra)}",
         )
-    if message := rules.wide_contradiction(model.match, params.hyperparameters(model.match)):
-        yield (*key, "match"), message
+    if message := rules.wide_contradiction(match, params.hyperparameters(match)):
+        yield "match", message
 
 
-def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+def search_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a search."""
     key, search = params.search_key(name), params.searches[name]
     if name == "none":
@@ -197,29 +185,13 @@ def search_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]
             (*key, "model"),
             f"{search.model} takes its hyperparameters from {model.match}: search that one",
         )
-    yield from _task_contradictions(params, name)
-    yield from _after_contradictions(params, name)
-    yield from _trial_contradictions(params, name)
+    for message in _after_contradictions(params, name):
+        yield (*key, "after"), message
+    for field, message in _trial_contradictions(params, name):
+        yield (*key, field), message
     for hyperparameter, dimension in search.space.items():
         for message in _dimension_contradictions(params, model, hyperparameter, dimension):
             yield (*key, "space", hyperparameter), message
-
-
-def _task_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for what a search asks of another task than its model's."""
-    key, search = params.search_key(name), params.searches[name]
-    task = params.task(params.models[search.model])
-    figures = RECIPES[task].FIGURES
-    if search.metric not in ("", *figures):
-        yield (
-            (*key, "metric"),
-            unknown_name(search.metric, f"validation figure of {task}", figures),
-        )
-    for group in search.groups:
-        if unknown := {*GROUPS[group]} - {*NAMES_BY_TASK[task]}:
-            names = ", ".join(sorted(unknown))
-            message = f"{group} has {names}, and {search.model} is of {task}, which lacks that"
-            yield (*key, "groups"), message
 
 
 def search_space(params: Params, name: str) -> dict[str, Dimension]:
@@ -240,98 +212,110 @@ def search_space(params: Params, name: str) -> dict[str, Dimension]:
     return groups | search.space
 
 
-def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for contradictions of a search's seed, scheduler, GPUs or space."""
-    key, search = params.search_key(name), params.searches[name]
-    if search.seed in params.seeds:
-        yield (
-            (*key, "seed"),
-            (
-                f"the study's seeds are {params.seeds}: a search with one of them would select "
-                f"hyperparameters for that run; found {search.seed}"
-            ),
-        )
-    h = params.hyperparameters(search.model)
-    epochs = search.epochs or h.epochs
-    if search.scheduler == "asha":
-        yield from _grace_period_contradictions(search, (*key, "grace_period"), epochs)
-    if h.device == "cuda" and not search.gpu:
-        yield (
-            (*key, "gpu"),
-            (
-                f"{search.model} has device: cuda, and its trials have no gpu. Set gpu: 1, or a "
-                "fraction of one"
-            ),
-        )
+def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for what a search asks of another task, and an unsuitable space."""
+    search = params.searches[name]
+    task = params.task(params.models[search.model])
+    if search.metric not in ("", *(figures := RECIPES[task].FIGURES)):
+        yield "metric", unknown_name(search.metric, f"validation figure of {task}", figures)
+    for group in search.groups:
+        if unknown := {*GROUPS[group]} - {*NAMES_BY_TASK[task]}:
+            names = ", ".join(sorted(unknown))
+            yield (
+                "groups",
+                f"{group} has {names}, and {search.model} is of {task}, which lacks that",
+            )
+    yield from _budget_contradictions(params, search)
     space = search_space(params, name)
     if {"vectors", "embedding_dim"} <= space.keys():
         yield (
-            (*key, "space"),
+            "space",
             "vectors and embedding_dim together: the size of the word vectors is embedding_dim",
         )
     if search.trials and not space:
+        yield "space", "there is nothing to search: name `groups`, or hyperparameters in `space`"
+
+
+def _budget_contradictions(params: Params, search: Search) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for contradictions of a search's seed, scheduler or GPUs."""
+    if search.seed in params.seeds:
         yield (
-            (*key, "space"),
-            "there is nothing to search: name `groups`, or hyperparameters in `space`",
+            "seed",
+            f"the study's seeds are {params.seeds}: a search with one of them would select "
+            f"hyperparameters for that run; found {search.seed}",
         )
+    h = params.hyperparameters(search.model)
+    epochs, found = search.epochs or h.epochs, f"found {search.grace_period:g}"
+    if search.scheduler == "asha" and search.grace_period > epochs:
+        yield "grace_period", f"at most the epochs of a trial, {epochs}, {found}"
+    if search.scheduler == "asha" and (search.grace_period * search.reports) % 1:
+        message = f"a multiple of 1/reports of an epoch, 1/{search.reports}, {found}"
+        yield "grace_period", message
+    if h.device == "cuda" and not search.gpu:
+        yield (
+            "gpu",
+            f"{search.model} has device: cuda, and its trials have no gpu. Set gpu: 1, or a "
+            "fraction of one",
+        )
+
+
+def unequal_searches(params: Params, name: str) -> Mistakes:
+    """Yield (key, message) for a search whose budget differs from that of the one it is beside.
+
+    That is the first with a model of the same experiment, after as many other searches.
+    """
+    places = {
+        other: (search.experiment, _depth(params, search))
+        for other, search in params.searches.items()
+        if search.trials and _is_known(params, search)  # another rule reports the others
+    }
+    if name not in places:
+        return
+    other = next(each for each, place in places.items() if place == places[name])
+    budget = _budget(params, other)
+    for key, value in _budget(params, name).items():
+        if value != budget[key]:
+            yield (
+                (*params.search_key(name), key),
+                f"compared variants get the same budget: {value} here, {budget[key]} in search "
+                f"{other} of experiment {params.searches[name].experiment}",
+            )
+
+
+def _depth(params: Params, search: Search) -> int:
+    """Return how many searches a search comes after."""
+    depth = 0
+    while search.after in params.searches and depth <= len(params.searches):
+        depth, search = depth + 1, params.searches[search.after]
+    return depth
+
+
+def _budget(params: Params, name: str) -> dict[str, Any]:
+    search = params.search(name)
+    return search.budget(params.hyperparameters(search.model))
 
 
 def _is_known(params: Params, search: Search) -> bool:
     """Return whether the experiment of a search, its model, and the model's experiment exist."""
     model = params.models.get(search.model)
-    return (
-        search.experiment in params.experiments
-        and model is not None
-        and model.experiment in params.experiments
-    )
+    experiments = (search.experiment, model.experiment if model else "")
+    return model is not None and {*experiments} <= params.experiments.keys()
 
 
-def unequal_searches(params: Params) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for searches of compared variants with different budgets."""
-    first: dict[tuple[str, int], str] = {}
-    for name, search in params.searches.items():
-        depth, previous = 0, search
-        while previous.after in params.searches and depth <= len(params.searches):
-            depth, previous = depth + 1, params.searches[previous.after]
-        if not search.trials or not _is_known(params, search):
-            continue  # another rule reports this
-        other = first.setdefault((search.experiment, depth), name)
-        budget = params.search(other).budget(params.hyperparameters(params.searches[other].model))
-        for key, value in params.search(name).budget(params.hyperparameters(search.model)).items():
-            if value != budget[key]:
-                yield (
-                    (*params.search_key(name), key),
-                    (
-                        f"compared variants get the same budget: {value} here, {budget[key]} in "
-                        f"search {other} of experiment {search.experiment}"
-                    ),
-                )
-
-
-def _grace_period_contradictions(
-    search: Search, key: Key, epochs: int
-) -> Iterator[tuple[Key, str]]:
-    found = f"found {search.grace_period:g}"
-    if search.grace_period > epochs:
-        yield key, f"at most the epochs of a trial, {epochs}, {found}"
-    if (search.grace_period * search.reports) % 1:
-        yield key, f"a multiple of 1/reports of an epoch, 1/{search.reports}, {found}"
-
-
-def _after_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) when the search before this one is unknown, unsuitable or circular."""
-    key, search = (*params.search_key(name), "after"), params.searches[name]
+def _after_contradictions(params: Params, name: str) -> Iterator[str]:
+    """Yield a message when the search before this one is unknown, unsuitable or circular."""
+    search = params.searches[name]
     if search.after == "none":
         return
     if search.after not in params.searches:
-        yield key, unknown_name(search.after, "search", {**params.searches, "none": None})
+        yield unknown_name(search.after, "search", [*params.searches, "none"])
         return
     if (model := params.searches[search.after].model) != search.model:
-        yield key, f"{search.after} searches {model}, and this one {search.model}"
+        yield f"{search.after} searches {model}, and this one {search.model}"
     seen, previous = [name], search.after
     while previous in params.searches:
         if previous in seen:
-            yield key, f"searches wait for each other: {' after '.join([*seen, previous])}"
+            yield f"searches wait for each other: {' after '.join([*seen, previous])}"
             return
         seen.append(previous)
         previous = params.searches[previous].after
@@ -344,10 +328,8 @@ def _dimension_contradictions(
     task = params.task(model)
     names = NAMES_BY_TASK[task]
     if key not in names:
-        yield (
-            f"unknown hyperparameter{suggest(key, names)} Allowed: "
-            f"{', '.join(k for k in names if k not in NOT_SEARCHED)}"
-        )
+        allowed = ", ".join(name for name in names if name not in NOT_SEARCHED)
+        yield f"unknown hyperparameter{suggest(key, names)} Allowed: {allowed}"
         return
     if key in NOT_SEARCHED:
         yield f"cannot be searched: {NOT_SEARCHED[key]}"
@@ -355,9 +337,10 @@ def _dimension_contradictions(
     h = params.apply_defaults(model)
     if reason := rules_of(task).no_effect(h).get(key):
         yield f"has no effect: model {model.match} has {reason}"
-    if dimension.kind == "integer" and isinstance(getattr(h, key), float):
+    has_fraction = isinstance(getattr(h, key), float)
+    if dimension.kind == "integer" and has_fraction:
         yield "is a number with a fraction: use uniform or loguniform"
-    if dimension.kind in ("uniform", "loguniform") and not isinstance(getattr(h, key), float):
+    if dimension.kind in ("uniform", "loguniform") and not has_fraction:
         yield (
             f"{dimension.kind} draws numbers with a fraction, and it has none: use integer or "
             "choice"
@@ -370,12 +353,9 @@ def _dimension_contradictions(
             message = error.errors()[0]["msg"]
             yield f"{dimension.kind}: {message[0].lower()}{message[1:]}, found {value!r}"
             continue
+        changed = model.model_copy(update={key: value})
         if key in ("attention", "pooling", "encoder", "decoder"):
-            changed = model.model_copy(update={key: value})
-            yield from (
-                f"{value}: {message}"
-                for _, message in variant_contradictions(params, model.match, changed)
-            )
+            for _, message in variant_contradictions(params, model.match, changed):
+                yield f"{value}: {message}"
         if key == "vectors":
-            changed = model.model_copy(update={key: value})
             yield from (message for _, message in vector_contradictions(params, (), changed))
