@@ -153,7 +153,7 @@ UNBOUNDED = {
         )
     },
     **{
-        key: (f"    {key}: {value}\n", f"    {key}: 1000000000\n", f"{D}.{key}", "less than or equal")
+        key: (f"    {key}: {value}\n", f"    {key}: 1000000000\n", f"{D}.{key}", "less than")
         for key, value in {
             "hidden_size": 32, "embedding_dim": 32, "linear_size": 32, "epochs": 6,
             "batch_size": 32,

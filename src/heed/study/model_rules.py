@@ -67,9 +67,9 @@ def wrong_hyperparameters(task: str, values: Configuration) -> Iterator[tuple[st
             yield str(mistake["loc"][0]), f"{text[0].lower()}{text[1:]}, found {found!r}"
 
 
-def model_contradictions(params: Params, name: str, model: Model) -> Mistakes:
+def model_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a model."""
-    key = ("models", name)
+    key, model = ("models", name), params.models[name]
     if model.experiment not in params.experiments:
         yield (*key, "experiment"), unknown_name(model.experiment, "experiment", params.experiments)
         return

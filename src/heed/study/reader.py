@@ -2,8 +2,8 @@
 
 import dataclasses
 import functools
+import itertools
 import operator
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from heed.study.schema import (
     Adversary,
     Explain,
     ExplainedModel,
-    Key,
     Model,
     Params,
     follow,
@@ -39,8 +38,55 @@ from heed.study.section import (
     task_of_labels,
 )
 
+MAX_SHOWN = 200  # characters of a key or a value in a message
 MAX_DEPTH = 20  # sections within sections; a study has six
 MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
+
+
+def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
+    """Return the params in `path`, checked.
+
+    Args:
+        path: of the file.
+        may_be_empty: whether a study without any corpus is no mistake.
+
+    Raises:
+        HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
+
+    """
+    return parse(read_text(Path(path)), path, may_be_empty)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a study's file. Raises HeedError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise HeedError(
+            f"{path}: not there. Run heed in the top folder of a clone, or `heed study sample` to "
+            "make one."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeedError(f"{path}: cannot be read: {error}") from None
+
+
+def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
+    """Return the params in the YAML `text`; `path` is for messages, `may_be_empty` as in `load`.
+
+    Raises HeedError as `load` does.
+    """
+    tree, values = read_yaml(text, path)
+    try:
+        params = Params.model_validate(values)
+    except ValidationError as error:
+        raise HeedError("\n".join(_messages(path, tree, error))) from None
+    if params.is_empty and may_be_empty:
+        return params
+    followed = follow(params)
+    if mistakes := [*followed.mistakes, *contradictions(followed.params)]:
+        lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
+        raise HeedError("\n".join(lines))
+    return followed.params
 
 
 @functools.lru_cache(maxsize=1)  # a run reads params.yaml four times: .2 s each
@@ -120,7 +166,9 @@ def _check_tree(tree: Node | None, path: object) -> None:
             return 1
         if id(node) not in sizes:
             sizes[id(node)] = MAX_VALUES  # while it is counted: it would hold itself
-            sizes[id(node)] = 1 + sum(size(child, depth + 1) for child in _children(node))
+            is_list = isinstance(node, SequenceNode)
+            children = node.value if is_list else itertools.chain.from_iterable(node.value)
+            sizes[id(node)] = 1 + sum(size(child, depth + 1) for child in children)
         if sizes[id(node)] > MAX_VALUES:
             raise HeedError(
                 f"{path}:{line}: more than {MAX_VALUES:,} values, each counted as often as aliases "
@@ -132,74 +180,8 @@ def _check_tree(tree: Node | None, path: object) -> None:
         size(tree, 0)
 
 
-def _children(node: Node) -> Iterator[Node]:
-    """Yield the nodes directly within a mapping or a sequence."""
-    if isinstance(node, MappingNode):
-        for key, value in node.value:
-            yield key
-            yield value
-    elif isinstance(node, SequenceNode):
-        yield from node.value
-
-
 def _too_deep(path: object, line: int) -> HeedError:
     return HeedError(f"{path}:{line}: nested more than {MAX_DEPTH} levels deep: no study is")
-
-
-MAX_SHOWN = 200  # characters of a key or a value in a message
-
-
-def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
-    """Return the params in `path`, checked.
-
-    Args:
-        path: of the file.
-        may_be_empty: whether a study without any corpus is no mistake.
-
-    Raises:
-        HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
-
-    """
-    return parse(read_text(Path(path)), path, may_be_empty)
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a study's file. Raises HeedError if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise HeedError(
-            f"{path}: not there. Run heed in the top folder of a clone, or `heed study sample` to "
-            "make one."
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeedError(f"{path}: cannot be read: {error}") from None
-
-
-def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
-    """Return the params in the YAML `text`; `path` is for messages, `may_be_empty` as in `load`.
-
-    Raises HeedError as `load` does.
-    """
-    tree, values = read_yaml(text, path)
-    return check(values, tree, path, may_be_empty)
-
-
-def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False) -> Params:
-    """Return the params with these `values`; `tree` has the lines of `path`, for messages.
-
-    Raises HeedError as `load` does.
-    """
-    try:
-        params = Params.model_validate(values)
-    except ValidationError as error:
-        raise HeedError("\n".join(_messages(path, tree, error))) from None
-    if params.is_empty and may_be_empty:
-        return params
-    followed = follow(params)
-    if mistakes := [*followed.mistakes, *contradictions(followed.params)]:
-        raise mistakes_error(mistakes, tree, path)
-    return followed.params
 
 
 def describe_old_form(path: str | Path = PARAMS) -> str:
@@ -226,12 +208,6 @@ def format_line(name: str, values: dict[str, Any]) -> str:
     yaml.width, yaml.default_flow_style = 10_000, True
     yaml.dump({name: values}, text)
     return text.getvalue().strip()[1:-1]
-
-
-def mistakes_error(mistakes: list[tuple[Key, str]], tree: Node, path: str | Path) -> HeedError:
-    """Return the error of (key, message) for each mistake: a line with file, line and key."""
-    lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
-    return HeedError("\n".join(lines))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -335,24 +311,13 @@ def _renamed(key: tuple[Any, ...]) -> str:
 def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     """Return the names allowed below `key`; `task` is that of the experiment it is in, if any."""
     sections: dict[str, type[BaseModel]] = {
-        "study": Study,
-        "defaults": Defaults,
-        **SECTIONS,
-        "sources": SOURCE,
-        "corpora": CORPUS,
-        "searches": Search,
-        "later_searches": Search,
-        "models": Model,
-        "split": SPLIT,
-        "published": Published,
-        "truths": Truth,
-        "space": Dimension,
-        "explain": Explain,
+        "study": Study, "defaults": Defaults, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
+        "searches": Search, "later_searches": Search, "models": Model, "split": SPLIT,
+        "published": Published, "truths": Truth, "space": Dimension, "explain": Explain,
         "adversaries": Adversary,
-    }
+    }  # fmt: skip
     if task:
-        experiment = EXPERIMENTS[task]
-        sections |= {"experiments": experiment, "data": DATA[task]}
+        sections |= {"experiments": EXPERIMENTS[task], "data": DATA[task]}
     if key[:2] == ("explain", "models"):
         return list(ExplainedModel.model_fields)
     if key[:2] == ("defaults", "presets"):
@@ -369,24 +334,15 @@ def _line(tree: Node, key: tuple[Any, ...]) -> int:
     node, line = tree, 1
     for part in key:
         if isinstance(node, MappingNode):
-            pair = next(
-                (
-                    (k, v)
-                    for k, v in reversed(node.value)  # before its own keys are those merged by <<
-                    if isinstance(k, ScalarNode) and k.value == str(part)
-                ),
-                None,
-            )
-            if pair is None:
+            # the last: before its own keys are those merged by <<
+            pairs = [pair for pair in node.value if pair[0].value == str(part)]
+            if not pairs:
                 return line
-            line, node = pair[0].start_mark.line + 1, pair[1]
+            line, node = pairs[-1][0].start_mark.line + 1, pairs[-1][1]
         elif isinstance(node, SequenceNode) and str(part).isdigit() and int(part) < len(node.value):
             node = node.value[int(part)]
             line = node.start_mark.line + 1
     return line
-
-
-DEFAULT = ("text",), " "
 
 
 def model_text_columns(model: str) -> tuple[tuple[str, ...], str]:
@@ -395,10 +351,9 @@ def model_text_columns(model: str) -> tuple[tuple[str, ...], str]:
     Where params.yaml does not say, because there is none, or because it has no such model or the
     corpus is no table, the column is `text`.
     """
-    if not PARAMS.is_file():
-        return DEFAULT
-    params = load()
-    corpus = params.corpora.get(params.models[model].corpus) if model in params.models else None
+    params = load() if PARAMS.is_file() else None
+    model_section = params.models.get(model) if params else None
+    corpus = params.corpora.get(model_section.corpus) if params and model_section else None
     if corpus is None or not corpus.text_names:
-        return DEFAULT
+        return ("text",), " "
     return tuple(corpus.text_names), corpus.between_texts
