@@ -5,9 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from pydantic import Field, create_model, model_validator
 
-from heed.hyperparameters import hyperparameter as key
-from heed.hyperparameters import required
-from heed.study.section import RECIPES, Name, Reads, Section, fields_of, make_section, values_of
+from heed.hyperparameters import hyperparameter, required
+from heed.study.section import (
+    RECIPES,
+    Name,
+    Reads,
+    Section,
+    fields_of,
+    key,
+    make_section,
+    values_of,
+)
 from heed.task.interface import DeclaredExperiment
 
 # The metrics of an adversary that a truth may name → their meaning.
@@ -22,56 +30,45 @@ LIMITS = ("at_least", "at_most")
 class Study(Section):
     """The name of this study, and what a reader must know before the numbers."""
 
-    name: Name = Field(
-        description="short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml"
+    name: Name = key(..., "short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
+    title: str = key(..., "title of the report")
+    language: Literal["en", "de"] = key(
+        "en", "the report's words, in HTML and LaTeX: English or German"
     )
-    title: str = Field(description="title of the report")
-    language: Literal["en", "de"] = Field(
-        "en", description="the report's words, in HTML and LaTeX: English or German"
-    )
-    attention: list[Name] = Field(
+    attention: list[Name] = key(
         ["attention"],
+        "the variants that answer the study's question, the first of them first: "
+        "self-attention, attention as pooling",
         min_length=1,
-        description=(
-            "the variants that answer the study's question, the first of them first: "
-            "self-attention, attention as pooling"
-        ),
     )
-    margin_pp: float = Field(
+    margin_pp: float = key(
         1.0,
+        "differences within plus or minus so many percentage points (of a translation: points "
+        "of BLEU, or of the experiment's metric) do not matter: practically the same",
         gt=0,
         le=100,
-        description=(
-            "differences within plus or minus so many percentage points (of a translation: points "
-            "of BLEU, or of the experiment's metric) do not matter: practically the same"
-        ),
     )
-    convergence_pp: float = Field(
+    convergence_pp: float = key(
         0.2,
+        "a training has converged when the deciding figure of validation rose by no more "
+        "than so many percentage points (of a translation: points of BLEU) over its last two "
+        "validations",
         ge=0,
         le=100,
-        description=(
-            "a training has converged when the deciding figure of validation rose by no more "
-            "than so many percentage points (of a translation: points of BLEU) over its last two "
-            "validations"
-        ),
     )
-    note: str = Field(
-        "",
-        description=(
-            "printed at the top of the report: name generated, reduced or substituted corpora here"
-        ),
+    note: str = key(
+        "", "printed at the top of the report: name generated, reduced or substituted corpora here"
     )
 
 
 class Published(Section):
     """The row of data/published/ that this experiment is compared with."""
 
-    experiment: str = Field(description="the talk's experiment")
-    comparable: bool = Field(
-        description="true only for the talk's own corpus, split sizes and hyperparameters"
+    experiment: str = key(..., "the talk's experiment")
+    comparable: bool = key(
+        ..., "true only for the talk's own corpus, split sizes and hyperparameters"
     )
-    reason: str = Field("", description="why it is not comparable; printed with the figures")
+    reason: str = key("", "why it is not comparable; printed with the figures")
 
     @model_validator(mode="after")
     def _reason(self) -> "Published":
@@ -87,37 +84,33 @@ class Truth(Section):
     a limit; the `outcome` of a `criterion` by which weights pass or fail.
     """
 
-    claim: str = Field(min_length=1, max_length=300, description="the truth, as one sentence")
-    variant: Name | None = Field(None, description="the variant that the claim is about")
-    adversary: Name | None = Field(
-        None, description="instead of a variant: a key of `adversaries`, with a `figure`"
+    claim: str = key(..., "the truth, as one sentence", min_length=1, max_length=300)
+    variant: Name | None = key(None, "the variant that the claim is about")
+    adversary: Name | None = key(
+        None, "instead of a variant: a key of `adversaries`, with a `figure`"
     )
-    against: Name | None = Field(
-        None, description="with `verdict`: the variant or the opponent it is compared with"
+    against: Name | None = key(
+        None, "with `verdict`: the variant or the opponent it is compared with"
     )
-    verdict: Literal["better", "worse", "practically the same", "undecided"] | None = Field(
-        None, description="what the tests must say of the difference (docs/statistics.md)"
+    verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
+        None, "what the tests must say of the difference (docs/statistics.md)"
     )
-    figure: str | None = Field(
+    figure: str | None = key(
         None,
-        description=(
-            "a metric of the task, the mean over seeds on the test part; `aer`, of a translation; "
-            "`evidence_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
-            "or `evidence_weight`, of an adversary"
-        ),
+        "a metric of the task, the mean over seeds on the test part; `aer`, of a translation; "
+        "`evidence_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
+        "or `evidence_weight`, of an adversary",
     )
-    at_least: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="with `figure`: it must be at least this"
+    at_least: Annotated[float, Field(ge=0, le=1)] | None = key(
+        None, "with `figure`: it must be at least this"
     )
-    at_most: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="with `figure`: it must be at most this"
+    at_most: Annotated[float, Field(ge=0, le=1)] | None = key(
+        None, "with `figure`: it must be at most this"
     )
-    criterion: Literal["permutation", "seeds", "adversaries", "evidence"] | None = Field(
-        None, description="of the report's four on weights; its model is in `explain.models`"
+    criterion: Literal["permutation", "seeds", "adversaries", "evidence"] | None = key(
+        None, "of the report's four on weights; its model is in `explain.models`"
     )
-    outcome: Literal["pass", "fail"] | None = Field(
-        None, description="with `criterion`: what it must say"
-    )
+    outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
     @model_validator(mode="after")
     def _check_form(self) -> "Truth":
@@ -147,14 +140,14 @@ class Experiment(DeclaredExperiment):
     corpus: str = required("a key of `corpora`")
     data: Any = required("the fields of the corpus that the task uses")
     title: str = required("heading in the report")
-    metric: str | None = key(
+    metric: str | None = hyperparameter(
         None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
     )
-    published: Published | None = key(None, "the talk's row, printed with ours")
-    suboptimal_of: str | None = key(
+    published: Published | None = hyperparameter(None, "the talk's row, printed with ours")
+    suboptimal_of: str | None = hyperparameter(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    truths: list[Truth] = key(
+    truths: list[Truth] = hyperparameter(
         [],
         "what is known of this experiment beforehand, such as of generated text; the report says "
         "whether the study found it",

@@ -25,6 +25,7 @@ from heed.study.section import (
     Name,
     Overrides,
     Section,
+    key,
     unknown_name,
 )
 
@@ -46,96 +47,76 @@ Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
 class Model(Overrides):
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
-    experiment: str = Field(description="a key of `experiments`")
-    variant: Name = Field(
+    experiment: str = key(..., "a key of `experiments`")
+    variant: Name = key(
         "",
-        description=(
-            "what is compared: baseline, attention, wide (for capacity), or another name; only "
-            "where the model is not named EXPERIMENT-VARIANT"
-        ),
+        "what is compared: baseline, attention, wide (for capacity), or another name; only "
+        "where the model is not named EXPERIMENT-VARIANT",
     )
-    tuned_by: str = Field(
-        "", description="a key of `searches` whose winner replaces the hyperparameters"
-    )
-    match: str = Field(
-        "", description="of variant wide: the model to whose parameter count it is widened"
-    )
-    threads: Annotated[int, Field(ge=0, le=MAX_THREADS)] = Field(
+    tuned_by: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
+    match: str = key("", "of variant wide: the model to whose parameter count it is widened")
+    threads: Annotated[int, Field(ge=0, le=MAX_THREADS)] = key(
         0,
-        description=(
-            "cores of its trainings: so many seeds are trained at the same time; 0: as many as "
-            "the run can spare"
-        ),
+        "cores of its trainings: so many seeds are trained at the same time; 0: as many as "
+        "the run can spare",
     )
-    gpus: Annotated[int, Field(ge=0, le=MAX_GPUS)] = Field(
+    gpus: Annotated[int, Field(ge=0, le=MAX_GPUS)] = key(
         0,
-        description=(
-            "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
-            "time, each on one"
-        ),
+        "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
+        "time, each on one",
     )
-    corpus: str = Field("", description=FOLLOWS)
-    preset: str = Field(
+    corpus: str = key("", FOLLOWS)
+    preset: str = key(
         "",
-        description=(
-            "hyperparameters that this model takes by a name: of heed's presets (below) or of "
-            "`defaults.presets`; its own keys replace them"
-        ),
+        "hyperparameters that this model takes by a name: of heed's presets (below) or of "
+        "`defaults.presets`; its own keys replace them",
     )
 
 
 class ExplainedModel(Section):
     """A model that `heed explain` tests; its name is a key of `models`."""
 
-    corpus: str = Field("", description=FOLLOWS)
-    noise: str = Field(
-        description=(
-            "the corpus whose words are put beside texts to see whether they disturb the model; "
-            "its words must not speak of the label. The model's own corpus is possible where "
-            "evidence, which is left out, covers all words that do. A translator does not read it: "
-            "name its own corpus"
-        )
+    corpus: str = key("", FOLLOWS)
+    noise: str = key(
+        ...,
+        "the corpus whose words are put beside texts to see whether they disturb the model; "
+        "its words must not speak of the label. The model's own corpus is possible where "
+        "evidence, which is left out, covers all words that do. A translator does not read it: "
+        "name its own corpus",
     )
 
 
 class Explain(Section):
     """The models to be explained, and on how many documents; without this section none is."""
 
-    documents: Annotated[float, Field(gt=0, le=100)] = Field(
-        description=(
-            "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
-            "leave-one-out and adversarial weights, 60 for tests that change the input most"
-        )
+    documents: Annotated[float, Field(gt=0, le=100)] = key(
+        ...,
+        "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
+        "leave-one-out and adversarial weights, 60 for tests that change the input most",
     )
-    models: dict[Name, ExplainedModel] = Field(description="the models, by name")
+    models: dict[Name, ExplainedModel] = key(..., "the models, by name")
 
 
 class Adversary(Section):
     """A copy of a model that is trained on to have other weights, from the weights of each run."""
 
-    model: str = Field(
-        description="the base: a key of `explain.models`, a classifier that learns weights"
+    model: str = key(..., "the base: a key of `explain.models`, a classifier that learns weights")
+    corpus: str = key("", FOLLOWS)
+    goal: Literal["differ", "deceive"] = key(
+        ...,
+        "differ: weights unlike the base's for the same predictions; deceive: no weight on "
+        "known evidence",
     )
-    corpus: str = Field("", description=FOLLOWS)
-    goal: Literal["differ", "deceive"] = Field(
-        description=(
-            "differ: weights unlike the base's for the same predictions; deceive: no weight on "
-            "known evidence"
-        )
+    strength: Annotated[float, Field(gt=0, le=1000)] = key(
+        ...,
+        "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
+        "0.3 for deceive",
     )
-    strength: Annotated[float, Field(gt=0, le=1000)] = Field(
-        description=(
-            "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
-            "0.3 for deceive"
-        )
-    )
-    epochs: Count = Field(description="passes over the training part; the last is kept")
-    guided_networks: bool = Field(
-        default=True,
-        description=(
-            "whether to train networks that read each word alone and weigh it by the weights of "
-            "both models: half of an adversary's time in the sample study"
-        ),
+    epochs: Count = key(..., "passes over the training part; the last is kept")
+    guided_networks: bool = key(
+        True,
+        "whether to train networks that read each word alone and weigh it by the weights of "
+        "both models: half of an adversary's time in the sample study",
     )
 
 
@@ -143,15 +124,15 @@ class Params(Section):
     """The configuration of one study."""
 
     study: Study
-    seeds: list[int] = Field(
-        description="every model is trained once with each", min_length=1, max_length=1000
+    seeds: list[int] = key(
+        ..., "every model is trained once with each", min_length=1, max_length=1000
     )
     sources: dict[Name, AnySource]
     corpora: dict[Name, AnyCorpus]
     experiments: dict[Name, AnyExperiment]
     searches: dict[Name, Search]
-    later_searches: dict[Name, Search] = Field(
-        {}, description="searches that start from the winner of another, named in `after`"
+    later_searches: dict[Name, Search] = key(
+        {}, "searches that start from the winner of another, named in `after`"
     )
     defaults: Defaults
     models: dict[Name, Model]

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value
 from heed.hyperparameters.training import Training
-from heed.study.section import FOLLOWS, Count, Section, Seed
+from heed.study.section import FOLLOWS, Count, Section, Seed, key
 
 MAX_MINUTES = 60 * 24 * 365
 
@@ -15,17 +15,17 @@ MAX_MINUTES = 60 * 24 * 365
 class Dimension(Section):
     """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
-    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: uniform between these numbers"
+    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: uniform between these numbers"
     )
-    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: uniform on a logarithmic scale between these numbers"
+    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: uniform on a logarithmic scale between these numbers"
     )
-    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="[from, to]: a whole number, both ends included"
+    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: a whole number, both ends included"
     )
-    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = Field(
-        None, description="a list of values, each as likely"
+    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = key(
+        None, "a list of values, each as likely"
     )
 
     @model_validator(mode="after")
@@ -88,92 +88,70 @@ NOT_SEARCHED = {
 class Search(Section):
     """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
-    experiment: str = Field(description="the model's experiment")
-    model: str = Field(
-        description=(
-            "the key of `models` whose hyperparameters are searched; others may name the winner "
-            "in `tuned_by`"
-        )
+    experiment: str = key(..., "the model's experiment")
+    model: str = key(
+        ...,
+        "the key of `models` whose hyperparameters are searched; others may name the winner "
+        "in `tuned_by`",
     )
-    after: str = Field(
-        "",
-        description=(
-            "in `later_searches`: the search whose winner this one starts from (groups in turn)"
-        ),
+    after: str = key(
+        "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
     )
-    corpus: str = Field("", description=FOLLOWS)
-    trials: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
-        0, description="how many configurations to try; 0: keep the configured values"
+    corpus: str = key("", FOLLOWS)
+    trials: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
+        0, "how many configurations to try; 0: keep the configured values"
     )
-    groups: list[Literal["group-1", "group-2"]] = Field(
+    groups: list[Literal["group-1", "group-2"]] = key(
         [],
-        description=(
-            "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
-            "(sizes, dropout, heads)"
-        ),
+        "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
+        "(sizes, dropout, heads)",
     )
-    space: dict[str, Dimension] = Field(
-        {}, description="hyperparameter → its distribution; replaces that of `groups`"
+    space: dict[str, Dimension] = key(
+        {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
-    metric: str = Field(
+    metric: str = key(
         "",
-        description=(
-            "the figure of validation that is optimised, and that selects the epoch "
-            "(docs/tasks.md); empty: the first of the task"
-        ),
+        "the figure of validation that is optimised, and that selects the epoch "
+        "(docs/tasks.md); empty: the first of the task",
     )
-    epochs: Count | None = Field(
-        None, description="maximum epochs of a trial; default: the model's own"
-    )
-    minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES)] | None = Field(
+    epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
+    minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES)] | None = key(
         None,
-        description=(
-            "no trial starts or continues after this wall time, so the result depends on the "
-            "machine"
-        ),
+        "no trial starts or continues after this wall time, so the result depends on the machine",
     )
-    seed: Annotated[Seed, Field(ge=1)] = Field(
-        1000, description="seed of the draws and of every trial's training; never one of `seeds`"
+    seed: Annotated[Seed, Field(ge=1)] = key(
+        1000, "seed of the draws and of every trial's training; never one of `seeds`"
     )
-    sampler: Literal["random", "tpe"] = Field(
+    sampler: Literal["random", "tpe"] = key(
         "random",
-        description=(
-            "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
-            "results of earlier trials"
-        ),
+        "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
+        "results of earlier trials",
     )
-    scheduler: Literal["asha", "none"] = Field(
+    scheduler: Literal["asha", "none"] = key(
         "asha",
-        description=(
-            "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
-            "reproducibly"
-        ),
+        "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
+        "reproducibly",
     )
-    reports: Count = Field(
+    reports: Count = key(
         1,
-        description=(
-            "asha: validations per epoch that are reported to it; the one at the end uses all "
-            "validation documents, the earlier ones every `reports`-th"
-        ),
+        "asha: validations per epoch that are reported to it; the one at the end uses all "
+        "validation documents, the earlier ones every `reports`-th",
     )
-    grace_period: Annotated[float, Field(gt=0, le=MAX_COUNT)] = Field(
-        1.0,
-        description="asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
+    grace_period: Annotated[float, Field(gt=0, le=MAX_COUNT)] = key(
+        1.0, "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say"
     )
-    reduction_factor: Annotated[int, Field(ge=2, le=MAX_COUNT)] = Field(
-        3, description="asha: one trial in this many continues at each rung"
+    reduction_factor: Annotated[int, Field(ge=2, le=MAX_COUNT)] = key(
+        3, "asha: one trial in this many continues at each rung"
     )
-    concurrent: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
-        0, description="maximum number of trials at once; 0: as many as the resources allow"
+    concurrent: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
+        0, "maximum number of trials at once; 0: as many as the resources allow"
     )
-    cpu: Annotated[float, Field(gt=0, le=MAX_THREADS)] = Field(
-        1.0, description="cores that a trial reserves"
+    cpu: Annotated[float, Field(gt=0, le=MAX_THREADS)] = key(1.0, "cores that a trial reserves")
+    gpu: Annotated[float, Field(ge=0, le=1)] = key(
+        0.0, "fraction of a GPU that a trial reserves; 0.25: four trials share one"
     )
-    gpu: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="fraction of a GPU that a trial reserves; 0.25: four trials share one"
-    )
-    retries: Annotated[int, Field(ge=0, le=MAX_COUNT)] = Field(
-        3, description="how often a trial that died (its machine was lost) is restarted"
+    retries: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
+        3, "how often a trial that died (its machine was lost) is restarted"
     )
 
     @property

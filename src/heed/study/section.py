@@ -59,6 +59,11 @@ def unknown_name(name: str, kind: str, known_names: Iterable[str]) -> str:
     return f"there is no {kind} {name}{suggestion} Known: {', '.join(known_names)}"
 
 
+def key(default: Any, description: str, **limits: Any) -> Any:
+    """Return a field of a section, with its help; `...` is the default of a key that is needed."""
+    return Field(default, description=description, **limits)
+
+
 class Section(BaseModel):
     """A part of params.yaml: unknown keys are errors, numbers are not made from strings."""
 
