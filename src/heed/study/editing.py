@@ -117,7 +117,7 @@ def _check_models(text: str, path: Path, expected: set[str]) -> None:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
 
 
-def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, Any]:
+def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, object]:
     """Return the keys that a model like another has from it."""
     if not like:
         return {}

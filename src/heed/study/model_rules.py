@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from heed.hyperparameters import Configuration
+from heed.hyperparameters import Configuration, Value
 from heed.study.schema import WIDE, Key, Model, Params
 from heed.study.searches import GROUPS, NOT_SEARCHED, Dimension, Search
 from heed.study.section import (
@@ -290,7 +290,7 @@ def _depth(params: Params, search: Search) -> int:
     return depth
 
 
-def _budget(params: Params, name: str) -> dict[str, Any]:
+def _budget(params: Params, name: str) -> dict[str, Value | None]:
     search = params.search(name)
     return search.budget(params.hyperparameters(search.model))
 

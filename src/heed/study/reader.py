@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import operator
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
 
 
 @functools.lru_cache(maxsize=1)  # a run reads params.yaml four times: .2 s each
-def read_yaml(text: str, path: object) -> tuple[Node, dict[str, Any]]:
+def read_yaml(text: str, path: object) -> tuple[Node, Any]:
     """Return the YAML `text` as nodes, which know their lines, and as values, not to be changed.
 
     Raises HeedError when it is not valid YAML, not a mapping, or YAML that no study needs.
@@ -202,7 +203,7 @@ def describe_old_form(path: str | Path = PARAMS) -> str:
     )
 
 
-def format_line(name: str, values: dict[str, Any]) -> str:
+def format_line(name: str, values: Mapping[str, object]) -> str:
     """Return an entry of a section on one line: `name: {key: value, …}`."""
     yaml, text = YAML(), StringIO()
     yaml.width, yaml.default_flow_style = 10_000, True

@@ -4,6 +4,7 @@ from io import StringIO
 from typing import Any
 
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
 
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
 from heed.study.experiments import DATA, EXPERIMENTS, Published, Study, Truth
@@ -35,7 +36,7 @@ They are still read, and must say what follows; `heed check` shows a line withou
 """
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> JsonSchemaValue:
     """Return the JSON schema of params.yaml, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -131,7 +132,7 @@ def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _format_type(schema: dict[str, Any]) -> str:
+def _format_type(schema: JsonSchemaValue) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:

@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, create_model
@@ -23,7 +24,7 @@ FOLLOWS = "of heed 0.2.0: follows from the rest; leave it out"
 Count = Annotated[int, Field(gt=0, le=MAX_COUNT)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 # The part `recipe` of each task, as heed/task/interface.py describes it.
-RECIPES: dict[str, Any] = {task: task_module(task, "recipe") for task in task_names()}
+RECIPES: dict[str, ModuleType] = {task: task_module(task, "recipe") for task in task_names()}
 # heed's own presets: task → name → preset
 PRESETS: dict[str, dict[str, Preset]] = {
     task: task_module(task, "presets").PRESETS if part_modules(task, "presets") else {}
@@ -70,7 +71,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-def fields_of(*declarations: type, **types: Any) -> dict[str, Any]:
+def fields_of(*declarations: type, **types: Any) -> dict[str, tuple[Any, Any]]:
     """Return a pydantic field for each described field of dataclasses (heed.hyperparameters).
 
     It has the type with its limits, or that in `types`, the default and the description.
