@@ -34,7 +34,7 @@ class CorpusSizes(NamedTuple):
 def hyperparameter(default: Any, description: str, **limits: float | str) -> Any:
     """Return a dataclass field for the schema; `limits` are pydantic's: gt, ge, lt, le …"""
     metadata = {"description": description, "limits": limits}
-    if isinstance(default, list):
+    if isinstance(default, list | dict):
         return dataclasses.field(default_factory=default.copy, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 

@@ -1,5 +1,6 @@
 """The search stage: from the space in params.yaml to the winner in results/search/."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -182,7 +183,11 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     for value in getattr(search.space.get("vectors"), "values", ()):
         if message := contradiction(recipe.changed({"vectors": value}).hyperparameters, meta):
             raise HeedError(f"params.yaml: searches.{name}.space.vectors: {message}")
-    section = search.model_dump(exclude={"concurrent", "retries", "cpu", "minutes"})
+    section = {
+        key: value
+        for key, value in dataclasses.asdict(search).items()
+        if key not in ("concurrent", "retries", "cpu", "minutes")
+    }
     import_stage_modules(recipe.task, "search")
     # named, not imported: it imports ray, which must come after the environment of ray_running
     code = loaded_modules("heed.search.tuner")

@@ -420,7 +420,9 @@ def _may_stop_too_early(params: Params, model: str) -> bool:
     """Return whether a model has few epochs that heed has not measured, as those of a preset."""
     hyperparameters = params.resolved(model, {})
     section = params.models[params.models[model].match]
-    is_measured = section.preset in PRESETS[params.task(section)] and section.epochs is None
+    is_measured = (
+        section.preset in PRESETS[params.task(section)] and "epochs" not in section.overrides
+    )
     return hyperparameters.epochs < FEW_EPOCHS and not hyperparameters.patience and not is_measured
 
 

@@ -175,8 +175,8 @@ def _make_experiment(task: str, schema: Any) -> type[Section]:
 
 def _read_experiment(section: Any) -> Experiment:
     options = values_of(section, RECIPES[section.task].Options)
-    names = [field.name for field in dataclasses.fields(Experiment) if field.name != "options"]
-    return Experiment(options=options, **{name: getattr(section, name) for name in names})
+    experiment: Experiment = values_of(section, Experiment, options=options)
+    return experiment
 
 
 # the schemas of `data` and of an experiment of each task

@@ -1,5 +1,6 @@
 """The rules on models, presets and searches: unknown names, contradictions, equal budgets."""
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ Mistakes = Iterator[tuple[Key, str]]  # a key of params.yaml, and a message
 
 def preset_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a preset of the study."""
-    key, values = ("defaults", "presets", name), params.defaults.presets[name].overrides()
+    key, values = ("defaults", "presets", name), params.defaults.presets[name]
     if any(name in presets for presets in PRESETS.values()):
         yield key, "is the name of a preset of heed's own; choose another"
     users = {
@@ -82,7 +83,7 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
         yield (*key, "match"), unknown_name(model.match, "model", params.models)
         return
     task = params.task(model)
-    if mistakes := list(wrong_hyperparameters(task, model.overrides())):
+    if mistakes := list(wrong_hyperparameters(task, model.overrides)):
         yield from (((*key, name), message) for name, message in mistakes)
         return
     if message := _wrong_preset(params, model):
@@ -113,7 +114,7 @@ def vector_contradictions(params: Params, key: Key, model: Model) -> Mistakes:
 def _locate(key: Key, model: Model, contradiction: Contradiction) -> tuple[Key, str]:
     """Return a contradiction with its key: the first of its names that the model sets itself."""
     names, message = contradiction
-    return (*key, next((name for name in names if name in model.overrides()), names[0])), message
+    return (*key, next((name for name in names if name in model.overrides), names[0])), message
 
 
 def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
@@ -153,7 +154,7 @@ def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tu
         return
     if model.preset:
         yield "preset", f"variant wide takes the preset of {match}; remove it"
-    if extra := sorted({*model.overrides()} - {*rules.WIDE_KEYS}):
+    if extra := sorted({*model.overrides} - {*rules.WIDE_KEYS}):
         allowed = " and ".join(rules.WIDE_KEYS) or "none"
         yield (
             extra[0],
@@ -353,7 +354,7 @@ def _dimension_contradictions(
             message = error.errors()[0]["msg"]
             yield f"{dimension.kind}: {message[0].lower()}{message[1:]}, found {value!r}"
             continue
-        changed = model.model_copy(update={key: value})
+        changed = dataclasses.replace(model, overrides=model.overrides | {key: value})
         if key in ("attention", "pooling", "encoder", "decoder"):
             for _, message in variant_contradictions(params, model.match, changed):
                 yield f"{value}: {message}"

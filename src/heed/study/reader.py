@@ -19,16 +19,8 @@ from heed.paths import PARAMS
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
 from heed.study.experiments import DATA, EXPERIMENTS, Published, Study, Truth
 from heed.study.rules import contradictions
-from heed.study.schema import (
-    SINGULAR,
-    Adversary,
-    Explain,
-    ExplainedModel,
-    Model,
-    Params,
-    follow,
-)
-from heed.study.searches import Dimension, Search
+from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
+from heed.study.searches import DIMENSION, SEARCH
 from heed.study.section import (
     NAMES,
     NAMES_BY_TASK,
@@ -313,14 +305,14 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     """Return the names allowed below `key`; `task` is that of the experiment it is in, if any."""
     sections: dict[str, type[BaseModel]] = {
         "study": Study, "defaults": Defaults, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
-        "searches": Search, "later_searches": Search, "models": Model, "split": SPLIT,
-        "published": Published, "truths": Truth, "space": Dimension, "explain": Explain,
-        "adversaries": Adversary,
+        "searches": SEARCH, "later_searches": SEARCH, "models": MODEL, "split": SPLIT,
+        "published": Published, "truths": Truth, "space": DIMENSION, "explain": EXPLAIN,
+        "adversaries": ADVERSARY,
     }  # fmt: skip
     if task:
         sections |= {"experiments": EXPERIMENTS[task], "data": DATA[task]}
     if key[:2] == ("explain", "models"):
-        return list(ExplainedModel.model_fields)
+        return list(EXPLAINED.model_fields)
     if key[:2] == ("defaults", "presets"):
         return list(NAMES)
     section: Any = Params

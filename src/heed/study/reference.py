@@ -8,8 +8,8 @@ from pydantic.json_schema import JsonSchemaValue
 
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
 from heed.study.experiments import DATA, EXPERIMENTS, Published, Study, Truth
-from heed.study.schema import Adversary, Explain, ExplainedModel, Model, Params
-from heed.study.searches import Dimension, Search
+from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, Params
+from heed.study.searches import DIMENSION, SEARCH
 from heed.study.section import FOLLOWS, NAMES, PRESETS, SECTIONS
 
 WRITING_A_MODEL = """
@@ -65,7 +65,7 @@ def reference() -> str:
             "meaning |\n|---|---|---|---|\n"
         )
         for key, field in section.model_fields.items():
-            if (section is Model and key in NAMES) or field.description == FOLLOWS:
+            if (section is MODEL and key in NAMES) or field.description == FOLLOWS:
                 continue
             schema = section.model_json_schema()["properties"][key]
             cells = (
@@ -75,7 +75,7 @@ def reference() -> str:
                 field.description or "",
             )
             text.write(f"| {' | '.join(cells)} |\n")
-        if section is Model:
+        if section is MODEL:
             text.write("\nand any key of `defaults` of its task, for this model alone.\n")
             text.write(f"{WRITING_A_MODEL}\n{_presets()}")
     return text.getvalue()
@@ -110,13 +110,13 @@ def _titles() -> dict[Any, str]:
     titles |= {
         Published: "experiments.NAME.published",
         Truth: "experiments.NAME.truths (a list)",
-        Search: "searches.NAME, later_searches.NAME",
-        Dimension: "searches.NAME.space.HYPERPARAMETER",
+        SEARCH: "searches.NAME, later_searches.NAME",
+        DIMENSION: "searches.NAME.space.HYPERPARAMETER",
     }
     titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
-    titles[Model] = "models.NAME"
-    titles |= {Explain: "explain", ExplainedModel: "explain.models.NAME"}
-    titles[Adversary] = "adversaries.NAME"
+    titles[MODEL] = "models.NAME"
+    titles |= {EXPLAIN: "explain", EXPLAINED: "explain.models.NAME"}
+    titles[ADVERSARY] = "adversaries.NAME"
     return titles
 
 

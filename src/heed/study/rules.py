@@ -3,6 +3,7 @@
 Each rule, here and in model_rules.py, yields the key in params.yaml and a message.
 """
 
+import dataclasses
 from collections.abc import Iterator
 
 from pydantic import ValidationError
@@ -293,7 +294,8 @@ def is_valid_configuration(params: Params, model: str, configuration: Configurat
         resolved = params.resolved(model, configuration)
     except ValidationError:
         return False
-    changed = params.models[model].model_copy(update=configuration)
+    section = params.models[model]
+    changed = dataclasses.replace(section, overrides=section.overrides | configuration)
     return not [
         *hyperparameter_contradictions(params.task(changed), resolved),
         *variant_contradictions(params, model, changed),

@@ -8,25 +8,30 @@ wrote these keys on every line; they are still read, and must say what follows.
 import dataclasses
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from heed.files import HeedError
-from heed.hyperparameters import MAX_THREADS, Configuration
+from heed.hyperparameters import MAX_THREADS, Configuration, required
+from heed.hyperparameters import hyperparameter as key
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import AnyExperiment, Study
-from heed.study.searches import Search
+from heed.study.searches import AnySearch, Search
 from heed.study.section import (
     FOLLOWS,
+    OVERRIDES,
     PRESETS,
     RECIPES,
     SECTIONS,
     Count,
     Defaults,
     Name,
-    Overrides,
+    Reads,
     Section,
-    key,
+    fields_of,
+    make_section,
+    overrides_of,
     unknown_name,
+    values_of,
 )
 
 MAX_GPUS = 1024
@@ -44,10 +49,11 @@ SINGULAR = {
 Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
 
 
-class Model(Overrides):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Model:
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
-    experiment: str = key(..., "a key of `experiments`")
+    experiment: str = required("a key of `experiments`")
     variant: Name = key(
         "",
         "what is compared: baseline, attention, wide (for capacity), or another name; only "
@@ -71,9 +77,20 @@ class Model(Overrides):
         "hyperparameters that this model takes by a name: of heed's presets (below) or of "
         "`defaults.presets`; its own keys replace them",
     )
+    overrides: Configuration = dataclasses.field(default_factory=dict)  # its hyperparameters
+
+    def line(self) -> dict[str, object]:
+        """Return the keys and values that are no defaults, as the model's line may have them."""
+        own = {
+            field.name: value
+            for field in dataclasses.fields(self)
+            if field.name != "overrides" and (value := getattr(self, field.name)) != field.default
+        }
+        return self.overrides | own
 
 
-class ExplainedModel(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExplainedModel:
     """A model that `heed explain` tests; its name is a key of `models`."""
 
     corpus: str = key("", FOLLOWS)
@@ -86,7 +103,8 @@ class ExplainedModel(Section):
     )
 
 
-class Explain(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Explain:
     """The models to be explained, and on how many documents; without this section none is."""
 
     documents: Annotated[float, Field(gt=0, le=100)] = key(
@@ -94,13 +112,14 @@ class Explain(Section):
         "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
         "leave-one-out and adversarial weights, 60 for tests that change the input most",
     )
-    models: dict[Name, ExplainedModel] = key(..., "the models, by name")
+    models: dict[Name, ExplainedModel] = required("the models, by name")
 
 
-class Adversary(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Adversary:
     """A copy of a model that is trained on to have other weights, from the weights of each run."""
 
-    model: str = key(..., "the base: a key of `explain.models`, a classifier that learns weights")
+    model: str = required("the base: a key of `explain.models`, a classifier that learns weights")
     corpus: str = key("", FOLLOWS)
     goal: Literal["differ", "deceive"] = key(
         ...,
@@ -112,7 +131,7 @@ class Adversary(Section):
         "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
         "0.3 for deceive",
     )
-    epochs: Count = key(..., "passes over the training part; the last is kept")
+    epochs: Count = required("passes over the training part; the last is kept")
     guided_networks: bool = key(
         True,
         "whether to train networks that read each word alone and weigh it by the weights of "
@@ -120,24 +139,42 @@ class Adversary(Section):
     )
 
 
+def _reads(declaration: type, section: type[Section]) -> Reads:
+    return Reads(section, lambda each: values_of(each, declaration))
+
+
+MODEL: type[Section] = create_model(
+    "Model", __base__=Section, __doc__=Model.__doc__, **OVERRIDES, **fields_of(Model)
+)
+EXPLAINED, ADVERSARY = make_section(ExplainedModel), make_section(Adversary)
+EXPLAIN = make_section(
+    Explain, models=dict[Name, Annotated[ExplainedModel, _reads(ExplainedModel, EXPLAINED)]]
+)
+AnyModel = Annotated[
+    Model, Reads(MODEL, lambda each: values_of(each, Model, overrides=overrides_of(each)))
+]
+AnyExplain = Annotated[Explain, _reads(Explain, EXPLAIN)]
+AnyAdversary = Annotated[Adversary, _reads(Adversary, ADVERSARY)]
+
+
 class Params(Section):
     """The configuration of one study."""
 
     study: Study
-    seeds: list[int] = key(
-        ..., "every model is trained once with each", min_length=1, max_length=1000
+    seeds: list[int] = Field(
+        description="every model is trained once with each", min_length=1, max_length=1000
     )
     sources: dict[Name, AnySource]
     corpora: dict[Name, AnyCorpus]
     experiments: dict[Name, AnyExperiment]
-    searches: dict[Name, Search]
-    later_searches: dict[Name, Search] = key(
-        {}, "searches that start from the winner of another, named in `after`"
+    searches: dict[Name, AnySearch]
+    later_searches: dict[Name, AnySearch] = Field(
+        {}, description="searches that start from the winner of another, named in `after`"
     )
     defaults: Defaults
-    models: dict[Name, Model]
-    explain: Explain = Explain(documents=1.0, models={})
-    adversaries: dict[Name, Adversary] = Field({})
+    models: dict[Name, AnyModel]
+    explain: AnyExplain = Explain(documents=1.0, models={})
+    adversaries: dict[Name, AnyAdversary] = Field({})
 
     @property
     def is_empty(self) -> bool:
@@ -149,7 +186,7 @@ class Params(Section):
 
         Raises HeedError when there is none.
         """
-        entries: dict[str, Section] = getattr(self, kind)
+        entries: dict[str, Any] = getattr(self, kind)
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]
@@ -162,12 +199,12 @@ class Params(Section):
         """Return a search with the figure that decides it: its own, or the first of its task."""
         search = self.searches[name]
         first = RECIPES[self.experiments[search.experiment].task].FIGURES[0]
-        return search.model_copy(update={"metric": search.metric or first})
+        return dataclasses.replace(search, metric=search.metric or first)
 
     def presets(self, task: str) -> dict[str, Configuration]:
         """Return the presets that models of `task` may name: heed's own, and all of this study."""
         own = {name: preset.values for name, preset in PRESETS[task].items()}
-        return own | {name: values.overrides() for name, values in self.defaults.presets.items()}
+        return own | self.defaults.presets
 
     def task(self, model: Model) -> str:
         """Return the task of a model's experiment."""
@@ -202,13 +239,13 @@ class Params(Section):
         section = self.models[model]
         matched = self.models.get(section.match, section)  # a rule reports an unknown one
         values = self._values(matched) | best
-        return values if matched is section else values | section.overrides()
+        return values if matched is section else values | section.overrides
 
     def _values(self, model: Model) -> Configuration:
         """Return the defaults of a model's task, replaced by its preset, and this by its keys."""
         values: Configuration = getattr(self.defaults, self.task(model)).model_dump()
         preset = self.presets(self.task(model)).get(model.preset, {})
-        return values | preset | model.overrides()
+        return values | preset | model.overrides
 
 
 def _read(schema: Any, values: Configuration) -> Any:
@@ -241,7 +278,8 @@ class Followed:
                 )
             elif given:
                 self.old.setdefault(key, []).append(name)
-        return entry.model_copy(update={name: value for name, value in follows.items() if value})
+        changes = {name: value for name, value in follows.items() if value}
+        return dataclasses.replace(entry, **changes)
 
 
 def follow(params: Params) -> Followed:
@@ -265,7 +303,7 @@ def follow(params: Params) -> Followed:
         update={
             "models": models,
             "searches": _follow_searches(done, corpus),
-            "explain": params.explain.model_copy(update={"models": explained}),
+            "explain": dataclasses.replace(params.explain, models=explained),
             "adversaries": {
                 name: done.fill(("adversaries", name), each, corpus=of_model.get(each.model, ""))
                 for name, each in params.adversaries.items()
@@ -308,7 +346,7 @@ def _follow_searches(done: Followed, corpus: dict[str, str]) -> dict[str, Search
                         f"`later_searches`: move {name} there",
                     )
                 )
-                search = search.model_copy(update={"after": ""})
+                search = dataclasses.replace(search, after="")
             elif not after and search.after in ("", "none"):
                 done.mistakes.append((key, "starts from the winner of which search? Write after"))
             follows = {"corpus": corpus.get(search.experiment, "")}

@@ -1,18 +1,21 @@
 """The section `searches`: the space of hyperparameters, the budget, and the resources of trials."""
 
+import dataclasses
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value
+from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value, required
+from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters.training import Training
-from heed.study.section import FOLLOWS, Count, Section, Seed, key
+from heed.study.section import FOLLOWS, Count, Reads, Seed, make_section, values_of
 
 MAX_MINUTES = 60 * 24 * 365
 
 
-class Dimension(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dimension:
     """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
     uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
@@ -28,33 +31,34 @@ class Dimension(Section):
         None, "a list of values, each as likely"
     )
 
-    @model_validator(mode="after")
-    def _check_values(self) -> "Dimension":
-        kinds = [kind for kind in Dimension.model_fields if getattr(self, kind) is not None]
-        if len(kinds) != 1:
-            found = " and ".join(kinds) or "none"
-            raise ValueError(
-                f"takes exactly one of uniform, loguniform, integer, choice; found {found}"
-            )
-        values = getattr(self, kinds[0])
-        if kinds[0] == "choice":
-            if len({(type(value), value) for value in values}) < len(values):
-                raise ValueError(f"choice names a value twice: {values}")
-        elif values[0] >= values[1]:
-            raise ValueError(f"{kinds[0]} goes from a smaller to a larger number, found {values}")
-        elif kinds[0] == "loguniform" and values[0] <= 0:
-            raise ValueError(f"loguniform needs numbers above 0, found {values}")
-        return self
-
     @property
     def kind(self) -> str:
         """`uniform`, `loguniform`, `integer` or `choice`."""
-        return next(kind for kind in Dimension.model_fields if getattr(self, kind) is not None)
+        return next(kind for kind, values in vars(self).items() if values is not None)
 
     @property
     def values(self) -> list[Any]:
         """Both ends of the range, or all choices."""
         return list(getattr(self, self.kind))
+
+
+def check_dimension(dimension: Dimension) -> Dimension:
+    """Return a dimension. Raises ValueError unless it is one distribution of different values."""
+    kinds = [kind for kind, values in vars(dimension).items() if values is not None]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        raise ValueError(
+            f"takes exactly one of uniform, loguniform, integer, choice; found {found}"
+        )
+    kind, values = dimension.kind, dimension.values
+    if kind == "choice":
+        if len({(type(value), value) for value in values}) < len(values):
+            raise ValueError(f"choice names a value twice: {values}")
+    elif values[0] >= values[1]:
+        raise ValueError(f"{kind} goes from a smaller to a larger number, found {values}")
+    elif kind == "loguniform" and values[0] <= 0:
+        raise ValueError(f"loguniform needs numbers above 0, found {values}")
+    return dimension
 
 
 # The talk searched two groups. It does not name its ranges; these contain every value that it
@@ -85,10 +89,11 @@ NOT_SEARCHED = {
 }
 
 
-class Search(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Search:
     """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
-    experiment: str = key(..., "the model's experiment")
+    experiment: str = required("the model's experiment")
     model: str = key(
         ...,
         "the key of `models` whose hyperparameters are searched; others may name the winner "
@@ -175,3 +180,9 @@ class Search(Section):
             "reduction_factor",
         )
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
+
+
+DIMENSION = make_section(Dimension)
+_READ_DIMENSION = Reads(DIMENSION, lambda each: check_dimension(values_of(each, Dimension)))
+SEARCH = make_section(Search, space=dict[str, Annotated[Dimension, _READ_DIMENSION]])
+AnySearch = Annotated[Search, Reads(SEARCH, lambda section: values_of(section, Search))]

@@ -78,7 +78,7 @@ def fields_of(*declarations: type, **types: Any) -> dict[str, tuple[Any, Any]]:
     """
     fields = {}
     for declaration in declarations:
-        declared = get_type_hints(declaration) | types
+        declared = get_type_hints(declaration, include_extras=True) | types
         for field in dataclasses.fields(declaration):
             if "description" not in field.metadata:  # of another section
                 continue
@@ -105,10 +105,10 @@ def make_section(declaration: type, *others: type, name: str = "", **types: Any)
     return section
 
 
-def values_of(section: Section, declaration: Any) -> Any:
-    """Return a dataclass with the values that a section has of its fields."""
-    names = (field.name for field in dataclasses.fields(declaration) if field.init)
-    return declaration(**{name: getattr(section, name) for name in names})
+def values_of(section: Section, declaration: Any, **others: Any) -> Any:
+    """Return a dataclass with the values that a section has of its fields; `others` are given."""
+    names = {field.name for field in dataclasses.fields(declaration)} - others.keys()
+    return declaration(**{name: getattr(section, name) for name in names}, **others)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,35 +156,27 @@ def _optional(name: str) -> tuple[Any, None]:
     return (Annotated[(types[0], *limits)] if limits else types[0]) | None, None  # type: ignore[operator]
 
 
-class _Overriding(Section):
-    """Some hyperparameters of any task, as a model or a preset sets them; None where it does not.
+# Some hyperparameters of any task, as a model or a preset sets them; None where it does not. The
+# rules say which are allowed in one task.
+OVERRIDES: dict[str, Any] = {name: _optional(name) for name in NAMES}
 
-    What is allowed in one task is a rule (model_rules.py).
-    """
 
-    def overrides(self) -> Configuration:
-        """Return the hyperparameters that are set here."""
-        return {key: value for key in NAMES if (value := getattr(self, key)) is not None}
+def overrides_of(section: Section) -> Configuration:
+    """Return the hyperparameters that a section sets."""
+    return {key: value for key in NAMES if (value := getattr(section, key)) is not None}
 
 
 if TYPE_CHECKING:
 
-    class Overrides(_Overriding):
-        """Some hyperparameters of any task."""
-
-        def __getattr__(self, key: str) -> Any: ...
-
     class Defaults(Section):
         """The hyperparameters of all models that do not set their own, for each task."""
 
-        presets: dict[Name, Overrides]
+        presets: dict[Name, Configuration]
 
         def __getattr__(self, key: str) -> Any: ...
 
 else:
-    Overrides = create_model(
-        "Overrides", __base__=_Overriding, **{name: _optional(name) for name in NAMES}
-    )
+    _PRESET = Reads(create_model("Overrides", __base__=Section, **OVERRIDES), overrides_of)
     Defaults = create_model(
         "Defaults",
         __base__=Section,
@@ -197,7 +189,7 @@ else:
             for task, section in SECTIONS.items()
         },
         presets=(
-            dict[Name, Overrides],
+            dict[Name, Annotated[Configuration, _PRESET]],
             Field({}, description="hyperparameters under a name, for the models that name it"),
         ),
     )
