@@ -228,10 +228,8 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
     models = load().models
     added = {*models} - {*parse(reviews).models}
     assert added == {"imdb-attention-8", "suboptimal-wide"}
-    assert (models["imdb-attention-8"].overrides["heads"], models["imdb-attention-8"].preset) == (
-        8,
-        "long",
-    )
+    model = models["imdb-attention-8"]
+    assert (model.overrides["heads"], model.preset) == (8, "long")
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,8 @@ def make_entries(
         size = read_vector_size(Path(options.vectors))
         settings |= {"vectors": "tuned", "embedding_dim": size}
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
-    experiments, models = {}, {}
+    experiments: dict[str, dict[str, object]] = {}
+    models: dict[str, dict[str, object]] = {}
     for label in facts.classes:
         key, title = name, name
         if len(facts.classes) > 1:
