@@ -72,7 +72,7 @@ KNOW_CLASSIFICATION = (
     "report/",
     "corpora/",
     "study/own/",
-    "study/truths.py",  # of what weights explain of decisions between classes
+    "study/experiments.py",  # of what weights explain of decisions between classes
 )
 
 

@@ -33,7 +33,7 @@ Progress = Callable[[int, str, int, int], None]
 
 @dataclasses.dataclass(frozen=True)
 class Adversary:
-    """A section of `adversaries` in params.yaml; `heed.study.adversaries` has its meaning."""
+    """A section of `adversaries` in params.yaml; `heed.study.schema` has its meaning."""
 
     model: str
     goal: Literal["differ", "deceive"]

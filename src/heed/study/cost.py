@@ -360,9 +360,9 @@ def _table(params: Params, cost: Cost) -> Iterator[str]:
 
 def _totals(cost: Cost, cores: int) -> Iterator[str]:
     """Yield the lines with the cost of the study in all."""
-    seeds = f"{cost.seeds} seed{'s' * (cost.seeds > 1)}"
-    rows = {f"all models, {seeds}": cost.seeds * sum(model.seconds for model in cost.models)}
-    rows[f"explanations and adversaries, {seeds}"] = cost.seeds * cost.seed
+    of_seeds = f"{cost.seeds} seed{'s' * (cost.seeds > 1)}"
+    rows = {f"all models, {of_seeds}": cost.seeds * sum(model.seconds for model in cost.models)}
+    rows[f"explanations and adversaries, {of_seeds}"] = cost.seeds * cost.seed
     rows |= {f"once: {what}": seconds for what, seconds in cost.once.items()}
     total = sum(rows.values())
     for label, seconds in rows.items():

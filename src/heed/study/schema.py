@@ -278,7 +278,7 @@ class Followed:
                 )
             elif given:
                 self.old.setdefault(key, []).append(name)
-        changes = {name: value for name, value in follows.items() if value}
+        changes: Any = {name: value for name, value in follows.items() if value}
         return dataclasses.replace(entry, **changes)
 
 

@@ -71,7 +71,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-def fields_of(*declarations: type, **types: Any) -> dict[str, tuple[Any, Any]]:
+def fields_of(*declarations: type, **types: Any) -> dict[str, Any]:
     """Return a pydantic field for each described field of dataclasses (heed.hyperparameters).
 
     It has the type with its limits, or that in `types`, the default and the description.
