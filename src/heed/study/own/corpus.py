@@ -30,15 +30,17 @@ from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
 from heed.study.own.entries import (
     CorpusEntries,
+    OwnCorpusFacts,
     add_entries,
     as_yaml,
     check_corpus,
     corpus_section,
+    describe_corpus,
     describe_entries,
     make_entries,
+    read_facts,
     remove_entries,
 )
-from heed.study.own.facts import OwnCorpusFacts, describe_corpus, read_facts
 from heed.study.own.files import CorpusOptions, UnclearError, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
 from heed.study.studies import (
