@@ -36,16 +36,10 @@ def editing(path: Path) -> Iterator[tuple[Any, Any]]:
 def changed_text(
     text: str, path: Path, change: Callable[[Any], None], may_be_empty: bool = False
 ) -> str:
-    """Return the text of params after `change` of its YAML tree, checked.
+    """Return the text of params after `change` of its YAML tree, checked; comments are kept.
 
-    Args:
-        text: of the params.
-        path: for messages.
-        change: a function that changes the tree, whose comments are kept.
-        may_be_empty: whether no corpus may be left.
-
-    Raises HeedError as `load` does, for a mistake in `text` or in the changed text.
-
+    `path` is for messages; with `may_be_empty` no corpus may be left. Raises HeedError as `load`
+    does, for a mistake in `text` or in the changed text.
     """
     parse(text, path, may_be_empty=True)
     tree = _yaml().load(text)
@@ -54,7 +48,7 @@ def changed_text(
 
 
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
-    """Write the line of a new model after the models of its experiment.
+    """Write the line of a new model after the models of its experiment; return it with its place.
 
     Args:
         path: params.yaml.
@@ -65,13 +59,8 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         like: a variant of the experiment, or a model, whose own keys the new model has too; empty
             for none. `settings` replace them.
 
-    Returns:
-        the line, with its place.
-
-    Raises:
-        HeedError: an unknown name, a model that is there already, or a mistake in the new one.
-            Nothing is written.
-
+    Raises HeedError, and writes nothing: an unknown name, a model that is there already, or a
+    mistake in the new one.
     """
     name = f"{experiment}-{variant}"
     if not is_name(name):

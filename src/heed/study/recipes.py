@@ -15,15 +15,9 @@ from heed.tokens.meta import Meta, read_meta
 def make_recipe(params: Params, name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
     """Return the recipe of model `name`.
 
-    Args:
-        params: the study.
-        name: a key of `models`.
-        search: the folder of the search that tunes the model, with best.yaml; None for no search.
-        tokens: the folder of the model's corpus, with meta.json.
-
-    Raises:
-        HeedError: a file is missing; the corpus lacks the label of the experiment.
-
+    `search` is the folder of the search that tunes the model, with best.yaml, if there is one;
+    `tokens` that of its corpus, with meta.json. Raises HeedError as `resolve` does, or when a file
+    is missing.
     """
     best = read_best(search) if search else {}
     return resolve(params, name, best, read_meta(tokens))
@@ -32,17 +26,9 @@ def make_recipe(params: Params, name: str, search: Path | None, tokens: Path) ->
 def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
     """Return the recipe of model `name`, with the hyperparameters `best` of its search.
 
-    The recipes of a search's trials are resolved by this function too.
-
-    Args:
-        params: the study.
-        name: a key of `models`.
-        best: replaces the hyperparameters in params.yaml.
-        meta: the meta.json of the model's corpus.
-
-    Raises:
-        HeedError: the corpus lacks the label of the experiment, or what the hyperparameters need.
-
+    The recipes of a search's trials are resolved by this function too; `meta` is the meta.json of
+    the model's corpus. Raises HeedError: the corpus lacks the label of the experiment, or what the
+    hyperparameters need.
     """
     model = params.models[name]
     experiment = params.experiments[model.experiment]

@@ -37,14 +37,9 @@ from heed.study.section import (
 MAX_GPUS = 1024
 WIDE = "wide"  # the control with as many parameters as the model in its `match`
 SINGULAR = {
-    "sources": "source",
-    "corpora": "corpus",
-    "experiments": "experiment",
-    "searches": "search",
-    "later_searches": "search",
-    "models": "model",
-    "adversaries": "adversary",
-}
+    "sources": "source", "corpora": "corpus", "experiments": "experiment", "searches": "search",
+    "later_searches": "search", "models": "model", "adversaries": "adversary",
+}  # fmt: skip
 
 Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
 

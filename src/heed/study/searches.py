@@ -170,15 +170,9 @@ class Search:
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
         keys = (
-            "trials",
-            "minutes",
-            "metric",
-            "sampler",
-            "scheduler",
-            "reports",
-            "grace_period",
+            "trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period",
             "reduction_factor",
-        )
+        )  # fmt: skip
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
 
 

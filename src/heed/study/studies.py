@@ -143,13 +143,8 @@ def activate_study(study: str, force: bool) -> str:
 def make_study(name: str, title: str) -> str:
     """Make an empty study of the user's own, activate it, and return a message.
 
-    Args:
-        name: of the study.
-        title: of its report; empty: a question with the name.
-
-    Raises:
-        HeedError: a study has this name; params.yaml was edited by hand.
-
+    Without a `title` that is a question with the name. Raises HeedError: a study has this name;
+    params.yaml was edited by hand.
     """
     with changing_studies():
         lines = start_study(name, empty_study(name, title))
@@ -173,11 +168,7 @@ def empty_study(name: str, title: str) -> str:
 
 
 def start_study(name: str, text: str) -> list[str]:
-    """Write a new study of the user's own and make it active; return lines that say so.
-
-    Args:
-        name: of the study, which no other has.
-        text: its params, checked.
+    """Write a new study of the user's own, checked, and make it active; return lines that say so.
 
     Raises HeedError when params.yaml was edited by hand and is no study of the user's own.
     """

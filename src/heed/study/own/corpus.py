@@ -71,36 +71,25 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
     What cannot be told from the files is asked once on a terminal, and is an error elsewhere.
 
-    Args:
-        options: what the user typed.
-        cores: that the study will run on.
-
-    Raises:
-        HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit, or
-            cannot be split; a name is invalid or already used; params.yaml was edited by hand and
-            is no study of the user's own.
-
+    Raises HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit,
+    or cannot be split; a name is invalid or already used; params.yaml was edited by hand and is no
+    study of the user's own.
     """
     try:
         return _add_corpus(options, cores)
     except UnclearError as question:
         if not _is_terminal():
             raise
-        return _add_corpus(_ask(question), cores)
+        lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(question.answers, 1)]
+        print_line("\n".join([question.question, *lines]))
+        answer = input(f"Which one, 1 to {len(lines)}? ").strip()
+        if not answer.isdigit() or not 1 <= int(answer) <= len(lines):
+            raise
+        return _add_corpus(question.answers[int(answer) - 1], cores)
 
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _ask(question: UnclearError) -> CorpusOptions:
-    """Return the options that the user chooses. Raises UnclearError when none is chosen."""
-    lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(question.answers, 1)]
-    print_line("\n".join([question.question, *lines]))
-    answer = input(f"Which one, 1 to {len(lines)}? ").strip()
-    if not answer.isdigit() or not 1 <= int(answer) <= len(lines):
-        raise question
-    return question.answers[int(answer) - 1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,9 +235,7 @@ def _check_documents(
 ) -> tuple[OwnCorpusFacts, list[str]]:
     """Return the facts of all documents, and notes on their labels.
 
-    Raises:
-        UnclearError: rows have no label, or a label may be a number or an id.
-
+    Raises UnclearError: rows have no label, or a label may be a number or an id.
     """
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in read.tables.items()}
@@ -278,9 +265,8 @@ def _check_documents(
 
 def _doubt(label: str, classes: dict[str, int], documents: int) -> str:
     """Return the question whether a column with so many classes is a label, or ""."""
-    numbers = [name for name in classes if _is_number(name)]
     found = f"column {label!r} has {len(classes):,} different"
-    if len(numbers) == len(classes) > MANY_NUMBERS:
+    if len(classes) > MANY_NUMBERS and all(map(_is_number, classes)):
         return (
             f"{found} numbers in {documents:,} rows: is it a number to predict, which heed does "
             "not do, or an id? Name the column of the label, or say that they are classes."
@@ -336,10 +322,7 @@ def remove_corpus(name: str) -> str:
     """Remove a corpus, and all that is made from it, from the active study; return a message.
 
     The results that it had are deleted by the next run of snakemake, and stay in DVC's cache.
-
-    Raises:
-        HeedError: the active study is none of the user's own, or has no such corpus.
-
+    Raises HeedError: the active study is none of the user's own, or has no such corpus.
     """
     with changing_studies():
         own = find_active_own_study()
@@ -349,12 +332,8 @@ def remove_corpus(name: str) -> str:
                 f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
                 "activates one"
             )
-        text = changed_text(
-            PARAMS.read_text(encoding="utf-8"),
-            PARAMS,
-            lambda tree: remove_entries(tree, name, PARAMS),
-            may_be_empty=True,
-        )
+        old = PARAMS.read_text(encoding="utf-8")
+        text = changed_text(old, PARAMS, lambda tree: remove_entries(tree, name, PARAMS), True)
         _replace_study(own.stem, text)
     return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 

@@ -78,14 +78,8 @@ class OwnCorpusFacts:
 def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> OwnCorpusFacts:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
 
-    Args:
-        documents: of the user's files.
-        corpus: the section of the new corpus.
-        name: of the files, for messages.
-
-    Raises:
-        HeedError: there is no text, no second class, or no split as `corpus` has it.
-
+    Raises HeedError, with the `name` of the files: there is no text, no second class, or no split
+    as `corpus` has it.
     """
     from heed.tokens import splits  # not at the top: scikit-learn takes long
 
@@ -185,16 +179,7 @@ class CorpusEntries:
 def corpus_section(
     name: str, options: CorpusOptions, files: UserFiles, texts: list[str], labels: list[str]
 ) -> dict[str, object]:
-    """Return the section of `corpora`, without the keys that have their default.
-
-    Args:
-        name: of the source.
-        options: the user's.
-        files: the user's.
-        texts: the columns with the text.
-        labels: the columns with a label.
-
-    """
+    """Return the section of `corpora` with these columns, without the keys of default value."""
     section: dict[str, object] = {"source": name, "kind": KIND.name}
     for key, columns in (("text_column", texts), ("label_column", labels)):
         section |= {f"{key}s": columns} if len(columns) > 1 else {key: columns[0]}
@@ -244,14 +229,7 @@ def make_entries(
 ) -> CorpusEntries:
     """Return the entries of a corpus, with sizes for what it is like.
 
-    Args:
-        name: of the corpus.
-        options: the user's.
-        files: the user's.
-        form: of the files, as it was found.
-        corpus: the section from `corpus_section`.
-        facts: of the corpus.
-
+    `form` is the format of the files, as it was found; `corpus` the section from `corpus_section`.
     """
     choose_preset = task_module(options.task, "presets").choose_preset
     preset = choose_preset(facts.parts["train"], facts.mean_length)
