@@ -128,7 +128,7 @@ def test_the_alignment_error_is_a_figure_of_translations_alone():
 
 
 def truth(**values: object) -> Truth:
-    return Truth.model_validate({"claim": "It is known.", "variant": "attention"} | values)
+    return Truth(**({"claim": "It is known.", "variant": "attention"} | values))
 
 
 def with_verdict(verdict: str) -> object:

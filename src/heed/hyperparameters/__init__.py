@@ -39,9 +39,9 @@ def hyperparameter(default: Any, description: str, **limits: float | str) -> Any
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def required(description: str | None = None) -> Any:
+def required(description: str | None = None, **limits: float | str) -> Any:
     """Return a dataclass field for the schema without a default: a key that must be there."""
-    return dataclasses.field(metadata={"description": description, "limits": {}})
+    return dataclasses.field(metadata={"description": description, "limits": limits})
 
 
 @dataclasses.dataclass(frozen=True)

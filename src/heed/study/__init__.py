@@ -6,7 +6,7 @@ section for each key:
 | module | content |
 |---|---|
 | `section` | the base of all sections; hyperparameters and presets of each task; names |
-| `corpora` `experiments` `searches` `schema` | the sections, with checks within one; `Params` |
+| `corpora` `experiments` `schema` | the sections, with checks within one; `Params` |
 | `rules` `model_rules` | the checks across sections |
 | `reader` | from YAML to `Params`, and the error messages |
 | `recipes` | the recipe of a model |
@@ -20,10 +20,9 @@ Training, prediction and evaluation do not use this package: they read the recip
 """
 
 from heed.corpora.declared import Corpus, Source, Split
-from heed.study.experiments import Experiment, Truth
+from heed.study.experiments import Dimension, Experiment, Search, Truth
 from heed.study.reader import load, parse
 from heed.study.schema import Model, Params
-from heed.study.searches import Dimension, Search
 
 __all__ = [
     "Corpus",

@@ -10,7 +10,7 @@ from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.parts import part_of_key
 from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
-from heed.study.section import Reads, make_section, values_of
+from heed.study.section import make_section, reads
 from heed.tokens.meta import NEEDED_PACKAGES, Tokenizer
 
 LANGUAGE = "[a-z][a-z0-9_]*"
@@ -251,7 +251,7 @@ SOURCE = make_section(
     delimiter=Annotated[str | None, AfterValidator(_check_delimiter)],
 )
 SPLIT = make_section(Split)
-AnySplit = Annotated[Split, Reads(SPLIT, lambda each: check_split(values_of(each, Split)))]
+AnySplit = Annotated[Split, reads(SPLIT, Split, check_split)]
 CORPUS = make_section(
     Corpus,
     kind=KindOfCorpus,
@@ -260,8 +260,8 @@ CORPUS = make_section(
     tokenizers=dict[LanguageOrPair, AnyTokenizer] | None,
     columns=dict[LanguageOrPair, str] | None,
 )
-AnySource = Annotated[Source, Reads(SOURCE, lambda each: check_source(values_of(each, Source)))]
-AnyCorpus = Annotated[Corpus, Reads(CORPUS, lambda each: check_corpus(values_of(each, Corpus)))]
+AnySource = Annotated[Source, reads(SOURCE, Source, check_source)]
+AnyCorpus = Annotated[Corpus, reads(CORPUS, Corpus, check_corpus)]
 
 
 def read_corpus(values: dict[str, object]) -> Corpus:

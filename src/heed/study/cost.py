@@ -20,8 +20,8 @@ from heed.speed import (
     speed_of,
 )
 from heed.study.corpus_size import UNKNOWN_CLASSES, CorpusSize, corpus_size
+from heed.study.experiments import Search
 from heed.study.schema import Adversary, Params
-from heed.study.searches import Search
 from heed.study.section import PRESETS
 from heed.task import task_module
 

@@ -1,19 +1,25 @@
-"""The sections `study` and `experiments`: names, the rows of the comparison, their known truths."""
+"""The sections `study`, `experiments` with their known truths, and `searches`."""
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, create_model
 
-from heed.hyperparameters import hyperparameter, required
+from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value, required
+from heed.hyperparameters import hyperparameter as key
+from heed.hyperparameters.training import Training
 from heed.study.section import (
+    FOLLOWS,
     RECIPES,
+    Count,
     Name,
     Reads,
     Section,
+    Seed,
     fields_of,
-    key,
     make_section,
+    reads,
     values_of,
 )
 from heed.task.interface import DeclaredExperiment
@@ -24,14 +30,16 @@ ADVERSARY_FIGURES = {
     "evidence_weight": "the share of the adversary's weights that lies on known evidence",
 }
 FORMS = {"verdict": ("against",), "figure": (), "criterion": ("outcome",)}
+MAX_MINUTES = 60 * 24 * 365
 LIMITS = ("at_least", "at_most")
 
 
-class Study(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Study:
     """The name of this study, and what a reader must know before the numbers."""
 
-    name: Name = key(..., "short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
-    title: str = key(..., "title of the report")
+    name: Name = required("short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
+    title: str = required("title of the report")
     language: Literal["en", "de"] = key(
         "en", "the report's words, in HTML and LaTeX: English or German"
     )
@@ -61,30 +69,33 @@ class Study(Section):
     )
 
 
-class Published(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Published:
     """The row of data/published/ that this experiment is compared with."""
 
-    experiment: str = key(..., "the talk's experiment")
+    experiment: str = required("the talk's experiment")
     comparable: bool = key(
         ..., "true only for the talk's own corpus, split sizes and hyperparameters"
     )
     reason: str = key("", "why it is not comparable; printed with the figures")
 
-    @model_validator(mode="after")
-    def _reason(self) -> "Published":
-        if not self.comparable and not self.reason:
-            raise ValueError("a published row that is not comparable needs a reason")
-        return self
+
+def check_published(published: Published) -> Published:
+    """Return the talk's row. Raises ValueError if it is not comparable without a reason."""
+    if not published.comparable and not published.reason:
+        raise ValueError("a published row that is not comparable needs a reason")
+    return published
 
 
-class Truth(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Truth:
     """A claim that is known to be true, and one result of the study that must agree with it.
 
     That result is one of three: the `verdict` on a variant `against` another model; a `figure` with
     a limit; the `outcome` of a `criterion` by which weights pass or fail.
     """
 
-    claim: str = key(..., "the truth, as one sentence", min_length=1, max_length=300)
+    claim: str = required("the truth, as one sentence", min_length=1, max_length=300)
     variant: Name | None = key(None, "the variant that the claim is about")
     adversary: Name | None = key(
         None, "instead of a variant: a key of `adversaries`, with a `figure`"
@@ -112,24 +123,25 @@ class Truth(Section):
     )
     outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
-    @model_validator(mode="after")
-    def _check_form(self) -> "Truth":
-        if (self.variant is None) == (self.adversary is None):
-            raise ValueError("a truth names a variant, or else an adversary")
-        forms = [form for form in FORMS if getattr(self, form) is not None]
-        if len(forms) != 1:
-            found = " and ".join(forms) or "none"
-            raise ValueError(f"a truth has one of {', '.join(FORMS)}; found {found}")
-        (form,) = forms
-        if self.adversary and form != "figure":
-            raise ValueError(f"of an adversary a `figure` is known, and no {form}")
-        for other, names in FORMS.items():
-            for name in names:
-                if (getattr(self, name) is not None) != (other == form):
-                    raise ValueError(f"`{other}` and `{name}` go together")
-        if any(getattr(self, name) is not None for name in LIMITS) != (form == "figure"):
-            raise ValueError(f"a `figure` has a limit, {' or '.join(LIMITS)}, and nothing else has")
-        return self
+
+def check_truth(truth: Truth) -> Truth:
+    """Return a truth. Raises ValueError unless it has one form, with the keys of that."""
+    if (truth.variant is None) == (truth.adversary is None):
+        raise ValueError("a truth names a variant, or else an adversary")
+    forms = [form for form in FORMS if getattr(truth, form) is not None]
+    if len(forms) != 1:
+        found = " and ".join(forms) or "none"
+        raise ValueError(f"a truth has one of {', '.join(FORMS)}; found {found}")
+    (form,) = forms
+    if truth.adversary and form != "figure":
+        raise ValueError(f"of an adversary a `figure` is known, and no {form}")
+    for other, names in FORMS.items():
+        for name in names:
+            if (getattr(truth, name) is not None) != (other == form):
+                raise ValueError(f"`{other}` and `{name}` go together")
+    if any(getattr(truth, name) is not None for name in LIMITS) != (form == "figure"):
+        raise ValueError(f"a `figure` has a limit, {' or '.join(LIMITS)}, and nothing else has")
+    return truth
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -140,24 +152,33 @@ class Experiment(DeclaredExperiment):
     corpus: str = required("a key of `corpora`")
     data: Any = required("the fields of the corpus that the task uses")
     title: str = required("heading in the report")
-    metric: str | None = hyperparameter(
+    metric: str | None = key(
         None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
     )
-    published: Published | None = hyperparameter(None, "the talk's row, printed with ours")
-    suboptimal_of: str | None = hyperparameter(
+    published: Published | None = key(None, "the talk's row, printed with ours")
+    suboptimal_of: str | None = key(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    truths: list[Truth] = hyperparameter(
+    truths: list[Truth] = key(
         [],
         "what is known of this experiment beforehand, such as of generated text; the report says "
         "whether the study found it",
     )
 
 
+STUDY, PUBLISHED, TRUTH = map(make_section, (Study, Published, Truth))
+AnyStudy = Annotated[Study, reads(STUDY, Study)]
+
+
 def _make_experiment(task: str, schema: Any) -> type[Section]:
     """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
-    target = Reads(DATA[task], lambda section: values_of(section, schema.Target))
-    fields = fields_of(Experiment, schema.Options) | {
+    target = reads(DATA[task], schema.Target)
+    fields = fields_of(
+        Experiment,
+        schema.Options,
+        published=Annotated[Published, reads(PUBLISHED, Published, check_published)] | None,
+        truths=list[Annotated[Truth, reads(TRUTH, Truth, check_truth)]],
+    ) | {
         "task": (cast(Any, Literal[task]), Field(description=schema.DESCRIPTION)),
         "data": (
             Annotated[schema.Target, target],
@@ -190,3 +211,171 @@ if TYPE_CHECKING:
 else:
     _TASKS = (Annotated[Experiment, Reads(each, _read_experiment)] for each in EXPERIMENTS.values())
     AnyExperiment = Annotated[Union[(*_TASKS,)], Field(discriminator="task")]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dimension:
+    """The distribution from which one hyperparameter is drawn: exactly one of these."""
+
+    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: uniform between these numbers"
+    )
+    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: uniform on a logarithmic scale between these numbers"
+    )
+    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: a whole number, both ends included"
+    )
+    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = key(
+        None, "a list of values, each as likely"
+    )
+
+    @property
+    def kind(self) -> str:
+        """`uniform`, `loguniform`, `integer` or `choice`."""
+        return next(kind for kind, values in vars(self).items() if values is not None)
+
+    @property
+    def values(self) -> list[Any]:
+        """Both ends of the range, or all choices."""
+        return list(getattr(self, self.kind))
+
+
+def check_dimension(dimension: Dimension) -> Dimension:
+    """Return a dimension. Raises ValueError unless it is one distribution of different values."""
+    kinds = [kind for kind, values in vars(dimension).items() if values is not None]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        raise ValueError(
+            f"takes exactly one of uniform, loguniform, integer, choice; found {found}"
+        )
+    kind, values = dimension.kind, dimension.values
+    if kind == "choice":
+        if len({(type(value), value) for value in values}) < len(values):
+            raise ValueError(f"choice names a value twice: {values}")
+    elif values[0] >= values[1]:
+        raise ValueError(f"{kind} goes from a smaller to a larger number, found {values}")
+    elif kind == "loguniform" and values[0] <= 0:
+        raise ValueError(f"loguniform needs numbers above 0, found {values}")
+    return dimension
+
+
+# The talk searched two groups. It does not name its ranges; these contain every value that it
+# selected, which a test checks.
+GROUPS = {
+    "group-1": {
+        "batch_size": Dimension(choice=[32, 64, 128]),
+        "learning_rate": Dimension(loguniform=[0.0001, 0.01]),
+        "vocabulary_size": Dimension(choice=[10000, 20000, 30000]),
+    },
+    "group-2": {
+        "embedding_dim": Dimension(integer=[50, 200]),
+        "hidden_size": Dimension(integer=[50, 350]),
+        "linear_size": Dimension(integer=[50, 300]),
+        "dropout": Dimension(uniform=[0.1, 0.6]),
+        "heads": Dimension(choice=[1, 2, 4, 8]),
+    },
+}
+NOT_SEARCHED = {
+    "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
+    "select": "the search's `metric` selects the epoch",
+    "patience": "the scheduler stops bad trials",
+    "device": "it is a property of the machine",
+    "precision": "it is a property of the machine",
+    "layer_devices": "it is a property of the machine",
+    "beam": "trials are validated greedily",
+    "length_penalty": "trials are validated greedily",
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Search:
+    """A hyperparameter search over one model. With trials 0 the configured values are kept."""
+
+    experiment: str = required("the model's experiment")
+    model: str = key(
+        ...,
+        "the key of `models` whose hyperparameters are searched; others may name the winner "
+        "in `tuned_by`",
+    )
+    after: str = key(
+        "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
+    )
+    corpus: str = key("", FOLLOWS)
+    trials: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
+        0, "how many configurations to try; 0: keep the configured values"
+    )
+    groups: list[Literal["group-1", "group-2"]] = key(
+        [],
+        "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
+        "(sizes, dropout, heads)",
+    )
+    space: dict[str, Dimension] = key(
+        {}, "hyperparameter → its distribution; replaces that of `groups`"
+    )
+    metric: str = key(
+        "",
+        "the figure of validation that is optimised, and that selects the epoch "
+        "(docs/tasks.md); empty: the first of the task",
+    )
+    epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
+    minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES)] | None = key(
+        None,
+        "no trial starts or continues after this wall time, so the result depends on the machine",
+    )
+    seed: Annotated[Seed, Field(ge=1)] = key(
+        1000, "seed of the draws and of every trial's training; never one of `seeds`"
+    )
+    sampler: Literal["random", "tpe"] = key(
+        "random",
+        "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
+        "results of earlier trials",
+    )
+    scheduler: Literal["asha", "none"] = key(
+        "asha",
+        "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
+        "reproducibly",
+    )
+    reports: Count = key(
+        1,
+        "asha: validations per epoch that are reported to it; the one at the end uses all "
+        "validation documents, the earlier ones every `reports`-th",
+    )
+    grace_period: Annotated[float, Field(gt=0, le=MAX_COUNT)] = key(
+        1.0, "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say"
+    )
+    reduction_factor: Annotated[int, Field(ge=2, le=MAX_COUNT)] = key(
+        3, "asha: one trial in this many continues at each rung"
+    )
+    concurrent: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
+        0, "maximum number of trials at once; 0: as many as the resources allow"
+    )
+    cpu: Annotated[float, Field(gt=0, le=MAX_THREADS)] = key(1.0, "cores that a trial reserves")
+    gpu: Annotated[float, Field(ge=0, le=1)] = key(
+        0.0, "fraction of a GPU that a trial reserves; 0.25: four trials share one"
+    )
+    retries: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
+        3, "how often a trial that died (its machine was lost) is restarted"
+    )
+
+    @property
+    def resources(self) -> tuple[int, int]:
+        """(cores, GPUs) that the trials can use at once where they all run on this machine."""
+        if not self.trials:
+            return 1, 0
+        at_once = min(self.trials, self.concurrent or self.trials)
+        return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
+
+    def budget(self, h: Training) -> dict[str, Value | None]:
+        """Return the budget, equal for compared variants; `h` are those of the search's model."""
+        keys = (
+            "trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period",
+            "reduction_factor",
+        )  # fmt: skip
+        return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
+
+
+DIMENSION = make_section(Dimension)
+_READ_DIMENSION = reads(DIMENSION, Dimension, check_dimension)
+SEARCH = make_section(Search, space=dict[str, Annotated[Dimension, _READ_DIMENSION]])
+AnySearch = Annotated[Search, reads(SEARCH, Search)]

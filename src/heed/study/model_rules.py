@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from heed.hyperparameters import Configuration, Value
+from heed.study.experiments import GROUPS, NOT_SEARCHED, Dimension, Search
 from heed.study.schema import WIDE, Key, Model, Params
-from heed.study.searches import GROUPS, NOT_SEARCHED, Dimension, Search
 from heed.study.section import (
     NAMES_BY_TASK,
     PRESETS,

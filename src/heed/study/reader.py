@@ -17,10 +17,9 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.files import HeedError
 from heed.paths import PARAMS
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
-from heed.study.experiments import DATA, EXPERIMENTS, Published, Study, Truth
+from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEARCH, STUDY, TRUTH
 from heed.study.rules import contradictions
 from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
-from heed.study.searches import DIMENSION, SEARCH
 from heed.study.section import (
     NAMES,
     NAMES_BY_TASK,
@@ -304,9 +303,9 @@ def _renamed(key: tuple[Any, ...]) -> str:
 def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     """Return the names allowed below `key`; `task` is that of the experiment it is in, if any."""
     sections: dict[str, type[BaseModel]] = {
-        "study": Study, "defaults": Defaults, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
+        "study": STUDY, "defaults": Defaults, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
         "searches": SEARCH, "later_searches": SEARCH, "models": MODEL, "split": SPLIT,
-        "published": Published, "truths": Truth, "space": DIMENSION, "explain": EXPLAIN,
+        "published": PUBLISHED, "truths": TRUTH, "space": DIMENSION, "explain": EXPLAIN,
         "adversaries": ADVERSARY,
     }  # fmt: skip
     if task:

@@ -7,9 +7,8 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
-from heed.study.experiments import DATA, EXPERIMENTS, Published, Study, Truth
+from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEARCH, STUDY, TRUTH
 from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, Params
-from heed.study.searches import DIMENSION, SEARCH
 from heed.study.section import FOLLOWS, NAMES, PRESETS, SECTIONS
 
 WRITING_A_MODEL = """
@@ -102,14 +101,14 @@ def _presets() -> str:
 def _titles() -> dict[Any, str]:
     """Return the sections in their order, with their keys in params.yaml."""
     titles: dict[Any, str] = {
-        Study: "study", SOURCE: "sources.NAME", CORPUS: "corpora.NAME", SPLIT: "corpora.NAME.split",
+        STUDY: "study", SOURCE: "sources.NAME", CORPUS: "corpora.NAME", SPLIT: "corpora.NAME.split",
     }  # fmt: skip
     for task, experiment in EXPERIMENTS.items():
         titles[experiment] = f"experiments.NAME (task {task})"
         titles[DATA[task]] = f"experiments.NAME.data (task {task})"
     titles |= {
-        Published: "experiments.NAME.published",
-        Truth: "experiments.NAME.truths (a list)",
+        PUBLISHED: "experiments.NAME.published",
+        TRUTH: "experiments.NAME.truths (a list)",
         SEARCH: "searches.NAME, later_searches.NAME",
         DIMENSION: "searches.NAME.space.HYPERPARAMETER",
     }

@@ -14,8 +14,7 @@ from heed.files import HeedError
 from heed.hyperparameters import MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import AnyExperiment, Study
-from heed.study.searches import AnySearch, Search
+from heed.study.experiments import AnyExperiment, AnySearch, AnyStudy, Search
 from heed.study.section import (
     FOLLOWS,
     OVERRIDES,
@@ -30,6 +29,7 @@ from heed.study.section import (
     fields_of,
     make_section,
     overrides_of,
+    reads,
     unknown_name,
     values_of,
 )
@@ -134,28 +134,24 @@ class Adversary:
     )
 
 
-def _reads(declaration: type, section: type[Section]) -> Reads:
-    return Reads(section, lambda each: values_of(each, declaration))
-
-
 MODEL: type[Section] = create_model(
     "Model", __base__=Section, __doc__=Model.__doc__, **OVERRIDES, **fields_of(Model)
 )
 EXPLAINED, ADVERSARY = make_section(ExplainedModel), make_section(Adversary)
 EXPLAIN = make_section(
-    Explain, models=dict[Name, Annotated[ExplainedModel, _reads(ExplainedModel, EXPLAINED)]]
+    Explain, models=dict[Name, Annotated[ExplainedModel, reads(EXPLAINED, ExplainedModel)]]
 )
 AnyModel = Annotated[
     Model, Reads(MODEL, lambda each: values_of(each, Model, overrides=overrides_of(each)))
 ]
-AnyExplain = Annotated[Explain, _reads(Explain, EXPLAIN)]
-AnyAdversary = Annotated[Adversary, _reads(Adversary, ADVERSARY)]
+AnyExplain = Annotated[Explain, reads(EXPLAIN, Explain)]
+AnyAdversary = Annotated[Adversary, reads(ADVERSARY, Adversary)]
 
 
 class Params(Section):
     """The configuration of one study."""
 
-    study: Study
+    study: AnyStudy
     seeds: list[int] = Field(
         description="every model is trained once with each", min_length=1, max_length=1000
     )

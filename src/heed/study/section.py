@@ -60,11 +60,6 @@ def unknown_name(name: str, kind: str, known_names: Iterable[str]) -> str:
     return f"there is no {kind} {name}{suggestion} Known: {', '.join(known_names)}"
 
 
-def key(default: Any, description: str, **limits: Any) -> Any:
-    """Return a field of a section, with its help; `...` is the default of a key that is needed."""
-    return Field(default, description=description, **limits)
-
-
 class Section(BaseModel):
     """A part of params.yaml: unknown keys are errors, numbers are not made from strings."""
 
@@ -127,6 +122,18 @@ class Reads:
         """Return pydantic's schema."""
         inner = handler.generate_schema(self.section)
         return core_schema.no_info_after_validator_function(self.read, inner)
+
+
+def reads(
+    section: type[Section], declaration: type, check: Callable[[Any], Any] | None = None
+) -> Reads:
+    """Return the mark of a dataclass that is read by the schema of a section, and checked."""
+
+    def read(values: Section) -> Any:
+        made = values_of(values, declaration)
+        return check(made) if check else made
+
+    return Reads(section, read)
 
 
 # The hyperparameters of each task: of training, and of prediction.

@@ -327,7 +327,7 @@ def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, f
     assert 'href="../index.html#explanation"' in documents
     table = pd.read_csv(tmp_path / "en/tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
-    german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
+    german = params.model_copy(update={"study": dataclasses.replace(params.study, language="de")})
     german.__dict__["adversaries"] = params.__dict__["adversaries"]
     render(german, comparison, PUBLISHED, folder, tmp_path / "de")
     assert "Was die Gewichte erklären" in (tmp_path / "de/report.tex").read_text()

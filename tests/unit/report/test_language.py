@@ -1,5 +1,6 @@
 """The report in German: every text has a translation with the same values, and no other has."""
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -81,7 +82,7 @@ def test_the_german_has_the_same_values_in_it_and_the_same_space_around_it(engli
 
 def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
     params, data = made_up.study("talk"), made_up.comparison("talk")
-    german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
+    german = params.model_copy(update={"study": dataclasses.replace(params.study, language="de")})
     folders = [render_to(params, data, tmp_path / "en"), render_to(german, data, tmp_path / "de")]
     english, page = (Page(folder / "index.html") for folder in folders)
     assert '<html lang="de">' in page.source and "Hilft Attention?" in page.text

@@ -613,7 +613,7 @@ def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_pat
 
 def test_an_experiment_the_talk_does_not_have_is_a_clear_error(tmp_path):
     params = made_up.study("talk")
-    published = params.experiments["imdb"].published.model_copy(update={"experiment": "imbd"})
+    published = dataclasses.replace(params.experiments["imdb"].published, experiment="imbd")
     wrong = dataclasses.replace(params.experiments["imdb"], published=published)
     params = params.model_copy(update={"experiments": params.experiments | {"imdb": wrong}})
     with pytest.raises(

@@ -230,7 +230,7 @@ def _draw_nothing(path: Path, *_: object) -> None:
 
 def _render(folder: Path, name: str, language: str = "en") -> Path:
     params, data = made_up.study(name), made_up.comparison(name)
-    study = params.study.model_copy(update={"language": language})
+    study = dataclasses.replace(params.study, language=language)
     results = made_up.results(data, folder / "results")
     changed = params.model_copy(update={"study": study})
     render(changed, data, ROOT / "data/published", results, folder / "reports")

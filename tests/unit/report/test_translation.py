@@ -453,7 +453,7 @@ def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(t
 
 def test_a_german_report_has_bleu_punkte(tmp_path):
     params = fixture.study()
-    german = params.study.model_copy(update={"language": "de"})
+    german = dataclasses.replace(params.study, language="de")
     into = render_to(
         params.model_copy(update={"study": german}), fixture.comparison(), tmp_path / "reports"
     )

@@ -14,9 +14,9 @@ from heed.files import HeedError
 from heed.search.space import draw
 from heed.search.stage import run_search
 from heed.study import Dimension, parse
+from heed.study.experiments import GROUPS
 from heed.study.model_rules import search_space
 from heed.study.rules import is_valid_configuration
-from heed.study.searches import GROUPS
 from tests.conftest import ROOT
 from tests.unit.search.makers import SPACE, STUDY
 
