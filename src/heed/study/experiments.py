@@ -74,8 +74,8 @@ class Published:
     """The row of data/published/ that this experiment is compared with."""
 
     experiment: str = required("the talk's experiment")
-    comparable: bool = key(
-        ..., "true only for the talk's own corpus, split sizes and hyperparameters"
+    comparable: bool = required(
+        "true only for the talk's own corpus, split sizes and hyperparameters"
     )
     reason: str = key("", "why it is not comparable; printed with the figures")
 
@@ -112,12 +112,8 @@ class Truth:
         "`evidence_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
         "or `evidence_weight`, of an adversary",
     )
-    at_least: Annotated[float, Field(ge=0, le=1)] | None = key(
-        None, "with `figure`: it must be at least this"
-    )
-    at_most: Annotated[float, Field(ge=0, le=1)] | None = key(
-        None, "with `figure`: it must be at most this"
-    )
+    at_least: float | None = key(None, "with `figure`: it must be at least this", ge=0, le=1)
+    at_most: float | None = key(None, "with `figure`: it must be at most this", ge=0, le=1)
     criterion: Literal["permutation", "seeds", "adversaries", "evidence"] | None = key(
         None, "of the report's four on weights; its model is in `explain.models`"
     )
@@ -293,8 +289,7 @@ class Search:
     """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
     experiment: str = required("the model's experiment")
-    model: str = key(
-        ...,
+    model: str = required(
         "the key of `models` whose hyperparameters are searched; others may name the winner "
         "in `tuned_by`",
     )
@@ -302,8 +297,8 @@ class Search:
         "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
     )
     corpus: str = key("", FOLLOWS)
-    trials: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
-        0, "how many configurations to try; 0: keep the configured values"
+    trials: int = key(
+        0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
     )
     groups: list[Literal["group-1", "group-2"]] = key(
         [],
@@ -319,9 +314,11 @@ class Search:
         "(docs/tasks.md); empty: the first of the task",
     )
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
-    minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES)] | None = key(
+    minutes: float | None = key(
         None,
         "no trial starts or continues after this wall time, so the result depends on the machine",
+        gt=0,
+        le=MAX_MINUTES,
     )
     seed: Annotated[Seed, Field(ge=1)] = key(
         1000, "seed of the draws and of every trial's training; never one of `seeds`"
@@ -341,21 +338,24 @@ class Search:
         "asha: validations per epoch that are reported to it; the one at the end uses all "
         "validation documents, the earlier ones every `reports`-th",
     )
-    grace_period: Annotated[float, Field(gt=0, le=MAX_COUNT)] = key(
-        1.0, "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say"
+    grace_period: float = key(
+        1.0,
+        "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
+        gt=0,
+        le=MAX_COUNT,
     )
-    reduction_factor: Annotated[int, Field(ge=2, le=MAX_COUNT)] = key(
-        3, "asha: one trial in this many continues at each rung"
+    reduction_factor: int = key(
+        3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_COUNT
     )
-    concurrent: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
-        0, "maximum number of trials at once; 0: as many as the resources allow"
+    concurrent: int = key(
+        0, "maximum number of trials at once; 0: as many as the resources allow", ge=0, le=MAX_COUNT
     )
-    cpu: Annotated[float, Field(gt=0, le=MAX_THREADS)] = key(1.0, "cores that a trial reserves")
-    gpu: Annotated[float, Field(ge=0, le=1)] = key(
-        0.0, "fraction of a GPU that a trial reserves; 0.25: four trials share one"
+    cpu: float = key(1.0, "cores that a trial reserves", gt=0, le=MAX_THREADS)
+    gpu: float = key(
+        0.0, "fraction of a GPU that a trial reserves; 0.25: four trials share one", ge=0, le=1
     )
-    retries: Annotated[int, Field(ge=0, le=MAX_COUNT)] = key(
-        3, "how often a trial that died (its machine was lost) is restarted"
+    retries: int = key(
+        3, "how often a trial that died (its machine was lost) is restarted", ge=0, le=MAX_COUNT
     )
 
     @property

@@ -56,15 +56,19 @@ class Model:
     )
     tuned_by: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
     match: str = key("", "of variant wide: the model to whose parameter count it is widened")
-    threads: Annotated[int, Field(ge=0, le=MAX_THREADS)] = key(
+    threads: int = key(
         0,
         "cores of its trainings: so many seeds are trained at the same time; 0: as many as "
         "the run can spare",
+        ge=0,
+        le=MAX_THREADS,
     )
-    gpus: Annotated[int, Field(ge=0, le=MAX_GPUS)] = key(
+    gpus: int = key(
         0,
         "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
         "time, each on one",
+        ge=0,
+        le=MAX_GPUS,
     )
     corpus: str = key("", FOLLOWS)
     preset: str = key(
@@ -89,8 +93,7 @@ class ExplainedModel:
     """A model that `heed explain` tests; its name is a key of `models`."""
 
     corpus: str = key("", FOLLOWS)
-    noise: str = key(
-        ...,
+    noise: str = required(
         "the corpus whose words are put beside texts to see whether they disturb the model; "
         "its words must not speak of the label. The model's own corpus is possible where "
         "evidence, which is left out, covers all words that do. A translator does not read it: "
@@ -102,10 +105,11 @@ class ExplainedModel:
 class Explain:
     """The models to be explained, and on how many documents; without this section none is."""
 
-    documents: Annotated[float, Field(gt=0, le=100)] = key(
-        ...,
+    documents: float = required(
         "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
         "leave-one-out and adversarial weights, 60 for tests that change the input most",
+        gt=0,
+        le=100,
     )
     models: dict[Name, ExplainedModel] = required("the models, by name")
 
@@ -116,15 +120,15 @@ class Adversary:
 
     model: str = required("the base: a key of `explain.models`, a classifier that learns weights")
     corpus: str = key("", FOLLOWS)
-    goal: Literal["differ", "deceive"] = key(
-        ...,
+    goal: Literal["differ", "deceive"] = required(
         "differ: weights unlike the base's for the same predictions; deceive: no weight on "
         "known evidence",
     )
-    strength: Annotated[float, Field(gt=0, le=1000)] = key(
-        ...,
+    strength: float = required(
         "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
         "0.3 for deceive",
+        gt=0,
+        le=1000,
     )
     epochs: Count = required("passes over the training part; the last is kept")
     guided_networks: bool = key(
