@@ -432,10 +432,8 @@ def test_what_is_not_in_params_is_named_in_the_singular(kind, singular):
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
-    assert (
-        study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate
-        == 0.01
-    )
+    defaults = study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults
+    assert defaults.values["classification"]["learning_rate"] == 0.01
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEAR
 from heed.study.rules import contradictions
 from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
 from heed.study.section import (
+    DEFAULTS,
     NAMES,
     NAMES_BY_TASK,
     SECTIONS,
-    Defaults,
     most_similar,
     suggest,
     task_of_labels,
@@ -303,7 +303,7 @@ def _renamed(key: tuple[Any, ...]) -> str:
 def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     """Return the names allowed below `key`; `task` is that of the experiment it is in, if any."""
     sections: dict[str, type[BaseModel]] = {
-        "study": STUDY, "defaults": Defaults, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
+        "study": STUDY, "defaults": DEFAULTS, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
         "searches": SEARCH, "later_searches": SEARCH, "models": MODEL, "split": SPLIT,
         "published": PUBLISHED, "truths": TRUTH, "space": DIMENSION, "explain": EXPLAIN,
         "adversaries": ADVERSARY,

@@ -21,8 +21,8 @@ from heed.study.section import (
     PRESETS,
     RECIPES,
     SECTIONS,
+    AnyDefaults,
     Count,
-    Defaults,
     Name,
     Reads,
     Section,
@@ -166,7 +166,7 @@ class Params(Section):
     later_searches: dict[Name, AnySearch] = Field(
         {}, description="searches that start from the winner of another, named in `after`"
     )
-    defaults: Defaults
+    defaults: AnyDefaults
     models: dict[Name, AnyModel]
     explain: AnyExplain = Explain(documents=1.0, models={})
     adversaries: dict[Name, AnyAdversary] = Field({})
@@ -238,7 +238,7 @@ class Params(Section):
 
     def _values(self, model: Model) -> Configuration:
         """Return the defaults of a model's task, replaced by its preset, and this by its keys."""
-        values: Configuration = getattr(self.defaults, self.task(model)).model_dump()
+        values = self.defaults.values[self.task(model)]
         preset = self.presets(self.task(model)).get(model.preset, {})
         return values | preset | model.overrides
 

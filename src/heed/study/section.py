@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, create_model
 from pydantic.fields import FieldInfo
@@ -173,30 +173,30 @@ def overrides_of(section: Section) -> Configuration:
     return {key: value for key in NAMES if (value := getattr(section, key)) is not None}
 
 
-if TYPE_CHECKING:
+@dataclasses.dataclass(frozen=True)
+class Defaults:
+    """The hyperparameters of all models that do not set their own, for each task."""
 
-    class Defaults(Section):
-        """The hyperparameters of all models that do not set their own, for each task."""
+    values: dict[str, Configuration]  # by task
+    presets: dict[str, Configuration]
 
-        presets: dict[Name, Configuration]
 
-        def __getattr__(self, key: str) -> Any: ...
+def _read_defaults(section: Any) -> Defaults:
+    values = {task: getattr(section, task).model_dump() for task in SECTIONS}
+    return Defaults(values, section.presets)
 
-else:
-    _PRESET = Reads(create_model("Overrides", __base__=Section, **OVERRIDES), overrides_of)
-    Defaults = create_model(
-        "Defaults",
-        __base__=Section,
-        __doc__="The hyperparameters of all models that do not set their own, for each task.",
-        **{
-            task: (
-                section,
-                Field(section(), description=f"for the models of experiments with task {task}"),
-            )
-            for task, section in SECTIONS.items()
-        },
-        presets=(
-            dict[Name, Annotated[Configuration, _PRESET]],
-            Field({}, description="hyperparameters under a name, for the models that name it"),
-        ),
+
+PRESET = create_model("Overrides", __base__=Section, **OVERRIDES)
+_FIELDS: dict[str, Any] = {
+    task: (
+        section,
+        Field(section(), description=f"for the models of experiments with task {task}"),
     )
+    for task, section in SECTIONS.items()
+}
+_FIELDS["presets"] = (
+    dict[Name, Annotated[Configuration, Reads(PRESET, overrides_of)]],
+    Field({}, description="hyperparameters under a name, for the models that name it"),
+)
+DEFAULTS = create_model("Defaults", __base__=Section, __doc__=Defaults.__doc__, **_FIELDS)
+AnyDefaults = Annotated[Defaults, Reads(DEFAULTS, _read_defaults)]
