@@ -6,9 +6,15 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    create_model,
+)
 from pydantic.fields import FieldInfo
-from pydantic_core import core_schema
 
 from heed.hyperparameters import MAX_COUNT, MAX_SEED, Configuration, Preset
 from heed.paths import MAX_NAME, NAME
@@ -116,12 +122,9 @@ class Reads:
     section: type[Section]
     read: Callable[[Any], Any]
 
-    def __get_pydantic_core_schema__(
-        self, _: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> Any:
         """Return pydantic's schema."""
-        inner = handler.generate_schema(self.section)
-        return core_schema.no_info_after_validator_function(self.read, inner)
+        return AfterValidator(self.read).__get_pydantic_core_schema__(self.section, handler)
 
 
 def reads(
