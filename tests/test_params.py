@@ -10,6 +10,7 @@ from heed import study
 from heed.files import HeedError
 from heed.study.corpora import file_parts
 from heed.study.reference import json_schema, reference
+from heed.tasks.classification.recipe import Options, Target
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
@@ -451,6 +452,16 @@ def test_the_documented_schema_is_the_one_in_the_code():
     assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
         "run `heed schema`"
     )
+
+
+def test_the_sections_are_plain_dataclasses_as_their_packages_declare_them():
+    params = study.parse(SAMPLE)
+    corpus, experiment = params.corpora["sample-letters"], params.experiments["sample-author"]
+    assert [type(each) for each in (params.sources["sample"], corpus, corpus.split)] == [
+        study.Source, study.Corpus, study.Split,
+    ]  # fmt: skip
+    assert (experiment.data, experiment.options) == (Target("author"), Options("both"))
+    assert type(params.models["sample-author-mean"]) is study.Model
 
 
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
