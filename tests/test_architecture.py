@@ -71,7 +71,7 @@ KNOW_CLASSIFICATION = (
     "explanation/",  # of decisions between classes
     "report/",
     "corpora/",
-    "study/own/",
+    "study/own_",
     "study/experiments.py",  # of what weights explain of decisions between classes
 )
 

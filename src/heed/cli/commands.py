@@ -75,15 +75,15 @@ def schema() -> None:
 
 def corpus_add(**options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
-    from heed.study.own.corpus import add_corpus
-    from heed.study.own.files import CorpusOptions
+    from heed.study.own_corpus import add_corpus
+    from heed.study.own_files import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(**options), count_cores()))
 
 
 def corpus_remove(name: str) -> None:
     """Remove a corpus from your own study, with its experiments and models."""
-    from heed.study.own.corpus import remove_corpus
+    from heed.study.own_corpus import remove_corpus
 
     print_line(remove_corpus(name))
 

@@ -14,7 +14,7 @@ section for each key:
 | `corpus_size` `cost` | the size of a corpus before it is tokenised; what a study costs |
 | `studies` | heed's studies and the user's own: list, make, activate |
 | `editing` | edit a study and keep its comments; add a model |
-| `own/` | `heed corpus add`: files, entries, what is printed |
+| `own_corpus` `own_files` `own_entries` | `heed corpus add`: what is read, and what is made of it |
 
 Training, prediction and evaluation do not use this package: they read the recipe (heed.recipe).
 """

@@ -373,7 +373,7 @@ def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatc
     commands = [line.strip() for line in message.splitlines() if line.startswith("  heed")]
     assert len(commands) == 2
     answers = iter(["2"])
-    monkeypatch.setattr("heed.study.own.corpus._is_terminal", lambda: True)
+    monkeypatch.setattr("heed.study.own_corpus._is_terminal", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: next(answers))
     _, documents = added(monkeypatch, capsys, "mine.csv")
     assert texts_and_labels(documents)[3] == ("good thing 3 it is", "0")

@@ -11,7 +11,7 @@ from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
-from heed.study.own.files import changed_file_warnings
+from heed.study.own_files import changed_file_warnings
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import Vectors, read_meta

@@ -28,7 +28,7 @@ from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
 from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
-from heed.study.own.entries import (
+from heed.study.own_entries import (
     CorpusEntries,
     OwnCorpusFacts,
     add_entries,
@@ -41,7 +41,7 @@ from heed.study.own.entries import (
     read_facts,
     remove_entries,
 )
-from heed.study.own.files import CorpusOptions, UnclearError, UserFiles, default_name, name_files
+from heed.study.own_files import CorpusOptions, UnclearError, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
 from heed.study.studies import (
     changing_studies,

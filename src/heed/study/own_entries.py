@@ -17,7 +17,7 @@ from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import read_corpus
 from heed.study.corpus_size import count_tokens
-from heed.study.own.files import CorpusOptions, UserFiles, as_name, require_user_file
+from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
 from heed.study.section import PRESETS, rules_of
 from heed.task import task_module
 
