@@ -7,13 +7,13 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Literal
 
-from heed.corpora.parts import SplitKind
 from heed.hyperparameters import MAX_SEED, required
 from heed.hyperparameters import hyperparameter as key
 
 MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
 SHA256 = "^[0-9a-f]{64}$"
+SplitKind = Literal["given", "random", "folds"]
 
 
 @dataclasses.dataclass(frozen=True)

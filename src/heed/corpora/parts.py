@@ -1,12 +1,11 @@
 """The parts of a split, and the names that users have for them."""
 
 import re
-from typing import Any, Literal
+from typing import Any
 
 from heed.files import HeedError
 from heed.terminal import print_line
 
-SplitKind = Literal["given", "random", "folds"]
 PARTS = ("train", "validation", "test")
 NAMES = {
     "train": "train",

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.parts import SplitKind
 from heed.evidence import EvidenceKind, Span
 from heed.files import HeedError, git_blob, sha256
 from heed.links import Link
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.declared import Corpus, Source, SplitKind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Kind:
     read: Callable[[Path, "Corpus"], Documents]
     parallel: bool = False
     languages: tuple[str, ...] = ()  # of a parallel kind; empty when params.yaml names them
-    splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents have a split
+    splits: "tuple[SplitKind, ...]" = ("random", "folds")  # given: the documents have a split
     grouped: bool = False  # the documents have groups, which a split can keep together
     required_keys: tuple[str, ...] = ()  # of its section in params.yaml, beyond those of all kinds
     one_of_keys: tuple[tuple[str, ...], ...] = ()  # groups, of each of which one key is required

@@ -25,13 +25,14 @@ from heed.corpora import (
     sample_translation,
     sample_truths,
 )
+from heed.corpora.declared import SplitKind
 from heed.corpora.kinds import (
     KINDS,
     PUBLICATIONS,
     SOURCE_KINDS,
     read_documents,
 )
-from heed.corpora.publication import Kind, SourceKind, SplitKind
+from heed.corpora.publication import Kind, SourceKind
 from heed.paths import is_name
 from heed.study import Corpus, Source, Split
 from heed.study.corpora import check_corpus

@@ -6,7 +6,6 @@ corpus (Och & Ney 2003, "A systematic comparison of various statistical alignmen
 section 3.3): a mean of the sentences' rates would count short sentences more.
 """
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -139,23 +138,3 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Return the ratio of sums; 0 where the denominator is 0."""
     zeros = np.zeros(np.shape(numerator))
     return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
-
-
-@dataclasses.dataclass(frozen=True)
-class Aligned:
-    """The weights of attention between the units of a source and of its translation.
-
-    source_words, target_words: the index of the word of each unit
-    weights: (target units, source units); None for a model without attention
-    """
-
-    source_words: np.ndarray
-    target_words: np.ndarray
-    weights: np.ndarray | None
-
-    @property
-    def links(self) -> Links:
-        """The links of the words; none without attention."""
-        if self.weights is None:
-            return set()
-        return links_from_weights(self.weights, self.source_words, self.target_words)

@@ -6,13 +6,17 @@ size. So the same sentences can be compared between models, and none was picked 
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from heed.tasks.translation.alignment import Aligned, weights_of_words
+from heed.tasks.translation.alignment import weights_of_words
 from heed.tasks.translation.recipe import Data
 from heed.tokens.arrays import ParallelTokens, Side
+
+if TYPE_CHECKING:
+    from heed.tasks.translation.prediction import Aligned
 
 GROUPS = 6
 SPREAD_SENTENCES = 120  # at most: of what is measured over all lengths
@@ -43,7 +47,7 @@ def displayed_tables(
     data: Data,
     predictions: pd.DataFrame,
     rows: np.ndarray,
-    aligned: list[Aligned],
+    aligned: "list[Aligned]",
     split: Callable[[Side, int], list[str]],
 ) -> dict[str, pd.DataFrame]:
     """Return `sentences` (a row each) and `weights` (a row for each pair of words).
@@ -74,7 +78,7 @@ def displayed_tables(
     return {"sentences": sentences, "weights": pd.concat(tables) if tables else empty}
 
 
-def _by_words(aligned: Aligned) -> pd.DataFrame:
+def _by_words(aligned: "Aligned") -> pd.DataFrame:
     """Return the weights between words as rows `target, source, weight`."""
     assert aligned.weights is not None
     weights = weights_of_words(aligned.weights, aligned.source_words, aligned.target_words)

@@ -15,7 +15,7 @@ from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
-from heed.models.source_gradients import source_gradients
+from heed.models.dependence import source_gradients
 from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
@@ -23,9 +23,10 @@ from heed.recipe import Recipe
 from heed.task.interface import Predictor
 from heed.tasks.translation import gradients
 from heed.tasks.translation.alignment import (
-    Aligned,
+    Links,
     format_links,
     gold_links,
+    links_from_weights,
     parse_links,
     weights_of_words,
 )
@@ -41,6 +42,26 @@ from heed.tasks.translation.states import states_of
 from heed.tasks.translation.statistics import statistics_table
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.training.checkpoint import load_weights, whole_run
+
+
+@dataclasses.dataclass(frozen=True)
+class Aligned:
+    """The weights of attention between the units of a source and of its translation.
+
+    source_words, target_words: the index of the word of each unit
+    weights: (target units, source units); None for a model without attention
+    """
+
+    source_words: np.ndarray
+    target_words: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    def links(self) -> Links:
+        """The links of the words; none without attention."""
+        if self.weights is None:
+            return set()
+        return links_from_weights(self.weights, self.source_words, self.target_words)
 
 
 @dataclasses.dataclass(frozen=True)
