@@ -53,6 +53,12 @@ WITHOUT_EFFECT = {
 }  # fmt: skip
 BYTES_PER_TOKEN = 18  # text, id, start and end
 BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
+WIDTH = 78
+FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged
+MAX_SEEDS = 1000
+BUDGETS = {"10 minutes": 10, "1 hour": 60, "8 hours": 480, "1 day": 1440, "1 week": 10080}
+SPANS = 3  # of these are printed, from the first that is enough for a seed
+COLUMNS = "{:<42}{:>12}{:>14}{:>9}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -285,14 +291,6 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
         files = (Path(file.path) for file in source.copied_files())
         disk += sum(path.stat().st_size for path in files if path.is_file())
     return disk
-
-
-WIDTH = 78
-FEW_EPOCHS = 10  # with fewer, and without patience, a training may end before it has converged
-MAX_SEEDS = 1000
-BUDGETS = {"10 minutes": 10, "1 hour": 60, "8 hours": 480, "1 day": 1440, "1 week": 10080}
-SPANS = 3  # of these are printed, from the first that is enough for a seed
-COLUMNS = "{:<42}{:>12}{:>14}{:>9}"
 
 
 def format_cost(
