@@ -1,4 +1,4 @@
-"""What params.yaml declares of corpora: sources, the corpora made from them, and their splits.
+"""The sections of params.yaml on corpora: sources, the corpora made from them, their splits.
 
 The schema of params.yaml is made from these dataclasses (heed.study.corpora), which checks them.
 """

@@ -1,4 +1,4 @@
-"""What the user typed after `heed corpus add`, and the files that it names."""
+"""The options of `heed corpus add`, and the files that they name."""
 
 import dataclasses
 import re
