@@ -181,7 +181,7 @@ class Params(Section):
 
         Raises HeedError when there is none.
         """
-        entries: dict[str, Any] = getattr(self, kind)
+        entries = getattr(self, kind)
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
         return entries[name]

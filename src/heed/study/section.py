@@ -26,6 +26,7 @@ Name = Annotated[
         pattern=NAME, max_length=MAX_NAME, description="lower-case letters, digits and single '-'"
     ),
 ]
+Fields = dict[str, Any]  # the type and the default of each, as create_model takes them
 FOLLOWS = "of heed 0.2.0: follows from the rest; leave it out"
 Count = Annotated[int, Field(gt=0, le=MAX_COUNT)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -72,7 +73,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-def fields_of(*declarations: type, **types: Any) -> dict[str, Any]:
+def fields_of(*declarations: type, **types: Any) -> Fields:
     """Return a pydantic field for each described field of dataclasses (heed.hyperparameters).
 
     It has the type with its limits, or that in `types`, the default and the description.
@@ -168,7 +169,7 @@ def _optional(name: str) -> tuple[Any, None]:
 
 # Some hyperparameters of any task, as a model or a preset sets them; None where it does not. The
 # rules say which are allowed in one task.
-OVERRIDES: dict[str, Any] = {name: _optional(name) for name in NAMES}
+OVERRIDES: Fields = {name: _optional(name) for name in NAMES}
 
 
 def overrides_of(section: Section) -> Configuration:
@@ -190,7 +191,7 @@ def _read_defaults(section: Any) -> Defaults:
 
 
 PRESET = create_model("Overrides", __base__=Section, **OVERRIDES)
-_FIELDS: dict[str, Any] = {
+_FIELDS: Fields = {
     task: (
         section,
         Field(section(), description=f"for the models of experiments with task {task}"),
