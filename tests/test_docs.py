@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from heed.cli.parser import make_parser
+from heed.cli.commands import make_parser
 from heed.task import task_names
 from tests.conftest import ROOT
 
@@ -27,7 +27,7 @@ PAGES = sorted(
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
 TARGETS = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
 REGISTRIES = {  # module → what CONTRIBUTING.md says to add a name to
-    "heed.corpora.kinds": "PUBLICATIONS",
+    "heed.corpora.published": "KINDS",
     "heed.models.scores": "SCORES",
     "heed.tasks.classification.recipe": "METRICS",
 }

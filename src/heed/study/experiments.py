@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from pydantic import Field, create_model
 
-from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value, required
+from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value, required
 from heed.hyperparameters import hyperparameter as key
-from heed.hyperparameters.training import Training
 from heed.study.section import (
     FOLLOWS,
     RECIPES,
