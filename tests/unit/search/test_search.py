@@ -137,7 +137,7 @@ def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_ki
     plan, search = planned(), params.searches["hunt"]
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
 
-    search = search.model_copy(update={"trials": 12, "seed": 1000})
+    search = dataclasses.replace(search, trials=12, seed=1000)
 
     def tpe(ended: dict[int, float | None]) -> Tpe:
         valid = lambda c: is_valid_configuration(params, "tiny-attention", c)  # noqa: E731
