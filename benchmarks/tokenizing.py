@@ -12,8 +12,7 @@ import numpy as np
 import spacy
 
 from benchmarks.workload import Row, print_rows
-from heed.tokens.cleaning import clean
-from heed.tokens.tokenizer import tokenize_chunk
+from heed.tokens.tokenizer import clean, tokenize_chunk
 from heed.tokens.writer import CHUNK_DOCUMENTS
 
 TEXTS, ROUNDS = 4000, 3

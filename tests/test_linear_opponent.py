@@ -21,9 +21,15 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
-from heed.inputs import tfidf_file
-from heed.inputs.tfidf import ANALYZERS
-from heed.inputs.tfidf_file import SparseFile, TemporaryArrays, chunks_of, count_ngrams, write_tfidf
+from heed.inputs import tfidf
+from heed.inputs.tfidf import (
+    ANALYZERS,
+    SparseFile,
+    TemporaryArrays,
+    chunks_of,
+    count_ngrams,
+    write_tfidf,
+)
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification import linear_svm, opponents
 from heed.tasks.classification.recipe import Data, Options
@@ -100,8 +106,8 @@ def test_chunks_end_with_the_text_that_fills_them():
 def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
     tmp_path, monkeypatch, kind, merged
 ):
-    monkeypatch.setattr(tfidf_file, "MERGED", merged)  # hashes merged at once
-    monkeypatch.setattr(tfidf_file, "CHUNK_CHARACTERS", 40)
+    monkeypatch.setattr(tfidf, "MERGED", merged)  # hashes merged at once
+    monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 40)
     file = written(TEXTS, kind, tmp_path)
     vectorizer = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
     expected = vectorizer.fit_transform(TEXTS[:20]).toarray()
@@ -117,10 +123,10 @@ def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
 def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path, monkeypatch):
     texts = [f"common usual w{i} w{i // 2} w{i // 4}" for i in range(40)]
     features = written(texts, "words", tmp_path, slice(40)).features
-    monkeypatch.setattr(tfidf_file, "MAX_FEATURES", features - 1)
+    monkeypatch.setattr(tfidf, "MAX_FEATURES", features - 1)
     fewer = written(texts, "words", tmp_path, slice(40))
     assert fewer.features == features - 1 and 2 <= fewer.min_documents < 40
-    monkeypatch.setattr(tfidf_file, "MAX_FEATURES", 2)
+    monkeypatch.setattr(tfidf, "MAX_FEATURES", 2)
     fewest = written(texts, "words", tmp_path, slice(40))
     assert fewest.features == 2 and fewest.min_documents == 40, "the two words of all documents"
 
@@ -132,7 +138,7 @@ def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
     texts = [f"w{i}" for i in range(100)] * 2
     complete = written(texts, "words", tmp_path, slice(200))
     assert complete.features == 100
-    monkeypatch.setattr(tfidf_file, "MAX_FEATURES", limit)
+    monkeypatch.setattr(tfidf, "MAX_FEATURES", limit)
     fewer = written(texts, "words", tmp_path, slice(200))
     assert fewer.features == limit and fewer.min_documents == 2
     # columns are sorted by their hashes, and each text has one word
@@ -152,8 +158,8 @@ def test_the_smallest_hashes_are_chosen_across_analyzers(monkeypatch):
         7: ([True] * 3, [True] * 4, 2),
     }
     for limit, (*kept, min_documents) in expected.items():
-        monkeypatch.setattr(tfidf_file, "MAX_FEATURES", limit)
-        selected, least = tfidf_file._select_features(counted)
+        monkeypatch.setattr(tfidf, "MAX_FEATURES", limit)
+        selected, least = tfidf._select_features(counted)
         assert [each.tolist() for each in selected] == kept and least == min_documents
 
 
@@ -175,7 +181,7 @@ def test_temporary_arrays_have_no_name_and_keep_types_and_empty_arrays(tmp_path)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes):
     corpus = write_documents(folder, 600, classes)
-    monkeypatch.setattr(tfidf_file, "CHUNK_CHARACTERS", 15_000)
+    monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 15_000)
     in_memory = fit(corpus, "words", classes)
     monkeypatch.setattr(linear_svm, "IN_MEMORY", 0)
     streamed = fit(corpus, "words", classes)
@@ -241,7 +247,7 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     table["split_1"] = table["split_0"].to_numpy()[::-1]
     table.to_parquet(folder / "documents.parquet", index=False)
     monkeypatch.setattr(linear_svm, "IN_MEMORY", in_memory)
-    monkeypatch.setattr(tfidf_file, "CHUNK_CHARACTERS", 3000)
+    monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 3000)
     first, second = fit(corpus), fit(corpus)
     assert first.selection == second.selection and len(first.selection["C"]) == 2
     assert json.loads(json.dumps(first.selection)) == first.selection
@@ -321,9 +327,9 @@ def test_a_corpus_without_words_is_one_message(folder):
 
 MEASURED = f"""
 from tests.test_linear_opponent import Path, SimpleNamespace, TokenizedCorpus
-from tests.test_linear_opponent import fit, linear_svm, tfidf_file
-linear_svm.IN_MEMORY, tfidf_file.CHUNK_CHARACTERS, tfidf_file.MERGED = 0, 500_000, 500_000
-tfidf_file.MAX_FEATURES = 50_000
+from tests.test_linear_opponent import fit, linear_svm, tfidf
+linear_svm.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
+tfidf.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
 {PRINT_PEAK}
 """

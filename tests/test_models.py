@@ -16,8 +16,7 @@ from torch import nn
 from heed import hyperparameters as described
 from heed import study
 from heed.hyperparameters import CorpusSizes
-from heed.inputs.batches import Bags
-from heed.inputs.ngrams import character_ngrams
+from heed.inputs.batches import Bags, character_ngrams
 from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier
 from heed.models.encoder import make_pooling

@@ -306,7 +306,7 @@ def load_train() -> pd.Series:
 def test_both_solvers_of_the_linear_opponent_find_the_same_optimum(monkeypatch, tmp_path):
     import scipy.sparse
 
-    from heed.inputs.tfidf_file import SparseFile
+    from heed.inputs.tfidf import SparseFile
 
     generator = np.random.default_rng(0)
     matrix = scipy.sparse.random(60, 8, 0.5, "csr", np.float32, generator)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from heed.inputs.ngrams import CHARACTERS, bigrams, character_ngrams
+from heed.inputs.batches import CHARACTERS, bigrams, character_ngrams
 from heed.inputs.tfidf import ANALYZERS, HashedTfIdf, analyzer_names
 
 
@@ -14,12 +14,8 @@ def test_a_bigram_is_a_word_and_the_one_before_it():
     ids = np.array([[5, 6, 5, 6], [6, 5, 6, 0]])
     token_mask = np.array([[True] * 4, [True, True, True, False]])
     rows = bigrams(ids, token_mask, 10**9)
-    assert rows[0, 1] == rows[0, 3] == rows[1, 2] and rows[0, 2] == rows[1, 1], (
-        "5 6 is 5 6 wherever it stands"
-    )
-    assert len({rows[0, 0], rows[0, 1], rows[0, 2], rows[1, 0]}) == 4, (
-        "the first word's pair is with the start"
-    )
+    assert rows[0, 1] == rows[0, 3] == rows[1, 2] and rows[0, 2] == rows[1, 1], "5 6 anywhere"
+    assert len({rows[0, 0], rows[0, 1], rows[0, 2], rows[1, 0]}) == 4, "a first word has a start"
     assert rows[1, 3] == 0 and (rows[token_mask] > 0).all()
     small = bigrams(np.arange(10_000)[None], np.ones((1, 10_000), bool), 10)
     assert set(np.unique(small)) == set(range(1, 11))
@@ -75,7 +71,5 @@ def test_both_analyzers_have_their_own_columns_and_transform_requires_fit():
     with pytest.raises(ValueError, match="fit first"):
         features.transform(TEXTS)
     features.fit(TEXTS)
-    assert features.transform(TEXTS).shape == (len(TEXTS), 128) and analyzer_names("both") == (
-        "words",
-        "characters",
-    )
+    assert features.transform(TEXTS).shape == (len(TEXTS), 128)
+    assert analyzer_names("both") == ("words", "characters")

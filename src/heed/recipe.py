@@ -17,7 +17,7 @@ Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 @dataclasses.dataclass(frozen=True)
 class CorpusFacts:
-    """What a report prints of the corpus.
+    """The facts that a report prints of a corpus.
 
     `reduced`: it is a part of its source. `generated`: heed generated it.
     """
@@ -91,20 +91,17 @@ def read_model_recipe(model: str) -> Recipe[Any, Any]:
 
 
 def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
-    """Return the recipe from the content of its file.
+    """Return the recipe from the content of its file, which the command `made_by` writes.
 
-    Args:
-        values: the content of the file.
-        path: the file, for the message.
-        made_by: the command that writes the file, for the message.
-
-    Raises:
-        HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older heed.
-
+    Raises HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older
+    heed; a name of a folder is no name, and maybe another path.
     """
     try:
         recipe = read_record(Recipe, values, strict=True)
-        _check_names(recipe)
+        for key in ("model", "experiment", "corpus"):
+            if not is_name(name := getattr(recipe, key)):
+                form = "lower-case letters, digits, single '-'"
+                raise ValueError(f"{key} is no name ({form}): {name!r}")
         schema = task_module(recipe.task, "recipe")
         data = read_record(schema.Data, recipe.data, "data", strict=True)
         hyperparameters = read_record(
@@ -137,10 +134,3 @@ def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
     return read_prediction(
         prediction_file(recipe.model), recipe.task, f"heed recipe {recipe.model}"
     )
-
-
-def _check_names(recipe: Recipe[Any, Any]) -> None:
-    """Raise ValueError unless all names of folders in a recipe are names, and no other paths."""
-    for key in ("model", "experiment", "corpus"):
-        if not is_name(name := getattr(recipe, key)):
-            raise ValueError(f"{key} is no name (lower-case letters, digits, single '-'): {name!r}")

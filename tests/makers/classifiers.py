@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from heed.hyperparameters.classifier import Architecture
-from heed.inputs.batches import Bags, Batch
-from heed.inputs.ngrams import bigrams, character_ngrams
+from heed.inputs.batches import Bags, Batch, bigrams, character_ngrams
 from heed.models.classifier import Classifier
 from tests.conftest import HYPERPARAMETERS
 

@@ -4,13 +4,16 @@ import dataclasses
 import io
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.corpora.publication import part_of
 from heed.corpora.rows import (
     AT,
     DELIMITERS,
+    FASTTEXT_LABEL,
     FORMATS,
     LABELS,
     READERS,
@@ -18,9 +21,11 @@ from heed.corpora.rows import (
     QuotesError,
     WidthError,
     csv_lines,
-    is_fasttext,
+    is_binary,
     open_text,
     read_table,
+    reading,
+    rejected_labels,
     suffix_of,
     text_files,
 )
@@ -60,54 +65,35 @@ class FoundFormat:
 def find_format(path: Path, given: Format, no_header: bool) -> FoundFormat:
     """Return the format of a file or a folder, from its content.
 
-    Args:
-        path: the file or folder.
-        given: what the user declared.
-        no_header: whether the first row has no names of columns.
+    `given` is what the user declared, `no_header` whether the first row has no names.
 
-    Raises:
-        HeedError: it cannot be read, or is none that heed reads.
-
+    Raises HeedError when it cannot be read, or is none that heed reads.
     """
     suffix = suffix_of(path)
     if path.is_dir():
-        is_saved = (path / "dataset_dict.json").is_file() or (path / "state.json").is_file()
-        return FoundFormat(
-            dataclasses.replace(given, name="saved-dataset" if is_saved else "text-folder")
-        )
+        name = "saved-dataset" if _is_saved(path) else "text-folder"
+        return FoundFormat(dataclasses.replace(given, name=name))
     if suffix == ".xlsx":
-        sample = READERS["xlsx"](path, given)
-        cells = [row for _, row in itertools.islice(sample, SAMPLE)]
-        return _find_header(path, given, no_header, _with_header(cells), ())
+        sample = [row for _, row in itertools.islice(READERS["xlsx"](path, given), SAMPLE)]
+        texts = [["" if cell is None else str(cell) for cell in row.values()] for row in sample]
+        return _find_header(given, no_header, [[*sample[0]], *texts] if sample else [])
     if suffix in (".parquet", ".arrow"):
         return FoundFormat(given)
-    head = _read_head(path, given.encoding)
+    with reading(path, given.encoding), open_text(path, given.encoding) as file:
+        head = file.read(HEAD) + file.readline()
     if not head.strip():
         raise HeedError(f"{path}: empty: expected rows, and the names of their columns")
-    if is_fasttext(head.lstrip()):
+    if head.lstrip().startswith(FASTTEXT_LABEL):
         return FoundFormat(dataclasses.replace(given, name="fasttext"))
     if suffix in (".json", ".jsonl") or (suffix not in FORMATS and head.lstrip()[0] in "{["):
         return _find_json_format(path, given, head)
-    form, rows, notes = _find_delimiter(path, given, head)
-    return _find_header(path, form, no_header, rows, notes)
+    form, rows = _find_delimiter(path, given, head)
+    return _find_header(form, no_header, rows, quote_notes(form) if given.quote is None else ())
 
 
-def _read_head(path: Path, encoding: str | None) -> str:
-    """Return the first lines of a file; "" where they are not in its encoding."""
-    try:
-        with open_text(path, encoding) as file:
-            return file.read(HEAD) + file.readline()
-    except UnicodeError:
-        read_table(path, Format("jsonl", encoding))  # raises the error with its line
-        raise
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _with_header(rows: list[dict[str, Any]]) -> list[list[str]]:
-    """Return the names of the columns, and below them the cells, as texts."""
-    cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-    return [[*rows[0]], *cells] if rows else []
+def _is_saved(folder: Path) -> bool:
+    """Return whether `save_to_disk` of Hugging Face's datasets wrote a folder."""
+    return (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
 
 
 def _find_json_format(path: Path, given: Format, head: str) -> FoundFormat:
@@ -115,25 +101,35 @@ def _find_json_format(path: Path, given: Format, head: str) -> FoundFormat:
     suffix = suffix_of(path)
     name = suffix[1:] if suffix in FORMATS else ("json" if head.lstrip()[0] == "[" else "jsonl")
     form = dataclasses.replace(given, name="" if suffix in FORMATS else name)
-    try:
-        rows = [row for _, row in itertools.islice(READERS[name](path, form), SAMPLE)]
-    except UnicodeError:
-        read_table(path, form)  # raises the error with its line
-        raise
-    first = rows[0] if rows else {}
+    with reading(path, given.encoding):
+        rows = (row for _, row in READERS[name](path, form))
+        first = next(rows, {})
     if isinstance(first.get("data"), dict) and {"annotations", "completions"} & {*first}:
         return FoundFormat(dataclasses.replace(given, name="label-studio"))
     if "answer" in first and {"accept", "label"} & {*first} and "text" in first:
-        left = sum(row.get("answer") != "accept" for row in rows)
-        note = (f"Prodigy's answers: {left:,} that are not `accept` are left out",) if left else ()
-        return FoundFormat(dataclasses.replace(given, name="prodigy"), note)
+        with reading(path, given.encoding):
+            notes = _prodigy_notes([first, *rows])
+        return FoundFormat(dataclasses.replace(given, name="prodigy"), notes)
     return FoundFormat(form)
 
 
-def _find_delimiter(
-    path: Path, given: Format, head: str
-) -> tuple[Format, list[list[str]], tuple[str, ...]]:
-    """Return the format with delimiter and quote, the first rows, and what has to be said.
+def _prodigy_notes(rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return what becomes of the answers of Prodigy's that are not `accept`."""
+    meant, said = rejected_labels(rows), "Prodigy's answers:"
+    rejected = Counter(r["label"] for r in rows if r.get("answer") == "reject" and is_binary(r))
+    notes = [
+        f"{said} {rejected[label]:,} that reject {label!r} have the label {other!r}"
+        for label, other in meant.items()
+        if rejected[label]
+    ]
+    used = rejected.total() if meant else 0
+    if left := sum(row.get("answer") != "accept" for row in rows) - used:
+        notes.append(f"{said} {left:,} that are not `accept` are left out")
+    return tuple(notes)
+
+
+def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, list[list[str]]]:
+    """Return the format with delimiter and quote, and the first rows.
 
     The delimiter is the one that divides all rows into the same number of fields, two or more; of
     several one that makes a column of labels, and then the one with most fields.
@@ -141,20 +137,20 @@ def _find_delimiter(
     default = DELIMITERS.get(suffix_of(path), ",")
     delimiters = [given.delimiter] if given.delimiter else ["\t", default, *TRIED_DELIMITERS]
     quotes = ['"', "'", ""] if given.quote is None else [given.quote]
+    found = []
     for count in (SAMPLE, FEW_ROWS):
-        best: tuple[tuple[bool, int], str, str, list[list[str]]] = ((False, 1), "", "", [])
         for delimiter in dict.fromkeys(delimiters):
             tried = {quote: _split(path, head, delimiter, quote, count) for quote in quotes}
             fitting = {quote: rows for quote, rows in tried.items() if _width(rows) > 1}
-            quote = _best_quote(fitting)
-            if fitting and (score := _score(fitting[quote])) > best[0]:
-                best = (score, delimiter, quote, fitting[quote])
-        if best[1]:
+            if fitting:
+                quote = _best_quote(fitting)
+                found.append((_score(fitting[quote]), delimiter, quote, fitting[quote]))
+        if found:
             break
-    _, delimiter, quote, rows = best
-    if not delimiter:
-        delimiter = given.delimiter or default
-        quote = '"' if given.quote is None else given.quote
+    if found:
+        _, delimiter, quote, rows = max(found, key=lambda each: each[0])
+    else:
+        delimiter, quote = given.delimiter or default, quotes[0]
         rows = _split(path, head, delimiter, quote, FEW_ROWS)
         rows = rows or _split(path, head, delimiter, "", FEW_ROWS)
     form = dataclasses.replace(
@@ -163,15 +159,15 @@ def _find_delimiter(
         delimiter=None if delimiter == default else delimiter,
         quote=None if quote == '"' else quote,
     )
-    return form, rows, () if given.quote is not None else quote_notes(path, quote)
+    return form, rows
 
 
-def quote_notes(path: Path, quote: str) -> tuple[str, ...]:
+def quote_notes(form: Format) -> tuple[str, ...]:
     """Return what is said of a quote that is none of the usual."""
-    if quote == '"':
+    if form.quote is None:
         return ()
-    if quote:
-        return (f"fields are quoted by {quote}",)
+    if form.quote:
+        return (f"fields are quoted by {form.quote}",)
     return ("double quotes do not pair up: each is read as a character of its text",)
 
 
@@ -217,7 +213,7 @@ def _is_enclosed(rows: list[list[str]], quote: str) -> bool:
 
 
 def _find_header(
-    path: Path, form: Format, no_header: bool, rows: list[list[str]], notes: tuple[str, ...]
+    form: Format, no_header: bool, rows: list[list[str]], notes: tuple[str, ...] = ()
 ) -> FoundFormat:
     """Return the format with names for the columns where the first row has none."""
     if form.header or not rows or _width(rows) == 0:
@@ -268,19 +264,16 @@ class Column:
     def __init__(self, name: str, cells: Sequence[Any]) -> None:
         self.name = name
         filled = [cell for cell in cells[:SAMPLE] if cell]
-        lists = [cell if isinstance(cell, list) else [cell.strip()] for cell in filled]
+        lists = (cell if isinstance(cell, list) else [cell.strip()] for cell in filled)
         self.cells = [each for cell in lists for each in cell if each]
-        self.has_several = any(len(cell) > 1 for cell in lists)
         self.values = {*self.cells}
         self.words = sum(len(cell.split()) for cell in self.cells) / max(1, len(self.cells))
 
     @property
     def is_flag(self) -> bool:
         """Whether all cells are 0 or 1, and both occur."""
-        return {each.lower().removesuffix(".0") for each in self.values} in (
-            {"0", "1"},
-            {"true", "false"},
-        )
+        values = {each.lower().removesuffix(".0") for each in self.values}
+        return values in ({"0", "1"}, {"true", "false"})
 
     @property
     def is_label(self) -> bool:
@@ -328,7 +321,9 @@ def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> Roles:
     if flags:
         labels = [LABELS]
     other = [column for column in by_name.values() if column.name not in (*texts, *labels, *flags)]
-    likely_texts = [texts] if texts else [[c.name] for c in _longest_first(other) if c.is_text]
+    likely_texts = [texts] if texts else [
+        [c.name] for c in sorted(other, key=lambda c: -c.words) if c.is_text
+    ]  # fmt: skip
     if not texts and all(re.fullmatch(r"text_\d", name) for [name] in likely_texts):
         likely_texts = [sorted(name for [name] in likely_texts)] if likely_texts else []
     likely = [labels] if labels else [
@@ -340,10 +335,6 @@ def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> Roles:
         return Roles(texts, labels, flags)
     pairs = itertools.product(likely_texts[:2] or [["COLUMN"]], likely[:2] or [["COLUMN"]])
     return Roles(texts, labels, flags, [(text, label) for text, label in pairs if text != label])
-
-
-def _longest_first(columns: Iterable[Column]) -> list[Column]:
-    return sorted(columns, key=lambda column: -column.words)
 
 
 def _first_known(columns: list[str], names: tuple[str, ...], taken: list[str]) -> list[str]:
@@ -359,9 +350,7 @@ def read_found(
 ) -> "tuple[pa.Table, FoundFormat]":
     """Return the table of a file, and its format, which a row far below may have corrected.
 
-    Raises:
-        HeedError: a row does not fit, in any format.
-
+    Raises HeedError when a row does not fit, in any format.
     """
     try:
         return read_table(path, found.form), found
@@ -374,19 +363,19 @@ def read_found(
         except HeedError:
             pass
         else:
-            notes = (*quote_notes(path, ""), *found.notes)
+            notes = (*quote_notes(form), *found.notes)
             return table, dataclasses.replace(found, form=form, notes=notes)
         raise
 
 
 def folder_files(folder: Path) -> list[Path]:
     """Return the tables of a folder, where it is none itself. Raises HeedError without any."""
-    if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
+    if _is_saved(folder) or text_files(folder):
         return []
-    if text_files(folder):
-        return []
-    files = [path for path in sorted(folder.iterdir()) if suffix_of(path) in FORMATS]
-    tables = [path for path in files if path.name not in NO_TABLES]
+    files = [path for path in sorted(folder.iterdir()) if path.name not in NO_TABLES]
+    tables = [path for path in files if suffix_of(path) in FORMATS]
+    # of lines: train.txt and test.txt
+    tables = tables or [path for path in files if path.suffix == ".txt" and part_of(path.stem)]
     if not tables and (folder / "data").is_dir():
         return folder_files(folder / "data")
     if not tables:

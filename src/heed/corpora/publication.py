@@ -1,21 +1,44 @@
 """The declarations of a publication: its files, the kind of its source, the kinds of its corpora.
 
 A declaration is data. The schema of params.yaml, the commands and the cost of a study read it
-through the registry (kinds.py).
+through the registry (kinds.py). Untrusted archives are read as a stream: nothing is unpacked to
+disk.
 """
 
+import contextlib
 import dataclasses
+import gzip
+import io
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from heed.evidence import EvidenceKind, Span
+from heed.annotations import EvidenceKind, Link, Span
 from heed.files import HeedError, git_blob, sha256
-from heed.links import Link
+from heed.terminal import print_line
 
 if TYPE_CHECKING:
+    import tarfile
+
     from heed.corpora.declared import Corpus, Source, SplitKind
+
+PARTS = ("train", "validation", "test")
+NAMES = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "valid", "val", "dev", "development"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+# limits for the whole archive: far above any corpus here, far below a decompression bomb
+MAX_BYTES, MAX_MEMBERS = 2 << 30, 1_000_000
+# decompressed bytes for each compressed one, above the first 16 MiB: text has up to 10, zeros 1000
+MAX_RATIO, FREE_BYTES = 100, 16 << 20
+MAX_HEADER = 1 << 20  # bytes before the content of a member: long names and PAX headers
+BROKEN_GZIP = (EOFError, OSError, zlib.error)
+
+ANY_SPLIT: "tuple[SplitKind, ...]" = ("given", "random", "folds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +90,11 @@ class Document:
 
     id: str
     text: str | bytes = ""
-    labels: dict[str, str | tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str | tuple[str, ...]] = dataclasses.field(default_factory=dict)
     group: str = ""
     split: str = ""  # train, validation or test when the source has a split of its own
     evidence: tuple[Span, ...] = ()
-    texts: dict[str, str | bytes] = dataclasses.field(default_factory=dict)
+    texts: Mapping[str, str | bytes] = dataclasses.field(default_factory=dict)
     alignments: dict[str, Links] = dataclasses.field(default_factory=dict)
 
 
@@ -143,9 +166,6 @@ def read_published_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Raises HeedError, naming the line, when one is not a JSON object; for a broken .gz file, too.
     """
-    # not at the top: tarfile takes longer to import than all declarations together
-    from heed.corpora.archive import open_compressed
-
     with open_compressed(path) if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -169,3 +189,152 @@ def text_field(path: Path, number: int, row: dict[str, Any], key: str) -> str:
             f"{path}:{number}: expected text under {key!r}, found {type(value).__name__}"
         )
     return value
+
+
+# --- the parts of a split, and the names that users have for them
+
+
+def part_of(name: str) -> str | None:
+    """Return the part that a name stands for, in any case; None for any other name.
+
+    `eval` is none: some mean the validation part by it, others the test part.
+    """
+    return NAMES.get(name.strip().lower())
+
+
+def part_of_key(key: str) -> str | None:
+    """Return the part that the key of a file names: `train`, `dev`, `train_1`; or None."""
+    return part_of(re.sub(r"_[0-9]+$", "", key))
+
+
+class PartNames:
+    """The names that a table has for the parts of its rows, and what they became."""
+
+    def __init__(self, subject: str) -> None:
+        """`subject` is what has the names, for messages: a column, or the files."""
+        self._subject = subject
+        self._parts: dict[str, str] = {}
+
+    def read(self, name: Any, location: str) -> str:
+        """Return the part that a name stands for. Raises HeedError for no part."""
+        part = part_of(name) if isinstance(name, str) else None
+        if part is None:
+            ambiguous = isinstance(name, str) and name.strip().lower() in ("eval", "evaluation")
+            reason = ", which some say for validation, others for test" if ambiguous else ""
+            raise HeedError(
+                f"{location}: {self._subject}: expected {', '.join(PARTS)} (or dev, valid, val, "
+                f"training, testing), found {name!r}{reason}"
+            )
+        self._parts[name] = part
+        return part
+
+    def add(self, name: str, part: str) -> None:
+        """Remember a name whose part is known."""
+        self._parts[name] = part
+
+    def print_changes(self) -> None:
+        """Print the names that are not heed's own, and the part that each became."""
+        changed = [f"{name} is {part}" for name, part in self._parts.items() if name != part]
+        if changed:
+            print_line(f"{self._subject}: {', '.join(changed)}")
+
+
+# --- archives
+
+
+class _Decompressed(io.RawIOBase):
+    """The content of the .gz file `path`; reading more than `allowed` bytes raises HeedError."""
+
+    def __init__(self, path: Path, file: gzip.GzipFile, max_bytes: int) -> None:
+        """Allow all bytes within the limits."""
+        self._path, self._file, self.bytes_read = path, file, 0
+        self.limit = min(max_bytes, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
+        self.allowed = self.limit
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read the next bytes into `buffer`; return their number."""
+        block = self._file.read(len(buffer))
+        buffer[: len(block)] = block
+        self.bytes_read += len(block)
+        self.check(self.bytes_read)
+        if self.bytes_read > self.allowed:
+            raise HeedError(
+                f"{self._path}: refused: more than {MAX_HEADER:,} bytes before a member's content"
+            )
+        return len(block)
+
+    def check(self, size: int) -> None:
+        """Raise HeedError if `size` bytes are more than the limit."""
+        if size > self.limit:
+            raise HeedError(
+                f"{self._path}: refused: more than {self.limit:,} bytes when it is decompressed"
+            )
+
+
+@contextlib.contextmanager
+def open_compressed(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[io.BufferedReader]:
+    """Open a .gz file for reading.
+
+    Raises HeedError when the file is broken; its content is too large, or far larger than the file.
+    """
+    with _broken_is_one_message(path, BROKEN_GZIP), gzip.open(path) as file:
+        yield io.BufferedReader(_Decompressed(path, file, max_bytes))
+
+
+def read_members(
+    path: Path, max_bytes: int = MAX_BYTES, max_members: int = MAX_MEMBERS
+) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of each regular file of a .tar.gz archive.
+
+    Raises HeedError when a member has an absolute path, leads out of the folder, or is a link, a
+    device or a sparse file; the archive is too large or broken.
+    """
+    import tarfile  # takes longer to import than all declarations together
+
+    broken = (tarfile.TarError, ValueError, ArithmeticError, LookupError, RecursionError)
+    # gzip and tarfile apart: tarfile alone reads a truncated stream without an error
+    with _broken_is_one_message(path, BROKEN_GZIP + broken), gzip.open(path) as file:
+        content = _Decompressed(path, file, max_bytes)
+        content.allowed = MAX_HEADER
+        with tarfile.open(fileobj=content, mode="r|") as archive:
+            for count, member in enumerate(archive, 1):
+                archive.members.clear()  # type: ignore[attr-defined]  # it keeps all members
+                if count > max_members:
+                    raise HeedError(f"{path}: refused: more than {max_members:,} members")
+                _check_member(path, member)
+                content.check(content.bytes_read + member.size)
+                content.allowed = content.bytes_read + member.size + MAX_HEADER
+                if member.isreg() and (member_file := archive.extractfile(member)):
+                    yield member.name, member_file.read()
+        content.allowed = content.limit
+        while content.read(1 << 20):
+            pass
+
+
+def _check_member(path: Path, member: "tarfile.TarInfo") -> None:
+    """Raise HeedError unless a member is a file or folder, within the archive's folder."""
+    name = PurePosixPath(member.name)
+    if name.is_absolute() or ".." in name.parts:
+        raise HeedError(
+            f"{path}: refused: member {member.name!r} leads out of the archive's folder"
+        )
+    if not (member.isdir() or member.isreg()) or member.issparse() or member.size < 0:
+        raise HeedError(
+            f"{path}: refused: member {member.name!r} is a link, a device or a sparse file, not a "
+            "plain file"
+        )
+
+
+@contextlib.contextmanager
+def _broken_is_one_message(path: Path, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+    """Raise HeedError for these errors of gzip and tarfile."""
+    try:
+        yield
+    except errors as error:
+        raise HeedError(
+            f"{path}: not a whole archive ({error}). Remove it and run the download again"
+        ) from None

@@ -5,6 +5,7 @@ params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes 
 parquet; all stages after it read that.
 """
 
+import contextlib
 import csv
 import dataclasses
 import functools
@@ -17,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from heed.corpora.archive import open_compressed
-from heed.corpora.parts import part_of
+from heed.corpora.publication import open_compressed, part_of
 from heed.files import HeedError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # elsewhere not at the top: the declarations are read without it
 
     from heed.corpora.declared import Source
 
@@ -41,6 +41,7 @@ TEXT_FORMATS = ("csv", "json", "jsonl", "fasttext", "prodigy", "label-studio")
 LABELS = "labels"  # the column that flags become
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
 FASTTEXT_LABEL = "__label__"
+FASTTEXT_LINE = re.compile(rf"\s*((?:{FASTTEXT_LABEL}\S*(?:\s+|$))*)(.*)", re.DOTALL)
 UNLABELLED = ("unsup", "unlabeled", "unlabelled")  # folders of texts without a label
 
 Cells = Iterator[tuple[str, dict[str, Any]]]  # the place of a row, and its cells by column
@@ -66,14 +67,13 @@ class Format:
 
 def format_of(source: "Source") -> Format:
     """Return the format that the section of a source declares."""
+    header, flags = tuple(source.header or ()), tuple(source.flags or ())
     return Format(
-        source.format or "",
-        source.encoding,
-        source.delimiter,
-        source.quote,
-        tuple(source.header or ()),
-        tuple(source.flags or ()),
+        source.format or "", source.encoding, source.delimiter, source.quote, header, flags
     )
+
+
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def read_table(path: Path, form: Format, most: int | None = None) -> "pa.Table":
@@ -92,20 +92,14 @@ def _read_table(path: Path, form: Format, most: int | None, stat: tuple[int, int
     A cell is null where it is missing, empty text where it is empty. Numbers are their text. The
     metadata of a column name the first cell that is no text.
 
-    Raises:
-        HeedError: the file cannot be read, or has a row that does not fit.
-
+    Raises HeedError when the file cannot be read, or has a row that does not fit.
     """
-    import pyarrow as pa  # not at the top: the declarations are read without it
+    import pyarrow as pa
 
     name = check_format(path, form)
-    try:
+    with reading(path, form.encoding):
         rows = itertools.islice(READERS[name](path, form), most)
         tables = [_as_arrow(batch) for batch in iter(lambda: [*itertools.islice(rows, BATCH)], [])]
-    except UnicodeError as error:
-        raise _undecodable(path, form.encoding, error) from None
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
     table = _concatenate(tables) if tables else pa.table({AT: pa.array([], pa.string())})
     if form.flags:
         table = _join_flags(path, table, form.flags)
@@ -123,11 +117,108 @@ def read_batches(path: Path) -> "Iterator[pa.RecordBatch]":
     """Yield the rows of a table that `write_table` wrote, or of any other table."""
     import pyarrow.parquet
 
-    if path.suffix == ".parquet" and AT in _parquet_schema(path).names:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            yield from file.iter_batches(BATCH)
-        return
+    if path.suffix == ".parquet":
+        with _arrow_errors(path, "parquet"), pyarrow.parquet.ParquetFile(path) as file:
+            if AT in file.schema_arrow.names:
+                yield from file.iter_batches(BATCH)
+                return
     yield from read_table(path, Format()).to_batches()
+
+
+def _as_arrow(rows: list[tuple[str, dict[str, Any]]]) -> "pa.Table":
+    """Return rows as a table of columns of text, or of lists of text."""
+    import pyarrow as pa
+
+    places = [at for at, _ in rows]
+    arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
+    for name in dict.fromkeys(name for _, row in rows for name in row):
+        array, metadata = _as_array([row.get(name) for _, row in rows], places)
+        arrays.append(array)
+        fields.append(pa.field(name, array.type, metadata=metadata))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _as_array(cells: list[Any], places: list[str]) -> "tuple[pa.Array, dict[bytes, bytes] | None]":
+    """Return cells as an array, and what and where the first one is that is no text."""
+    import pyarrow as pa
+
+    kinds = [_kind_of(cell) for cell in cells]
+    first = next((i for i, kind in enumerate(kinds) if kind), None)
+    metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
+    if "a list" in kinds:
+        lists = [
+            [_as_text(item) for item in (cell if isinstance(cell, list) else [cell])]
+            if cell is not None and kind in ("", "a list")
+            else None
+            for kind, cell in zip(kinds, cells, strict=True)
+        ]
+        return pa.array(lists, pa.list_(pa.string())), metadata
+    texts = [None if kind else _as_text(cell) for kind, cell in zip(kinds, cells, strict=True)]
+    try:
+        return pa.array(texts, pa.string()), metadata
+    except UnicodeEncodeError:  # half a character, as JSON may have
+        texts = [text and SURROGATES.sub("\ufffd", text) for text in texts]
+        return pa.array(texts, pa.string()), metadata
+
+
+def _kind_of(cell: Any) -> str:
+    """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
+    if isinstance(cell, list):
+        return "an object" if any(isinstance(each, dict | bytes) for each in cell) else "a list"
+    return "an object" if isinstance(cell, dict) else "bytes" if isinstance(cell, bytes) else ""
+
+
+def _as_text(cell: Any) -> str | None:
+    """Return a cell, or an item of a list, as text; a pair of numbers is a span such as `0-4`."""
+    if cell is None or cell != cell:  # NaN is not equal to itself
+        return None
+    return "-".join(map(str, cell)) if isinstance(cell, list) else str(cell)
+
+
+def _concatenate(tables: "list[pa.Table]") -> "pa.Table":
+    """Return one table; a column that has lists in some of the tables has lists in all."""
+    import pyarrow as pa
+
+    all_fields = [field for table in reversed(tables) for field in table.schema]
+    lists = {field.name for field in all_fields if pa.types.is_list(field.type)}
+    metadata = {field.name: field.metadata for field in all_fields if field.metadata}
+    for i, table in enumerate(tables):
+        columns = [
+            pa.array([cell if cell is None else [cell] for cell in column.to_pylist()])
+            if field.name in lists and not pa.types.is_list(field.type)
+            else column
+            for field, column in zip(table.schema, table.columns, strict=True)
+        ]
+        fields = [
+            pa.field(name, column.type, metadata=metadata.get(name))
+            for name, column in zip(table.column_names, columns, strict=True)
+        ]
+        tables[i] = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    return pa.concat_tables(tables, promote_options="default").combine_chunks()
+
+
+def _join_flags(path: Path, table: "pa.Table", flags: tuple[str, ...]) -> "pa.Table":
+    """Replace columns of 0 and 1, one a label, by the column LABELS with lists of their names."""
+    import pyarrow as pa
+
+    for flag in flags:
+        if flag not in table.column_names:
+            raise HeedError(no_column(path, flag, table.column_names))
+    rows = zip(*(table.column(flag).to_pylist() for flag in flags), strict=True)
+    labels = [
+        [flag for flag, cell in zip(flags, row, strict=True) if is_flag(cell)] for row in rows
+    ]
+    return table.drop_columns([*flags]).append_column(
+        pa.field(LABELS, pa.list_(pa.string())), pa.array(labels, pa.list_(pa.string()))
+    )
+
+
+def is_flag(cell: str | None) -> bool:
+    """Return whether the cell of a flag is set."""
+    return (cell or "").strip().lower() in ("1", "1.0", "true")
+
+
+# --- formats --------------------------------------------------------------------------------------
 
 
 def check_format(path: Path, form: Format) -> str:
@@ -142,11 +233,11 @@ def check_format(path: Path, form: Format) -> str:
             f"{path}: expected an encoding that Python knows, such as windows-1252, found "
             f"{form.encoding!r}"
         )
-    if form.encoding and name not in TEXT_FORMATS:
-        raise HeedError(f"{path}: a file of {name} takes no encoding; found {form.encoding!r}")
-    if name != "csv" and (form.delimiter or form.quote is not None):
-        key, value = ("delimiter", form.delimiter) if form.delimiter else ("quote", form.quote)
-        raise HeedError(f"{path}: a file of {name} takes no {key}; found {value!r}")
+    takes = {"encoding": name in TEXT_FORMATS, "delimiter": name == "csv", "quote": name == "csv"}
+    for key, is_taken in takes.items():
+        value = getattr(form, key)
+        if not is_taken and (value or (key == "quote" and value is not None)):
+            raise HeedError(f"{path}: a file of {name} takes no {key}; found {value!r}")
     return name
 
 
@@ -170,8 +261,8 @@ def is_table(path: Path) -> bool:
 
 def open_text(path: Path, encoding: str | None) -> IO[str]:
     """Open a file, compressed or not, as text with its line ends as they are."""
+    # utf-8-sig: without the byte order mark that some programs write
     if path.suffix.lower() != ".gz":
-        # utf-8-sig: without the byte order mark that some programs write
         return path.open(encoding=encoding or "utf-8-sig", newline="")
     with open_compressed(path) as file:
         return io.TextIOWrapper(io.BytesIO(file.read()), encoding or "utf-8-sig", newline="")
@@ -179,6 +270,17 @@ def open_text(path: Path, encoding: str | None) -> IO[str]:
 
 class EncodingError(HeedError):
     """A file that is not text in its encoding."""
+
+
+@contextlib.contextmanager
+def reading(path: Path, encoding: str | None) -> Iterator[None]:
+    """Raise HeedError where a file cannot be read, or EncodingError with the line of no text."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise EncodingError(_describe_undecodable(path, encoding, error)) from None
+    except OSError as error:
+        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 class QuotesError(HeedError):
@@ -199,20 +301,18 @@ def csv_lines(
     csv.field_size_limit(sys.maxsize)  # a text may be longer than the limit of 131,072 characters
     quotes: dict[str, Any] = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
     reader = csv.reader(file, delimiter=delimiter, strict=True, **quotes)
-    while True:
-        line = reader.line_num + 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise QuotesError(
-                f"{path}:{line}: not a row of a CSV file ({error}). Check the quotes in this row. "
-                "If quotes are characters as any other: --no-quotes of a command, or `quote: ''` "
-                "of the source in params.yaml"
-            ) from None
-        if fields:
-            yield line, fields
+    line = 1
+    try:
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise QuotesError(
+            f"{path}:{line}: not a row of a CSV file ({error}). Check the quotes in this row. "
+            "If quotes are characters as any other: --no-quotes of a command, or `quote: ''` "
+            "of the source in params.yaml"
+        ) from None
 
 
 def _read_csv(path: Path, form: Format) -> Cells:
@@ -264,17 +364,16 @@ def _read_xlsx(path: Path, form: Format) -> Cells:
     book.close()
 
 
+# --- JSON -----------------------------------------------------------------------------------------
+
+
 def _read_json_lines(path: Path, form: Format) -> Cells:
     """Yield the objects of a file with one JSON object a line; empty lines are skipped."""
     with open_text(path, form.encoding) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 row = _decode_json(f"{path}:{number}", line)
-                if not isinstance(row, dict):
-                    raise HeedError(
-                        f"{path}:{number}: expected a JSON object, found {type(row).__name__}"
-                    )
-                yield f":{number}", row
+                yield f":{number}", _require_object(f"{path}:{number}", row)
 
 
 def _read_json(path: Path, form: Format) -> Cells:
@@ -294,11 +393,13 @@ def _read_json(path: Path, form: Format) -> Cells:
     if not isinstance(document, list):
         raise HeedError(f"{path}: expected a list of objects, found {type(document).__name__}")
     for number, row in enumerate(document, 1):
-        if not isinstance(row, dict):
-            raise HeedError(
-                f"{path}: item {number}: expected a JSON object, found {type(row).__name__}"
-            )
-        yield f": item {number}", row
+        yield f": item {number}", _require_object(f"{path}: item {number}", row)
+
+
+def _require_object(location: str, row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise HeedError(f"{location}: expected a JSON object, found {type(row).__name__}")
+    return row
 
 
 def _has_object_a_line(path: Path, form: Format) -> bool:
@@ -314,11 +415,8 @@ def _has_object_a_line(path: Path, form: Format) -> bool:
 
 def _list_key(path: Path, document: dict[str, Any]) -> str:
     """Return the key of the only list of objects. Raises HeedError when there is none, or more."""
-    keys = [
-        key
-        for key, value in document.items()
-        if isinstance(value, list) and value and isinstance(value[0], dict)
-    ]
+    lists = {key: value for key, value in document.items() if isinstance(value, list) and value}
+    keys = [key for key, value in lists.items() if isinstance(value[0], dict)]
     if len(keys) == 1:
         return keys[0]
     if not keys:
@@ -359,11 +457,30 @@ def _refuse_constant(name: str) -> Any:
 DECODER = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
 
 
+def is_binary(row: dict[str, Any]) -> bool:
+    """Return whether a row of Prodigy's asks for one label, which is accepted or rejected."""
+    return isinstance(row.get("label"), str) and "accept" not in row
+
+
+def rejected_labels(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return the label of a text by the one that was rejected for it; of three labels none.
+
+    Of two labels it is the other one; a single label makes a second one, `not` and its name.
+    """
+    labels = sorted({row["label"] for row in rows if is_binary(row)})
+    if len(labels) == 1:
+        return {labels[0]: f"not {labels[0]}"}
+    return dict(zip(labels, labels[::-1], strict=True)) if len(labels) == 2 else {}
+
+
 def _read_prodigy(path: Path, form: Format) -> Cells:
-    """Yield the accepted answers of Prodigy's JSON lines, with their options in `label`."""
+    """Yield the answers of Prodigy's JSON lines that give a label, which is in `label`."""
+    rejected = rejected_labels(row for _, row in _read_json_lines(path, form))
     for at, row in _read_json_lines(path, form):
-        if row.get("answer", "accept") == "accept":
-            label = row.get("accept", row.get("label"))
+        answer, label = row.get("answer", "accept"), row.get("accept", row.get("label"))
+        if answer == "reject" and is_binary(row) and label in rejected:
+            answer, label = "accept", rejected[label]
+        if answer == "accept":
             yield at, {"text": row.get("text"), "label": label}
 
 
@@ -382,79 +499,71 @@ def _read_fasttext(path: Path, form: Format) -> Cells:
     """Yield the lines of fastText's format: labels that begin with __label__, then the text."""
     with open_text(path, form.encoding) as file:
         for number, line in enumerate(file, 1):
-            words = line.split()
-            first = next((i for i, word in enumerate(words) if not is_fasttext(word)), len(words))
-            if words:
-                labels = [word.removeprefix(FASTTEXT_LABEL) for word in words[:first]]
-                text = line.strip().split(None, first)[first:]
-                yield f":{number}", {"label": labels or None, "text": (text or [""])[0]}
+            if line.strip():
+                words, text = FASTTEXT_LINE.findall(line)[0]
+                labels = [word.removeprefix(FASTTEXT_LABEL) for word in words.split()]
+                yield f":{number}", {"label": labels or None, "text": text.strip()}
 
 
-def is_fasttext(word: str) -> bool:
-    """Return whether a word is a label of fastText's format."""
-    return word.startswith(FASTTEXT_LABEL)
+# --- Arrow ----------------------------------------------------------------------------------------
 
 
-def _parquet_schema(path: Path) -> Any:
+@contextlib.contextmanager
+def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
+    """Raise HeedError where a file cannot be read as `kind`."""
     import pyarrow as pa
-    import pyarrow.parquet
 
     try:
-        return pyarrow.parquet.read_schema(path)
-    except (pa.ArrowException, ValueError) as error:
+        yield
+    except (pa.ArrowException, ValueError, OSError) as error:
         reason = " ".join(str(error).split())
-        raise HeedError(f"{path}: cannot be read as parquet: {reason}") from None
+        raise HeedError(f"{path}: cannot be read as {kind}: {reason}") from None
 
 
 def _read_parquet(path: Path, form: Format) -> Cells:
     """Yield the rows of a parquet file."""
-    import pyarrow as pa
     import pyarrow.parquet
 
-    schema = _parquet_schema(path)
-    _check_header(path, schema.names)
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            yield from _arrow_rows(path, file.iter_batches(BATCH), _class_names(schema))
-    except (pa.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise HeedError(f"{path}: cannot be read as parquet: {reason}") from None
+    with _arrow_errors(path, "parquet"), pyarrow.parquet.ParquetFile(path) as file:
+        _check_header(path, file.schema_arrow.names)
+        yield from _arrow_rows(path, file.iter_batches(BATCH), file.schema_arrow)
 
 
 def _read_arrow(path: Path, form: Format) -> Cells:
     """Yield the rows of a stream of Arrow, as `save_to_disk` of Hugging Face's datasets writes."""
     import pyarrow as pa
 
-    try:
-        with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as stream:
-            yield from _arrow_rows(path, iter(stream), _class_names(stream.schema))
-    except pa.ArrowException as error:
-        raise HeedError(f"{path}: cannot be read as a stream of Arrow: {error}") from None
+    with (
+        _arrow_errors(path, "a stream of Arrow"),
+        pa.memory_map(str(path)) as file,
+        pa.ipc.open_stream(file) as stream,
+    ):
+        yield from _arrow_rows(path, iter(stream), stream.schema)
 
 
-def _arrow_rows(path: Path, batches: "Iterator[pa.RecordBatch]", classes: dict[str, Any]) -> Cells:
+def _arrow_rows(path: Path, batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Cells:
     """Yield the rows of batches; numbers of classes become their names, -1 becomes None."""
-    number = 0
+    number, classes = 0, _class_names(schema)
     for batch in batches:
-        try:
-            rows = batch.to_pylist()
-        except UnicodeDecodeError:
-            rows = [_decoded_row(path, batch, i, number) for i in range(batch.num_rows)]
-        for row in rows:
+        for row in _decode_rows(path, batch, number):
             number += 1
             for column, names in classes.items():
                 row[column] = _name_classes(row[column], names)
             yield f": row {number}", row
 
 
-def _decoded_row(path: Path, batch: "pa.RecordBatch", i: int, before: int) -> dict[str, Any]:
+def _decode_rows(path: Path, batch: "pa.RecordBatch", before: int) -> list[dict[str, Any]]:
+    """Return the rows of a batch. Raises HeedError with the number of one that is not UTF-8."""
     try:
-        return dict(batch.slice(i, 1).to_pylist()[0])
+        return list(batch.to_pylist())
     except UnicodeDecodeError as error:
-        raise HeedError(f"{path}: row {before + i + 1}: not UTF-8 ({error.reason})") from None
+        if batch.num_rows == 1:
+            raise HeedError(f"{path}: row {before + 1}: not UTF-8 ({error.reason})") from None
+        slices = (_decode_rows(path, batch.slice(i, 1), before + i) for i in range(len(batch)))
+        return [row for (row,) in slices]
 
 
-def _class_names(schema: Any) -> dict[str, list[str]]:
+def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
     """Return the names of the classes of each column that Hugging Face's datasets numbers."""
     features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
     names = {}
@@ -472,6 +581,9 @@ def _name_classes(cell: Any, names: list[str]) -> Any:
     return names[cell] if isinstance(cell, int) and 0 <= cell < len(names) else None
 
 
+# --- folders --------------------------------------------------------------------------------------
+
+
 def _read_saved_dataset(path: Path, form: Format) -> Cells:
     """Yield the rows of a folder of `save_to_disk`; of one with splits with the column `split`."""
     splits = [""]
@@ -483,8 +595,8 @@ def _read_saved_dataset(path: Path, form: Format) -> Cells:
             raise HeedError(f"{folder}: expected state.json, as save_to_disk of datasets writes it")
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         for file in state["_data_files"]:
+            name = (Path(split) / file["filename"]).as_posix()
             for at, row in _read_arrow(folder / file["filename"], form):
-                name = (Path(split) / file["filename"]).as_posix()
                 yield f"/{name}{at}", row | ({"split": split} if split else {})
 
 
@@ -492,10 +604,8 @@ def _read_text_folder(path: Path, form: Format) -> Cells:
     """Yield the .txt files of the folders CLASS, or SPLIT/CLASS, with their label and split."""
     for file in text_files(path):
         folders = file.relative_to(path).parts[:-1]
-        try:
+        with reading(file, form.encoding):
             text = file.read_text(encoding=form.encoding or "utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise _undecodable(file, form.encoding, error) from None
         label = None if folders[-1].lower() in UNLABELLED else folders[-1]
         name = file.relative_to(path).as_posix()
         split = {"split": folders[0]} if len(folders) == 2 else {}
@@ -505,8 +615,7 @@ def _read_text_folder(path: Path, form: Format) -> Cells:
 def text_files(folder: Path) -> list[Path]:
     """Return the .txt files of a folder with a folder for each class, or each split and class.
 
-    Files that are in no folder of a class are none of them. Raises HeedError where some are in
-    folders of splits and others are not.
+    Files that are in no folder of a class are none of them.
     """
     files = sorted(folder.glob("*/*/*.txt"))
     if files and all(part_of(file.parts[-3]) for file in files):
@@ -515,133 +624,26 @@ def text_files(folder: Path) -> list[Path]:
 
 
 READERS: dict[str, Callable[[Path, Format], Cells]] = {
-    "csv": _read_csv,
-    "json": _read_json,
-    "jsonl": _read_json_lines,
-    "parquet": _read_parquet,
-    "arrow": _read_arrow,
-    "xlsx": _read_xlsx,
-    "fasttext": _read_fasttext,
-    "prodigy": _read_prodigy,
-    "label-studio": _read_label_studio,
-    "text-folder": _read_text_folder,
+    "csv": _read_csv, "json": _read_json, "jsonl": _read_json_lines, "parquet": _read_parquet,
+    "arrow": _read_arrow, "xlsx": _read_xlsx, "fasttext": _read_fasttext,
+    "prodigy": _read_prodigy, "label-studio": _read_label_studio, "text-folder": _read_text_folder,
     "saved-dataset": _read_saved_dataset,
-}
+}  # fmt: skip
 
 
-def _as_arrow(rows: list[tuple[str, dict[str, Any]]]) -> "pa.Table":
-    """Return rows as a table of columns of text, or of lists of text."""
-    import pyarrow as pa
-
-    places = [at for at, _ in rows]
-    arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
-    for name in dict.fromkeys(name for _, row in rows for name in row):
-        cells = [row.get(name) for _, row in rows]
-        array, metadata = _as_array(cells, places)
-        arrays.append(array)
-        fields.append(pa.field(name, array.type, metadata=metadata))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def _as_array(cells: list[Any], places: list[str]) -> "tuple[pa.Array, dict[bytes, bytes] | None]":
-    """Return cells as an array, and what and where the first one is that is no text."""
-    import pyarrow as pa
-
-    if all(cell is None or type(cell) is str for cell in cells):
-        return _text_array(cells), None
-    kinds = [_kind_of(cell) for cell in cells]
-    first = next((i for i, kind in enumerate(kinds) if kind), None)
-    metadata = None if first is None else {NOT_TEXT: f"{places[first]}\t{kinds[first]}".encode()}
-    kept = [
-        None if kind and kind != "a list" else cell for kind, cell in zip(kinds, cells, strict=True)
-    ]
-    if "a list" not in kinds:
-        return _text_array([_as_text(cell) for cell in kept]), metadata
-    return pa.array([_as_texts(cell) for cell in kept], pa.list_(pa.string())), metadata
-
-
-def _text_array(cells: list[Any]) -> "pa.Array":
-    import pyarrow as pa
-
-    try:
-        return pa.array(cells, pa.string())
-    except UnicodeEncodeError:  # half a character, as JSON may have
-        return pa.array([cell and SURROGATES.sub("\ufffd", cell) for cell in cells], pa.string())
-
-
-def _kind_of(cell: Any) -> str:
-    """Return the name of a cell's kind if it is no text, "" for text, numbers and nothing."""
-    if isinstance(cell, list):
-        return "an object" if any(isinstance(each, dict | bytes) for each in cell) else "a list"
-    return "an object" if isinstance(cell, dict) else "bytes" if isinstance(cell, bytes) else ""
-
-
-def _as_text(cell: Any) -> str | None:
-    """Return a cell, or an item of a list, as text; a pair of numbers is a span such as `0-4`."""
-    if cell is None or cell != cell:  # NaN is not equal to itself
-        return None
-    return "-".join(map(str, cell)) if isinstance(cell, list) else str(cell)
-
-
-def _as_texts(cell: Any) -> list[str | None] | None:
-    if cell is None or isinstance(cell, list):
-        return cell and [_as_text(each) for each in cell]
-    return [_as_text(cell)]
-
-
-def _concatenate(tables: "list[pa.Table]") -> "pa.Table":
-    """Return one table; a column that has lists in some of the tables has lists in all."""
-    import pyarrow as pa
-
-    lists = {f.name for table in tables for f in table.schema if pa.types.is_list(f.type)}
-    first: dict[str, dict[bytes, bytes]] = {}
-    for field in (field for table in reversed(tables) for field in table.schema):
-        first |= {field.name: field.metadata} if field.metadata else {}
-    for i, table in enumerate(tables):
-        for j, field in enumerate(table.schema):
-            column = table.column(j)
-            if field.name in lists and not pa.types.is_list(field.type):
-                cells = [cell and [cell] for cell in column.to_pylist()]
-                column = pa.array(cells, pa.list_(pa.string()))
-            field = pa.field(field.name, column.type, metadata=first.get(field.name))
-            table = table.set_column(j, field, column)
-        tables[i] = table
-    return pa.concat_tables(tables, promote_options="default").combine_chunks()
-
-
-def _join_flags(path: Path, table: "pa.Table", flags: tuple[str, ...]) -> "pa.Table":
-    """Replace columns of 0 and 1, one a label, by the column LABELS with lists of their names."""
-    import pyarrow as pa
-
-    columns = []
-    for flag in flags:
-        if flag not in table.column_names:
-            raise HeedError(no_column(path, flag, table.column_names))
-        columns.append([is_flag(cell) for cell in table.column(flag).to_pylist()])
-    labels = [
-        [flag for flag, is_set in zip(flags, row, strict=True) if is_set]
-        for row in zip(*columns, strict=True)
-    ]
-    return table.drop_columns([*flags]).append_column(
-        pa.field(LABELS, pa.list_(pa.string())), pa.array(labels, pa.list_(pa.string()))
-    )
-
-
-def is_flag(cell: str | None) -> bool:
-    """Return whether the cell of a flag is set."""
-    return (cell or "").strip().lower() in ("1", "1.0", "true")
+# --- messages -------------------------------------------------------------------------------------
 
 
 def no_column(path: Path | str, column: str, columns: Iterable[str]) -> str:
     """Return the message of a column that is not there."""
     names = [name for name in columns if name != AT]
-    separated = (
+    advice = (
         " The delimiter of the fields may be another: --delimiter of the command, or the source's "
         "`delimiter` in params.yaml"
-        if len(names) == 1 and suffix_of(Path(path)) in DELIMITERS
-        else ""
     )
-    return f"{path}: there is no column {column!r}. Columns: {join_names(names)}.{separated}"
+    has_advice = len(names) == 1 and suffix_of(Path(path)) in DELIMITERS
+    found = f"{path}: there is no column {column!r}. Columns: {join_names(names)}."
+    return found + (advice if has_advice else "")
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -652,11 +654,11 @@ def join_names(names: Iterable[str]) -> str:
     return ", ".join(name if name.isprintable() else repr(name) for name in cut)
 
 
-def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> EncodingError:
-    """Return the error of a file that is not text in its encoding, with the first such line."""
+def _describe_undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> str:
+    """Return the message of a file that is not text in its encoding, with the first such line."""
     name = encoding or "utf-8"
     if path.is_dir():
-        return EncodingError(f"{path}: not {name} ({problem})")
+        return f"{path}: not {name} ({problem})"
     with open_text(path, "latin-1") as file:  # each byte is a character
         content = file.read().encode("latin-1")
     advice = (
@@ -669,8 +671,7 @@ def _undecodable(path: Path, encoding: str | None, problem: UnicodeError) -> Enc
         content.decode(name)
     except UnicodeDecodeError as error:
         line = content[: error.start].decode(name, errors="ignore").count("\n") + 1
-        byte = content[error.start]
-        return EncodingError(f"{path}:{line}: not {name}: byte 0x{byte:02x}. {advice}")
+        return f"{path}:{line}: not {name}: byte 0x{content[error.start]:02x}. {advice}"
     except UnicodeError:
         pass
-    return EncodingError(f"{path}: not {name} ({problem}). {advice}")
+    return f"{path}: not {name} ({problem}). {advice}"

@@ -5,9 +5,10 @@ positions are known, so the report can measure whether attention finds them. All
 random generator with a fixed seed: the same bytes on every machine.
 """
 
+import itertools
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,37 @@ from heed.files import HeedError, sha256, write_text
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Source
+    from heed.corpora.declared import Corpus, Source
+
+Row = dict[str, Any]  # of a generated file
+
+
+def write_rows(path: Path, rows: Iterable[Row], name: str, source: "Source") -> list[str]:
+    """Write the generated rows of source `name` as JSON lines; return the name of the file.
+
+    Raises HeedError when its hash is not the one in params.yaml; the file is removed then.
+    """
+    write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
+    generated = sha256(path)
+    if source.sha256 and generated != source.sha256:
+        path.unlink()
+        raise HeedError(
+            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made "
+            f"{generated}. If the change is intended, put the new hash there"
+        )
+    print_line(f"{path}: generated")
+    return [path.name]
+
+
+def generated_source(name: str, make: Callable[..., list[str]], size: float) -> SourceKind:
+    """Return a kind of source that `make` generates, of about `size` bytes."""
+    return SourceKind(
+        name=name, make=make, required_keys=("documents", "seed"), optional_keys=("sha256",),
+        size=size,
+    )  # fmt: skip
+
 
 FILE = "sample.jsonl"
-Row = dict[str, Any]  # of the generated file
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
 PLAIN = "sample-plain"  # of the reviews those whose label the order of words cannot change
 NEUTRAL = "sample-neutral"  # the same, every third without its cue: then no class is the default
@@ -35,98 +63,54 @@ CUES = {
     "negative": ["dull", "clumsy", "tedious", "hollow"],
 }
 NEGATION = "hardly"
-DISTRACTORS = [
-    "the",
-    "a",
-    "of",
-    "and",
-    "to",
-    "in",
-    "on",
-    "at",
-    "by",
-    "with",
-    "from",
-    "for",
-    "as",
-    "it",
-    "this",
-    "that",
-    "one",
-    "two",
-    "scene",
-    "film",
-    "actor",
-    "plot",
-    "light",
-    "sound",
-    "music",
-    "story",
-    "page",
-    "camera",
-    "street",
-    "house",
-    "night",
-    "morning",
-    "river",
-    "voice",
-    "hand",
-    "door",
-    "table",
-    "window",
-    "garden",
-    "train",
-    "letter",
-    "city",
-    "road",
-    "winter",
-    "summer",
-]
+DISTRACTOR_WORDS = """
+the a of and to in on at by with from for as it this that one two scene film actor plot light sound
+music story page camera street house night morning river voice hand door table window garden train
+letter city road winter summer
+"""
+DISTRACTORS = DISTRACTOR_WORDS.split()
 FLIP = {"positive": "negative", "negative": "positive"}
 # Two authors share each invented language and its two cue words; the order of these words tells the
 # author.
 AUTHORS = {
-    "Ada Brenn": ("norvic", ("skal", "drun")),
-    "Bo Lindqvar": ("norvic", ("drun", "skal")),
-    "Cira Moreno": ("soldan", ("vela", "tirra")),
-    "Dario Pont": ("soldan", ("tirra", "vela")),
+    "Ada Brenn": ("norvic", ["skal", "drun"]),
+    "Bo Lindqvar": ("norvic", ["drun", "skal"]),
+    "Cira Moreno": ("soldan", ["vela", "tirra"]),
+    "Dario Pont": ("soldan", ["tirra", "vela"]),
 }
 SYLLABLES = {
-    "norvic": "ka bro fen dri gul sten ham vik tor lys",
-    "soldan": "la mi no ra se to vi zu che do",
+    "norvic": ["ka", "bro", "fen", "dri", "gul", "sten", "ham", "vik", "tor", "lys"],
+    "soldan": ["la", "mi", "no", "ra", "se", "to", "vi", "zu", "che", "do"],
 }
+PLACE_NAMES = ["early", "middle", "late"]
 
 
 def _insert_cues(
     generator: random.Random, words: list[str], cues: list[str], where: str
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Insert the cues into the words (early, middle, late or apart).
+    """Return the words with the cues among them (early, middle, late or apart) as a text.
 
-    Return the text and the character span of each cue.
+    Also returns the character span of each cue.
     """
     size = len(words)
     if where == "apart":
-        positions = [generator.randrange(0, size // 5), generator.randrange(4 * size // 5, size)]
+        first = generator.randrange(0, size // 5)
+        marked = [(word, False) for word in words]
+        marked.insert(generator.randrange(4 * size // 5, size), (cues[1], True))
+        marked.insert(first, (cues[0], True))
     else:
         low, high = {
             "early": (0, size // 4),
             "middle": (size // 3, 2 * size // 3),
             "late": (3 * size // 4, size),
         }[where]
-        positions = [generator.randrange(low, high)] * len(cues)
-    marked = [(word, False) for word in words]
-    for position, cue in sorted(zip(positions, cues, strict=False), key=lambda item: -item[0]):
-        marked.insert(position, (cue, True))
-    if where != "apart":  # all were inserted at one position: put them in reading order
-        start = positions[0]
-        marked[start : start + len(cues)] = [(cue, True) for cue in cues]
-    text, spans = "", []
-    for word, is_cue in marked:
-        text += " " if text else ""
-        if is_cue:
-            spans.append((len(text), len(text) + len(word)))
-        text += word
-    return text + ".", spans
+        place = generator.randrange(low, high)
+        marked = [(word, False) for word in words]
+        marked[place:place] = [(cue, True) for cue in cues]
+    ends = itertools.accumulate(len(word) + 1 for word, _ in marked)
+    placed = zip(ends, marked, strict=True)
+    spans = [(end - 1 - len(word), end - 1) for end, (word, is_cue) in placed if is_cue]
+    return " ".join(word for word, _ in marked) + ".", spans
 
 
 def _sentiment(generator: random.Random) -> Row:
@@ -138,100 +122,60 @@ def _sentiment(generator: random.Random) -> Row:
     # a negation without effect: after the cue, at the end of the text
     if kind == "plain" and generator.random() < 0.5:
         words.append(NEGATION)
-    where = generator.choice(["early", "middle", "late"]) if kind != "apart" else "apart"
-    text, spans = _insert_cues(
-        generator, words, [cue] if kind == "plain" else [NEGATION, cue], where
-    )
+    where = generator.choice(PLACE_NAMES) if kind != "apart" else "apart"
+    cues = [cue] if kind == "plain" else [NEGATION, cue]
+    text, spans = _insert_cues(generator, words, cues, where)
+    labels = {"sentiment": label}
     return {
-        "corpus": SENTIMENT,
-        "text": text,
-        "labels": {"sentiment": label},
-        "kind": kind,
-        "where": where,
+        "corpus": SENTIMENT, "text": text, "labels": labels, "kind": kind, "where": where,
         "evidence": spans,
-    }
+    }  # fmt: skip
 
 
 def _letter(generator: random.Random) -> Row:
     """Return a letter: all words tell the language, the order of two cues tells the author."""
     author = generator.choice(sorted(AUTHORS))
     language, cues = AUTHORS[author]
-    syllables = SYLLABLES[language].split()
     words = [
-        "".join(generator.choices(syllables, k=generator.randrange(1, 3)))
+        "".join(generator.choices(SYLLABLES[language], k=generator.randrange(1, 3)))
         for _ in range(generator.randrange(20, 50))
     ]
-    where = generator.choice(["early", "middle", "late", "apart"])
-    text, spans = _insert_cues(generator, words, list(cues), where)
+    where = generator.choice([*PLACE_NAMES, "apart"])
+    text, spans = _insert_cues(generator, words, cues, where)
     labels = {"author": author, "language": language}
     return {
-        "corpus": LETTERS,
-        "text": text,
-        "labels": labels,
-        "kind": "order",
-        "where": where,
+        "corpus": LETTERS, "text": text, "labels": labels, "kind": "order", "where": where,
         "evidence": spans,
-    }
+    }  # fmt: skip
 
 
-def generate_rows(documents: int, seed: int) -> Iterator[Row]:
+def generate_sample(documents: int, seed: int) -> Iterator[Row]:
     """Yield `documents` rows of each sample corpus."""
     generator = random.Random(seed)
-    for i in range(documents):
-        yield {"id": f"sentiment/{i}", **_sentiment(generator)}
-    for i in range(documents):
-        yield {"id": f"letter/{i}", **_letter(generator)}
+    for name, draw in (("sentiment", _sentiment), ("letter", _letter)):
+        for i in range(documents):
+            yield {"id": f"{name}/{i}", **draw(generator)}
 
 
-def write_sample(path: Path, documents: int, seed: int) -> None:
-    """Write both corpora as JSON lines."""
-    write_text(path, "".join(f"{json.dumps(row)}\n" for row in generate_rows(documents, seed)))
-
-
-def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, and return its name.
-
-    Raises:
-        HeedError: its hash is not the one in params.yaml.
-
-    """
+def make_sample(name: str, source: "Source", folder: Path) -> list[str]:
+    """Generate the file of source `name` in `folder`, as `write_rows` does."""
     assert source.documents and source.seed is not None
-    path = folder / FILE
-    write_sample(path, source.documents, source.seed)
-    verify_generated(path, name, source)
-    return [FILE]
+    return write_rows(folder / FILE, generate_sample(source.documents, source.seed), name, source)
 
 
-def verify_generated(path: Path, name: str, source: "Source") -> None:
-    """Remove the generated file of source `name` unless its hash is the one in params.yaml.
-
-    Raises:
-        HeedError: it is not.
-
-    """
-    generated = sha256(path)
-    if source.sha256 and generated != source.sha256:
-        path.unlink()
-        raise HeedError(
-            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made "
-            f"{generated}. "
-            "If the change is intended, put the new hash there"
-        )
-    print_line(f"{path}: generated")
-
-
-def read_sample(raw: Path, corpus: str) -> Documents:
-    """Yield the documents of one of the corpora."""
-    is_plain = corpus in (PLAIN, NEUTRAL)
-    wanted = SENTIMENT if is_plain else corpus
+def read_sample(raw: Path, corpus: "Corpus") -> Documents:
+    """Yield the documents of one of the sample corpora."""
+    is_plain = corpus.kind in (PLAIN, NEUTRAL)
+    wanted = SENTIMENT if is_plain else corpus.kind
     rows = (
-        row for _, row in read_published_lines(require_file(raw, FILE)) if row["corpus"] == wanted
+        row
+        for _, row in read_published_lines(require_file(raw, FILE))
+        if row["corpus"] == wanted and (row["kind"] == "plain" or not is_plain)
     )
-    chosen = (row for row in rows if not is_plain or row["kind"] == "plain")
-    for i, row in enumerate(chosen):
+    for i, row in enumerate(rows):
         text, labels = row["text"], row["labels"]
         evidence = tuple((start, end) for start, end in row["evidence"])
-        if corpus == NEUTRAL and i % 3 == 0:
+        if corpus.kind == NEUTRAL and i % 3 == 0:
             ((start, end),) = evidence
             # the cue and the blank after it, or before it at the end of the text
             text = f"{text[:start]}{text[end:].lstrip(' ')}".replace(" .", ".")
@@ -239,32 +183,16 @@ def read_sample(raw: Path, corpus: str) -> Documents:
         yield Document(row["id"], text, labels, evidence=evidence)
 
 
-SOURCE = SourceKind(
-    name="sample",
-    make=make,
-    required_keys=("documents", "seed"),
-    optional_keys=("sha256",),
-    size=1e6,
-)
-
-
-def _kind(name: str, *labels: str, joined: float = 1) -> Kind:
-    """Return the kind of one of the corpora."""
-    return Kind(
-        name=name,
-        source=SOURCE,
-        read=lambda raw, corpus: read_sample(raw, corpus.kind),
-        labels=labels,
-        generated=True,
-        evidence="planted",
-        joined=joined,
-        tokens_per_document=40,
+SOURCE = generated_source("sample", make_sample, 1e6)
+KINDS = tuple(
+    Kind(
+        name=name, source=SOURCE, read=read_sample, labels=labels, generated=True,
+        evidence="planted", joined=joined, tokens_per_document=40,
     )
-
-
-KINDS = (
-    _kind(SENTIMENT, "sentiment"),
-    _kind(PLAIN, "sentiment", joined=1 / 0.6),
-    _kind(NEUTRAL, "sentiment", joined=1 / 0.6),
-    _kind(LETTERS, "author", "language"),
-)
+    for name, labels, joined in (
+        (SENTIMENT, ("sentiment",), 1),
+        (PLAIN, ("sentiment",), 1 / 0.6),
+        (NEUTRAL, ("sentiment",), 1 / 0.6),
+        (LETTERS, ("author", "language"), 1),
+    )
+)  # fmt: skip

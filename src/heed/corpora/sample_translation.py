@@ -17,27 +17,27 @@ is right for a paragraph: it has one translation, and its gold alignment is that
 """
 
 import dataclasses
-import json
+import itertools
 import random
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from heed.corpora.parallel import read_links
 from heed.corpora.publication import (
+    ANY_SPLIT,
     Document,
     Documents,
     Kind,
     Links,
-    SourceKind,
     read_published_lines,
     require_file,
 )
-from heed.corpora.sample import SYLLABLES, verify_generated
-from heed.files import write_text
+from heed.corpora.sample import SYLLABLES, generated_source, write_rows
+from heed.corpora.table import read_links
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.declared import Corpus, Source, SplitKind
 
 FILE = "sample-translation.jsonl"
 NORVIC, SOLDAN = "norvic", "soldan"
@@ -83,9 +83,9 @@ def make_lexicon(generator: random.Random) -> Lexicon:
     used: set[str] = set()
 
     def new_word(language: str, last: str = "") -> str:
-        syllables = SYLLABLES[language].split()
         while True:
-            word = "".join(generator.choices(syllables, k=generator.choice([1, 2, 2, 3]))) + last
+            count = generator.choice([1, 2, 2, 3])
+            word = "".join(generator.choices(SYLLABLES[language], k=count)) + last
             # nor is one the other with an ending
             if used.isdisjoint({word, *(word + ending for ending in CLASS_ENDINGS)}):
                 used.update({word, *(word + ending for ending in CLASS_ENDINGS)})
@@ -103,67 +103,40 @@ def make_lexicon(generator: random.Random) -> Lexicon:
     return lexicon
 
 
-@dataclasses.dataclass
-class NounPhrase:
-    """A noun with its article and adjectives, after a preposition if it is a place."""
-
-    article: Word
-    noun: Word
-    adjectives: list[Word] = dataclasses.field(default_factory=list)
-    preposition: Word | None = None
-
-    def norvic(self) -> list[Word]:
-        """Return its words in the order of Norvic."""
-        return [*_present(self.preposition), self.article, *self.adjectives, self.noun]
-
-    def soldan(self) -> list[tuple[Word, int]]:
-        """Return its words in the order of Soldan, each with the class that it agrees with."""
-        words = [*_present(self.preposition), self.article, self.noun, *self.adjectives]
-        return [(word, self.noun.noun_class) for word in words]
+# role → its phrases: a noun with its article, its adjectives and perhaps a preposition, or one word
+Clause = dict[str, list[list[Word]]]
+# language → its order of the roles in a clause, and of the kinds of words in a phrase
+ORDER = {
+    NORVIC: (
+        ("conjunction", "subject", "particle", "verb", "adverb", "object", "place"),
+        "preposition article adjective noun",
+    ),
+    SOLDAN: (
+        ("conjunction", "adverb", "subject", "place", "object", "verb"),
+        "preposition article noun adjective",
+    ),
+}
+NOUN = ("article", "noun")  # the words that a phrase with a noun has at least
+GROWN = {"object": NOUN, "place": ("preposition", *NOUN)}
 
 
-@dataclasses.dataclass
-class Clause:
-    """A verb with its subject, a noun or a pronoun, and what else it has."""
-
-    subject: NounPhrase | Word
-    verb: Word
-    particle: Word | None = None
-    adverb: Word | None = None
-    object: NounPhrase | None = None
-    places: list[NounPhrase] = dataclasses.field(default_factory=list)
-    conjunction: Word | None = None  # before it
-
-    def noun_phrases(self) -> list[NounPhrase]:
-        """Return its phrases that have a noun."""
-        phrases = [self.subject, *_present(self.object), *self.places]
-        return [phrase for phrase in phrases if isinstance(phrase, NounPhrase)]
-
-    def norvic(self) -> list[Word]:
-        """Return its words in the order of Norvic."""
-        subject = [self.subject] if isinstance(self.subject, Word) else self.subject.norvic()
-        return [
-            *_present(self.conjunction), *subject, *_present(self.particle), self.verb,
-            *_present(self.adverb), *(self.object.norvic() if self.object else []),
-            *(word for place in self.places for word in place.norvic()),
-        ]  # fmt: skip
-
-    def soldan(self) -> list[tuple[Word, int]]:
-        """Return its words in the order of Soldan, each with the class that it agrees with."""
-        subject = [(self.subject, 0)] if isinstance(self.subject, Word) else self.subject.soldan()
-        return [
-            *((word, 0) for word in (*_present(self.conjunction), *_present(self.adverb))),
-            *subject, *(word for place in self.places for word in place.soldan()),
-            *(self.object.soldan() if self.object else []), (self.verb, 0),
-        ]  # fmt: skip
+def in_order(clause: Clause, language: str) -> list[tuple[Word, int]]:
+    """Return the words of a clause in the order of a language, each with the class of its noun."""
+    roles, kinds = ORDER[language]
+    return [
+        (word, max(each.noun_class for each in phrase))
+        for role in roles
+        for phrase in clause[role]
+        for word in sorted(phrase, key=lambda word: kinds.find(word.kind))
+    ]
 
 
-def _present(value: Any) -> list[Any]:
-    return [] if value is None else [value]
-
-
-def _takes_adjective(phrase: NounPhrase) -> bool:
-    return len(phrase.adjectives) < MAX_ADJECTIVES
+def _growing_nouns(clause: Clause) -> list[list[Word]]:
+    """Return the phrases of a clause whose noun may have one more adjective."""
+    phrases = [*clause["subject"], *clause["object"], *clause["place"]]
+    counted = ([word.kind for word in phrase] for phrase in phrases)
+    may_grow = ("noun" in kinds and kinds.count("adjective") < MAX_ADJECTIVES for kinds in counted)
+    return list(itertools.compress(phrases, may_grow))
 
 
 class Grammar:
@@ -176,70 +149,58 @@ class Grammar:
         """Return clauses that have `length` words of Norvic together."""
         while True:
             clauses = [self._clause()]
-            while (missing := length - sum(len(clause.norvic()) for clause in clauses)) > 0:
-                if not (growths := self._growths(clauses, missing)):
+            while (missing := length - sum(len(in_order(each, NORVIC)) for each in clauses)) > 0:
+                if not (growths := self._growths(clauses[-1], missing)):
                     break
                 self._grow(clauses, *self._generator.choices([*growths], [*growths.values()]))
             if missing == 0:
                 return clauses
 
-    def _draw(self, kind: str) -> Word:
+    def _phrase(self, *kinds: str) -> list[Word]:
         # a word may occur twice in a sentence: each occurrence is an object of its own
-        return dataclasses.replace(self._generator.choice(self._lexicon[kind]))
-
-    def _phrase(self, is_place: bool = False) -> NounPhrase:
-        preposition = self._draw("preposition") if is_place else None
-        return NounPhrase(self._draw("article"), self._draw("noun"), preposition=preposition)
+        draw = self._generator.choice
+        return [dataclasses.replace(draw(self._lexicon[kind])) for kind in kinds]
 
     def _clause(self) -> Clause:
         is_pronoun = self._generator.random() < 0.4
-        subject = self._draw("pronoun") if is_pronoun else self._phrase()
-        return Clause(subject, self._draw("verb"))
+        subject = self._phrase("pronoun") if is_pronoun else self._phrase(*NOUN)
+        return defaultdict(list, subject=[subject], verb=[self._phrase("verb")])
 
-    def _growths(self, clauses: list[Clause], missing: int) -> dict[str, int]:
-        """Return the ways in which the last clause can grow by at most `missing` words.
+    def _growths(self, clause: Clause, missing: int) -> dict[str, int]:
+        """Return the ways in which a clause can grow by at most `missing` words, and their weights.
 
-        Each has its weight in the draw.
+        To grow by a clause is to have another one after it.
         """
-        clause = clauses[-1]
-        has_bare_noun = any(map(_takes_adjective, clause.noun_phrases()))
         ways = {
-            "adjective": 4 * has_bare_noun,
-            "adverb": clause.adverb is None,
-            "particle": clause.particle is None,
-            "object": 3 * (clause.object is None and missing >= 2),
-            "place": 2 * (len(clause.places) < MAX_PLACES and missing >= 3),
-            "clause": clause.object is not None and missing >= 4,
+            "adjective": 4 * bool(_growing_nouns(clause)),
+            "adverb": not clause["adverb"],
+            "particle": not clause["particle"],
+            "object": 3 * (not clause["object"] and missing >= 2),
+            "place": 2 * (len(clause["place"]) < MAX_PLACES and missing >= 3),
+            "clause": bool(clause["object"]) and missing >= 4,
         }
         return {way: int(weight) for way, weight in ways.items() if weight}
 
     def _grow(self, clauses: list[Clause], way: str) -> None:
         clause = clauses[-1]
-        match way:
-            case "adjective":
-                phrases = [*filter(_takes_adjective, clause.noun_phrases())]
-                self._generator.choice(phrases).adjectives.append(self._draw("adjective"))
-            case "object":
-                clause.object = self._phrase()
-            case "place":
-                clause.places.append(self._phrase(is_place=True))
-            case "clause":
-                clauses.append(self._clause())
-                clauses[-1].conjunction = self._draw("conjunction")
-            case "adverb":
-                clause.adverb = self._draw("adverb")
-            case "particle":
-                clause.particle = self._draw("particle")
+        if way == "adjective":
+            phrase = self._generator.choice(_growing_nouns(clause))
+            phrase += self._phrase("adjective")
+        elif way == "clause":
+            clauses.append(self._clause())
+            clauses[-1]["conjunction"].append(self._phrase("conjunction"))
+        else:
+            clause[way].append(self._phrase(*GROWN.get(way, (way,))))
 
 
 def translate(clauses: list[Clause]) -> tuple[str, str, str]:
     """Return the sentence in Norvic and in Soldan, and their links in the Pharaoh format."""
-    source = [word for clause in clauses for word in clause.norvic()]
+    source = [word for clause in clauses for word, _ in in_order(clause, NORVIC)]
     position = {id(word): i for i, word in enumerate(source)}
     target = [
         (text, position[id(word)])
         for clause in clauses
-        for word, noun_class in clause.soldan()
+        for word, noun_class in in_order(clause, SOLDAN)
         for text in word.inflected(noun_class)
     ]
     return (
@@ -278,17 +239,9 @@ def generate_rows(documents: int, seed: int) -> Iterator[dict[str, str]]:
 
 
 def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, and return its name.
-
-    Raises:
-        HeedError: its hash is not the one in params.yaml.
-
-    """
+    """Generate the file of source `name` in `folder`, as `write_rows` does."""
     assert source.documents and source.seed is not None
-    rows = generate_rows(source.documents, source.seed)
-    write_text(folder / FILE, "".join(f"{json.dumps(row)}\n" for row in rows))
-    verify_generated(folder / FILE, name, source)
-    return [FILE]
+    return write_rows(folder / FILE, generate_rows(source.documents, source.seed), name, source)
 
 
 def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
@@ -304,7 +257,7 @@ def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
         is_long = row[NORVIC].count(" ") >= SHORT
         if row["part"] in parts and not (corpus.kind == SHORT_PAIRS and is_long):
             links = read_links(row[LINKS], 0, f"{path}:{number}")
-            texts: dict[str, str | bytes] = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
+            texts = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
             split = parts[row["part"]]
             yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)
 
@@ -352,7 +305,7 @@ def join_pairs(name: str, pairs: list[Document]) -> Document:
         source += _words(pair, NORVIC)
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
-    texts: dict[str, str | bytes] = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
+    texts = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
     return Document(
         name, texts=texts, alignments={LINKS: Links(tuple(links))}, split=pairs[0].split
     )
@@ -363,54 +316,20 @@ def _words(pair: Document, language: str) -> list[str]:
     return [*str(pair.texts[language]).split(), STOP]
 
 
-SOURCE = SourceKind(
-    name="sample-translation",
-    make=make,
-    required_keys=("documents", "seed"),
-    optional_keys=("sha256",),
-    size=2e6,
-)
-KINDS = (
-    Kind(
-        name=PAIRS,
-        source=SOURCE,
-        read=read_pairs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given", "random", "folds"),
-        generated=True,
-        tokens_per_document=33,
+SOURCE = generated_source("sample-translation", make, 2e6)
+# kind → (its reader, splits, pairs of the source in a document, mean tokens)
+READ: "dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]]" = {
+    PAIRS: (read_pairs, ANY_SPLIT, 1, 33),
+    SHORT_PAIRS: (
+        read_pairs, ANY_SPLIT, (LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST), 13,
     ),
+    LONG_PAIRS: (read_pairs, ("given",), 1, 34),
+    "sample-translation-paragraphs": (read_paragraphs, ("given",), 2.5, 85),
+}  # fmt: skip
+KINDS = tuple(
     Kind(
-        name=SHORT_PAIRS,
-        source=SOURCE,
-        read=read_pairs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given", "random", "folds"),
-        generated=True,
-        joined=(LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST),
-        tokens_per_document=13,
-    ),
-    Kind(
-        name=LONG_PAIRS,
-        source=SOURCE,
-        read=read_pairs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given",),
-        generated=True,
-        tokens_per_document=34,
-    ),
-    Kind(
-        name="sample-translation-paragraphs",
-        source=SOURCE,
-        read=read_paragraphs,
-        parallel=True,
-        languages=(NORVIC, SOLDAN),
-        splits=("given",),
-        generated=True,
-        joined=2.5,
-        tokens_per_document=85,
-    ),
-)
+        name=name, source=SOURCE, read=read, parallel=True, languages=(NORVIC, SOLDAN),
+        splits=splits, generated=True, joined=joined, tokens_per_document=tokens,
+    )
+    for name, (read, splits, joined, tokens) in READ.items()
+)  # fmt: skip

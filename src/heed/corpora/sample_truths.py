@@ -13,22 +13,14 @@ Scores on them say nothing about language. All come from Python's random generat
 seed: the same bytes on every machine.
 """
 
-import json
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from heed.corpora.publication import (
-    Document,
-    Documents,
-    Kind,
-    SourceKind,
-    read_published_lines,
-    require_file,
-)
-from heed.corpora.sample import CUES, DISTRACTORS, verify_generated
-from heed.files import write_text
+from heed.corpora.publication import Document, Documents, Kind, read_published_lines, require_file
+from heed.corpora.sample import CUES, DISTRACTORS, Row, generated_source, write_rows
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, Source
@@ -66,12 +58,11 @@ def place(generator: random.Random) -> Words:
     label = generator.choice(sorted(CUES))
     words = _distractors(generator, 200, 260)
     size = len(words)
-    where = generator.choices([*PLACES], [*PLACES.values()])[0]
     low, high = {
         "beginning": (0, EDGE),
         "middle": (9 * size // 20, 11 * size // 20),
         "end": (size - EDGE - RUN, size - RUN),
-    }[where]
+    }[generator.choices([*PLACES], [*PLACES.values()])[0]]
     start = generator.randrange(low, high)
     words[start : start + RUN] = [generator.choice(CUES[label]) for _ in range(RUN)]
     return words, label, list(range(start, start + RUN))
@@ -95,8 +86,7 @@ def rank(generator: random.Random) -> Words:
     positions = generator.sample(range(len(words)), len(voices))
     for position, voice in zip(positions, voices, strict=True):
         words[position] = voice
-    names = RANKS[highest]
-    deciding = [i for i in positions if words[i].split("-")[0] in names]
+    deciding = [i for i in positions if words[i].split("-")[0] in RANKS[highest]]
     return words, label, sorted(deciding)
 
 
@@ -142,15 +132,13 @@ DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
 }
 
 
-def generate_rows(kind: str, documents: int, seed: int) -> Iterator[dict[str, Any]]:
+def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
     """Yield the documents of one kind: `id, text, labels, evidence` (character spans)."""
     draw, label_name, _ = DRAWN[kind]
     generator = random.Random(f"{kind} {seed}")
     for number in range(documents):
         words, label, evidence = draw(generator)
-        starts = [0]
-        for word in words:
-            starts.append(starts[-1] + len(word) + 1)
+        starts = [*itertools.accumulate((len(word) + 1 for word in words), initial=0)]
         yield {
             "id": f"{kind.removeprefix('sample-')}/{number}",
             "text": " ".join(words),
@@ -159,50 +147,24 @@ def generate_rows(kind: str, documents: int, seed: int) -> Iterator[dict[str, An
         }
 
 
-def _file(kind: str) -> str:
-    return f"{kind}.jsonl"
-
-
 def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, and return its name.
-
-    Raises:
-        HeedError: its hash is not the one in params.yaml.
-
-    """
+    """Generate the file of source `name` in `folder`, as `write_rows` does."""
     assert source.documents and source.seed is not None
-    path = folder / _file(source.kind)
     rows = generate_rows(source.kind, source.documents, source.seed)
-    write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
-    verify_generated(path, name, source)
-    return [path.name]
+    return write_rows(folder / f"{source.kind}.jsonl", rows, name, source)
 
 
 def read_generated(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of a corpus of one of these kinds."""
-    for _, row in read_published_lines(require_file(raw, _file(corpus.kind))):
+    for _, row in read_published_lines(require_file(raw, f"{corpus.kind}.jsonl")):
         evidence = tuple((start, end) for start, end in row["evidence"])
         yield Document(row["id"], row["text"], row["labels"], evidence=evidence)
 
 
-def _kind(name: str, label: str, words: int) -> Kind:
-    """Return the kind of one of the corpora, whose source has its name."""
-    source = SourceKind(
-        name=name,
-        make=make,
-        required_keys=("documents", "seed"),
-        optional_keys=("sha256",),
-        size=3e6,
+KINDS = tuple(
+    Kind(
+        name=name, source=generated_source(name, make, 3e6), read=read_generated, labels=(label,),
+        generated=True, evidence="planted", tokens_per_document=words,
     )
-    return Kind(
-        name=name,
-        source=source,
-        read=read_generated,
-        labels=(label,),
-        generated=True,
-        evidence="planted",
-        tokens_per_document=words,
-    )
-
-
-KINDS = tuple(_kind(name, label, words) for name, (_, label, words) in DRAWN.items())
+    for name, (_, label, words) in DRAWN.items()
+)  # fmt: skip

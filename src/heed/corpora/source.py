@@ -1,7 +1,6 @@
 """Download and verify the files of a source, from HEED_MIRROR or else from their published URLs."""
 
 import concurrent.futures
-import dataclasses
 import errno
 import hashlib
 import os
@@ -34,32 +33,10 @@ MAX_REDIRECTS = 5
 SIZE_FACTOR = 2  # a file may be so many times as large as all files that its source declares
 
 
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """What the download of one file may take: its bytes, and the time at which it ends."""
-
-    max_bytes: int
-    minutes: float
-    end: float  # of time.monotonic()
-
-    @property
-    def seconds_left(self) -> float:
-        """The seconds until the end, 0 after it."""
-        return max(0.0, self.end - time.monotonic())
-
-    @property
-    def too_slow(self) -> tuple[str, bool]:
-        """The problem of a download that reached the end; another try is useless."""
-        minutes = f"{self.minutes:g} minutes"
-        return f"not complete after {minutes} (HEED_DOWNLOAD_MINUTES allows more)", True
-
-
 def download(name: str, source: "Source", folder: Path) -> None:
     """Write the verified files of source `name` into `folder` (data/raw/NAME), and no others.
 
-    Raises:
-        HeedError: a file cannot be downloaded, or is not the published one.
-
+    Raises HeedError when a file cannot be downloaded, or is not the published one.
     """
     kind = SOURCE_KINDS[source.kind]
     if kind.make:
@@ -68,7 +45,7 @@ def download(name: str, source: "Source", folder: Path) -> None:
         files = _select_files(name, source)
         names = [file.name for file in files]
         for file in files:
-            _fetch(name, file, folder / file.name, int(SIZE_FACTOR * kind.size))
+            _fetch(name, file, folder / file.name, SIZE_FACTOR * kind.size)
     names = [*names, *copy_vectors(name, source, folder)]
     for path in folder.iterdir():
         if path.name not in names:
@@ -89,7 +66,7 @@ def _select_files(name: str, source: "Source") -> list[File]:
     return [files[file] for file in source.files]
 
 
-def _fetch(name: str, file: File, path: Path, max_bytes: int) -> None:
+def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
     """Write one verified file: from the mirror when it has the file, or else from its URL."""
     if path.is_file() and not file.mismatch(path):
         print_line(f"{path}: already there, verified")
@@ -108,17 +85,7 @@ def _fetch(name: str, file: File, path: Path, max_bytes: int) -> None:
             f"{path}: cannot be downloaded: {missing}{file.instructions}. Then run again: "
             f"heed download {name}"
         )
-    minutes = _read_minutes()
-    limits = Limits(max_bytes, minutes, time.monotonic() + 60 * minutes)
-    _download_file(url, file, path, limits, f"heed download {name}")
-
-
-def _read_minutes() -> float:
-    """Return HEED_DOWNLOAD_MINUTES. Raises HeedError if it is not a number above 0."""
-    text = os.environ.get("HEED_DOWNLOAD_MINUTES", str(MINUTES))
-    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text) or not float(text):
-        raise HeedError(f"HEED_DOWNLOAD_MINUTES: expected a number above 0, found {text!r}")
-    return float(text)
+    _Download(url, file, int(max_bytes)).write(path, f"heed download {name}")
 
 
 def _copy(original: Path, file: File, path: Path) -> None:
@@ -132,161 +99,191 @@ def _copy(original: Path, file: File, path: Path) -> None:
     print_line(f"{path}: from the mirror, verified")
 
 
-def _download_file(url: str, file: File, path: Path, limits: Limits, command: str) -> None:
-    """Download and verify one file; what an earlier try has fetched is kept and continued.
-
-    Raises:
-        HeedError: no try succeeded, or the file is not the published one.
-
-    """
-    work = WORK / f"download-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
-    partial = work / file.name
-    work.mkdir(parents=True, exist_ok=True)
-    problem = ""
-    for attempt in range(TRIES):
-        if attempt:
-            time.sleep(min(WAIT * 2 ** (attempt - 1), limits.seconds_left))
-        problem, is_final = _try_in_time(url, partial, limits)
-        if not problem:
-            if not (mismatch := file.mismatch(partial)):
-                with writing(path) as temporary:
-                    shutil.copyfile(partial, temporary)
-                shutil.rmtree(work)
-                print_line(f"{path}: downloaded from {url}, verified")
-                return
-            partial.unlink()
-            problem, is_final = f"not the published file: {mismatch}", attempt > 0
-        print_line(f"{url}: {problem}", error=True)
-        if is_final:
-            break
-    kept = (
-        f" {partial.stat().st_size:,} bytes are kept, and the next download continues after them."
-        if partial.exists()
-        else ""
-    )
-    raise HeedError(
-        f"{path}: cannot be downloaded from {url}: {problem}.{kept} Run again: {command}, or put "
-        f"the file into the folder that HEED_MIRROR names, as {file.mirror}"
-    )
+def _read_minutes() -> float:
+    """Return HEED_DOWNLOAD_MINUTES. Raises HeedError if it is not a number above 0."""
+    text = os.environ.get("HEED_DOWNLOAD_MINUTES", str(MINUTES))
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text) or not float(text):
+        raise HeedError(f"HEED_DOWNLOAD_MINUTES: expected a number above 0, found {text!r}")
+    return float(text)
 
 
-def _try_in_time(url: str, partial: Path, limits: Limits) -> tuple[str, bool]:
-    """Try to download; return the problem ("" for none) and whether another try is useless.
+class _DownloadError(Exception):
+    """Why a try failed; another one is useless after a final problem."""
 
-    The try runs in a thread: a server that sends a byte now and then, or headers without end, never
-    runs into a time-out of the socket.
-    """
-    outcome: concurrent.futures.Future[tuple[str, bool]] = concurrent.futures.Future()
+    def __init__(self, text: str, is_final: bool = False) -> None:
+        super().__init__(text)
+        self.is_final = is_final
 
-    def run() -> None:
+
+class _Download:
+    """The download of one file of at most `max_bytes`, within HEED_DOWNLOAD_MINUTES."""
+
+    def __init__(self, url: str, file: File, max_bytes: int) -> None:
+        self.url, self.file, self.max_bytes = url, file, max_bytes
+        self.minutes = _read_minutes()
+        self.end = time.monotonic() + 60 * self.minutes
+        work = WORK / f"download-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
+        self.partial = work / file.name  # what an earlier try has fetched is kept and continued
+
+    @property
+    def size(self) -> int:
+        """The bytes that are fetched."""
+        return self.partial.stat().st_size if self.partial.exists() else 0
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds until the end, 0 after it."""
+        return max(0.0, self.end - time.monotonic())
+
+    @property
+    def too_slow(self) -> _DownloadError:
+        """The problem of a download that reached the end."""
+        minutes = f"{self.minutes:g} minutes"
+        return _DownloadError(
+            f"not complete after {minutes} (HEED_DOWNLOAD_MINUTES allows more)", True
+        )
+
+    def write(self, path: Path, command: str) -> None:
+        """Download and verify the file.
+
+        Raises HeedError when no try succeeded, or the file is not the published one.
+        """
+        self.partial.parent.mkdir(parents=True, exist_ok=True)
+        problem = _DownloadError("")
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(min(WAIT * 2 ** (attempt - 1), self.seconds_left))
+            try:
+                self._try_in_time()
+                if not (mismatch := self.file.mismatch(self.partial)):
+                    with writing(path) as temporary:
+                        shutil.copyfile(self.partial, temporary)
+                    shutil.rmtree(self.partial.parent)
+                    print_line(f"{path}: downloaded from {self.url}, verified")
+                    return
+                self.partial.unlink()
+                problem = _DownloadError(f"not the published file: {mismatch}", attempt > 0)
+            except _DownloadError as error:
+                problem = error
+            print_line(f"{self.url}: {problem}", error=True)
+            if problem.is_final:
+                break
+        kept = f" {self.size:,} bytes are kept, and the next download continues after them."
+        raise HeedError(
+            f"{path}: cannot be downloaded from {self.url}: {problem}."
+            f"{kept if self.partial.exists() else ''} Run again: {command}, or put the file into "
+            f"the folder that HEED_MIRROR names, as {self.file.mirror}"
+        )
+
+    def _try_in_time(self) -> None:
+        """Try to download, in a thread. Raises _DownloadError.
+
+        A server that sends a byte now and then, or headers without end, never runs into a time-out
+        of the socket.
+        """
+        outcome: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+        def run() -> None:
+            try:
+                self._try()
+                outcome.set_result(None)
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
         try:
-            outcome.set_result(_try_download(url, partial, limits))
-        except BaseException as error:
-            outcome.set_exception(error)
+            outcome.result(self.seconds_left)
+        except concurrent.futures.TimeoutError:
+            raise self.too_slow from None
 
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return outcome.result(limits.seconds_left)
-    except concurrent.futures.TimeoutError:
-        return limits.too_slow
+    def _try(self) -> None:
+        """Append the missing bytes to `partial`. Raises _DownloadError."""
+        import requests
+        import urllib3
 
+        try:
+            with requests.Session() as session, self._request(session) as response:
+                status = response.status_code
+                # no bytes after those of `partial`: it is complete, or longer than the published
+                if status == 416 and self.size:
+                    return
+                if status not in (200, 206):
+                    is_final = status < 500 and status != 429
+                    raise _DownloadError(f"HTTP {status} {response.reason[:80]}", is_final)
+                self._write_body(response)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+            raise _DownloadError(self._describe(error)) from None
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise _DownloadError("no space left on the disk; free some", True) from None
+            reason = error.strerror or error
+            raise HeedError(f"{self.partial}: cannot be written: {reason}") from error
 
-def _try_download(url: str, partial: Path, limits: Limits) -> tuple[str, bool]:
-    """Append the missing bytes to `partial`.
+    def _request(self, session: "requests.Session") -> "requests.Response":
+        """Return the answer to a request of all missing bytes, with its body unread.
 
-    Return the problem ("" for none) and whether another try is useless.
-    """
-    import requests
-    import urllib3
+        Redirects are followed here: requests would read their bodies, of any length, into memory.
+        """
+        import requests
 
-    size = partial.stat().st_size if partial.exists() else 0
-    try:
-        with requests.Session() as session, _request(session, url, size) as response:
-            status = response.status_code
-            # no bytes after those of `partial`: it is complete, or longer than the published file
-            if status == 416 and size:
-                return "", False
-            if status not in (200, 206):
-                is_final = status < 500 and status != 429
-                return f"HTTP {status} {response.reason[:80]}", is_final
-            return _write_body(response, partial, size, limits)
-    except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
-        return _describe(error, partial), False
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            return "no space left on the disk; free some", True
-        raise HeedError(f"{partial}: cannot be written: {error.strerror or error}") from error
+        url, headers = self.url, {"Accept-Encoding": "identity"}
+        if self.size:
+            headers["Range"] = f"bytes={self.size}-"
+        for _ in range(MAX_REDIRECTS + 1):
+            request = session.prepare_request(requests.Request("GET", url, headers=headers))
+            settings: Any = session.merge_environment_settings(request.url, {}, True, None, None)
+            adapter = session.get_adapter(request.url or url)
+            response = adapter.send(request, timeout=TIMEOUT, **settings)
+            location = session.get_redirect_target(response)
+            if not location:
+                return response
+            response.close()
+            url = urllib.parse.urljoin(url, location)
+        raise requests.TooManyRedirects(f"more than {MAX_REDIRECTS} redirects")
 
+    def _describe(self, error: Exception) -> str:
+        """Return what went wrong between this machine and the server, as a short text."""
+        import requests
+        from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-def _request(session: "requests.Session", url: str, size: int) -> "requests.Response":
-    """Return the answer to a request of all bytes after the first `size`, with its body unread.
+        cause = error.args[0] if error.args else None
+        if isinstance(error, requests.Timeout | ReadTimeoutError):
+            return f"no answer within {TIMEOUT[1]:.0f} s"
+        if isinstance(error, ProtocolError):
+            return f"the connection broke; {self.size:,} bytes came"
+        if isinstance(error, requests.ConnectionError) and not isinstance(cause, ProtocolError):
+            return "no connection (is there a network?)"
+        return f"no valid answer ({type(error).__name__}: {str(error)[:200]})"
 
-    Redirects are followed here: requests would read their bodies, of any length, into memory.
-    """
-    import requests
+    def _write_body(self, response: "requests.Response") -> None:
+        """Write the body of a response, after the bytes of `partial` where the server resumes.
 
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={size}-"} if size else {})
-    for _ in range(MAX_REDIRECTS + 1):
-        request = session.prepare_request(requests.Request("GET", url, headers=headers))
-        settings: Any = session.merge_environment_settings(request.url, {}, True, None, None)
-        adapter = session.get_adapter(request.url or url)
-        response = adapter.send(request, timeout=TIMEOUT, **settings)
-        location = session.get_redirect_target(response)
-        if not location:
-            return response
-        response.close()
-        url = urllib.parse.urljoin(url, location)
-    raise requests.TooManyRedirects(f"more than {MAX_REDIRECTS} redirects")
-
-
-def _describe(error: Exception, partial: Path) -> str:
-    """Return what went wrong between this machine and the server, as a short text."""
-    import requests
-    from urllib3.exceptions import ProtocolError, ReadTimeoutError
-
-    cause = error.args[0] if error.args else None
-    if isinstance(error, requests.Timeout | ReadTimeoutError):
-        return f"no answer within {TIMEOUT[1]:.0f} s"
-    if isinstance(error, ProtocolError):
-        size = partial.stat().st_size if partial.exists() else 0
-        return f"the connection broke; {size:,} bytes came"
-    if isinstance(error, requests.ConnectionError) and not isinstance(cause, ProtocolError):
-        return "no connection (is there a network?)"
-    return f"no valid answer ({type(error).__name__}: {str(error)[:200]})"
-
-
-def _write_body(
-    response: "requests.Response", partial: Path, size: int, limits: Limits
-) -> tuple[str, bool]:
-    """Write the body of a response, after the `size` bytes of `partial` where the server resumes.
-
-    The bytes are written as they come: a Content-Encoding is not decoded, so that none expands.
-    Return the problem ("" for none) and whether another try is useless.
-    """
-    is_resumed = response.status_code == 206
-    content_range = response.headers.get("Content-Range", "")
-    if is_resumed and not content_range.startswith(f"bytes {size}-"):
-        partial.unlink(missing_ok=True)
-        return f"another part than the one requested ({content_range[:80]!r})", False
-    completed = size if is_resumed else 0
-    length = response.headers.get("Content-Length", "")
-    total = completed + int(length) if re.fullmatch(r"[0-9]{1,18}", length) else 0
-    problem = f"larger than {limits.max_bytes:,} bytes, {SIZE_FACTOR} times the declared size"
-    if total > limits.max_bytes:
-        return problem, True
-    with (
-        partial.open("ab" if is_resumed else "wb") as out,
-        progress_bar(partial.name, in_bytes=True) as bar,
-    ):
-        while block := response.raw.read1(BLOCK, decode_content=False):
-            if not limits.seconds_left:
-                return limits.too_slow
-            completed += len(block)
-            if completed > limits.max_bytes:
-                out.truncate(0)
-                return problem, True
-            out.write(block)
-            bar.update(completed, total)
-    if completed < total:
-        return f"cut off after {completed:,} of {total:,} bytes", False
-    return "", False
+        They are written as they come: a Content-Encoding is not decoded, so that none expands.
+        """
+        is_resumed, size = response.status_code == 206, self.size
+        content_range = response.headers.get("Content-Range", "")
+        if is_resumed and not content_range.startswith(f"bytes {size}-"):
+            self.partial.unlink(missing_ok=True)
+            raise _DownloadError(f"another part than the one requested ({content_range[:80]!r})")
+        completed = size if is_resumed else 0
+        length = response.headers.get("Content-Length", "")
+        total = completed + int(length) if re.fullmatch(r"[0-9]{1,18}", length) else 0
+        limit = f"{self.max_bytes:,} bytes, {SIZE_FACTOR} times the declared size"
+        too_large = _DownloadError(f"larger than {limit}", True)
+        if total > self.max_bytes:
+            raise too_large
+        with (
+            self.partial.open("ab" if is_resumed else "wb") as out,
+            progress_bar(self.partial.name, in_bytes=True) as bar,
+        ):
+            while block := response.raw.read1(BLOCK, decode_content=False):
+                if not self.seconds_left:
+                    raise self.too_slow
+                completed += len(block)
+                if completed > self.max_bytes:
+                    out.truncate(0)
+                    raise too_large
+                out.write(block)
+                bar.update(completed, total)
+        if completed < total:
+            raise _DownloadError(f"cut off after {completed:,} of {total:,} bytes")

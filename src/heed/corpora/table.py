@@ -1,27 +1,26 @@
-"""Tables of the user's own: files with a row for each text, and columns with texts and labels."""
+"""The user's own files: tables with a row for each text, and parallel text."""
 
 import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.parts import PartNames, part_of_key
-from heed.corpora.publication import Document, Documents, Kind, SourceKind
-from heed.corpora.rows import (
-    AT,
-    NOT_TEXT,
-    PATH,
-    Format,
-    is_table,
-    no_column,
-    read_batches,
-    read_table,
+from heed.annotations import parse_links, parse_spans
+from heed.corpora.publication import (
+    ANY_SPLIT,
+    Document,
+    Documents,
+    Kind,
+    Links,
+    PartNames,
+    SourceKind,
+    part_of_key,
 )
-from heed.corpora.user_files import make_tables
-from heed.evidence import parse_spans
+from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
+from heed.corpora.user_files import LINES, make_parallel, make_tables
 from heed.files import HeedError
 
 if TYPE_CHECKING:
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
 
 # control characters, lone surrogates, separators of lines and of paragraphs
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
-
-
-def read_documents(
-    files: Mapping[str, Path], corpus: "Corpus", form: Format | None = None
-) -> Documents:
-    """Yield the documents of files, read in one format; errors as of `make_documents`."""
-    tables = {key: read_table(path, form or Format()).to_batches() for key, path in files.items()}
-    yield from DocumentReader(corpus).read(tables)
 
 
 class DocumentReader:
@@ -52,10 +43,9 @@ class DocumentReader:
 
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
-        has_column = corpus.split_column is not None
-        self.parts = PartNames(f"column {corpus.split_column!r}" if has_column else "files")
-        self.unlabelled, self.rows = 0, 0
-        self.first_unlabelled = ""
+        column = corpus.split_column
+        self.parts = PartNames("files" if column is None else f"column {column!r}")
+        self.unlabelled, self.first_unlabelled, self.rows = 0, "", 0
         self.trimmed: Counter[str] = Counter()
         self._known: dict[str, str] = {}  # labels and groups that were checked
         self._ids: set[bytes] = set()
@@ -66,15 +56,11 @@ class DocumentReader:
         Rows without a label are left out where the corpus has `drop_unlabelled`, and are an error
         else, when all rows are read.
 
-        Args:
-            tables: batches of `read_table` by the keys in `paths`, read one after the other; any
-                key for one file.
+        `tables` are batches of `read_table` by the keys in `paths`; any key for one file.
 
-        Raises:
-            HeedError: a table lacks a column, or a row does not fit, lacks a label, a group or an
-                id or has more than one, has the id of another, names no part, or has evidence that
-                is not in its text.
-
+        Raises HeedError when a table lacks a column, or a row does not fit, lacks a label, a group
+        or an id or has more than one, has the id of another, names no part, or has evidence that is
+        not in its text.
         """
         for key, batches in tables.items():
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0
@@ -112,19 +98,16 @@ class DocumentReader:
 
     def _rows(self, path: str, batch: "pa.RecordBatch") -> Iterable[tuple[str, dict[str, Any]]]:
         """Return each row of a batch: its location, and its cells by column."""
-        corpus, columns = self.corpus, {}
+        corpus = self.corpus
         optional = (corpus.split_column, corpus.id_column, corpus.group_column)
         listed = {*corpus.label_names, corpus.evidence_column}
-        for column in dict.fromkeys(
-            filter(None, [*corpus.text_names, *corpus.label_names, *optional, *listed])
-        ):
-            columns[column] = text_column(path, batch, column, can_be_list=column in listed)
-        places = batch.column(AT).to_pylist()
-        rows = zip(*columns.values(), strict=True)
-        return (
-            (f"{path}{at}", dict(zip(columns, row, strict=True)))
-            for at, row in zip(places, rows, strict=True)
-        )
+        columns = {
+            column: text_column(path, batch, column, can_be_list=column in listed)
+            for column in (*corpus.text_names, *corpus.label_names, *optional, *listed)
+            if column
+        }
+        for at, *row in zip(batch.column(AT).to_pylist(), *columns.values(), strict=True):
+            yield f"{path}{at}", dict(zip(columns, row, strict=True))
 
     def _document(
         self, location: str, row: dict[str, Any], name: str, part: str
@@ -143,9 +126,8 @@ class DocumentReader:
             return None
         if corpus.id_column:
             name = self._check_id(location, row)
-        group = ""
-        if corpus.group_column:
-            group = self._name(location, corpus.group_column, row[corpus.group_column], "group")
+        column = corpus.group_column
+        group = self._name(location, column, row[column], "group") if column else ""
         if corpus.split_column:
             part = self.parts.read(row[corpus.split_column] or "", location)
         evidence = parse_spans(
@@ -234,9 +216,7 @@ def split_labels(location: str, cell: str | list[str] | None, separator: str) ->
 
     White space around a label counts as part of the separator. A missing or empty cell has none.
 
-    Raises:
-        HeedError: a text has nothing between two separators.
-
+    Raises HeedError when a text has nothing between two separators.
     """
     if isinstance(cell, list):
         return cell
@@ -257,12 +237,11 @@ def check_name(location: str, column: str, cell: str | None, kind: str) -> str:
     Raises HeedError when it is missing, has spaces around it or a control character in it.
     """
     location, name = f"{location}: column {column!r}", cell or ""
-    for character in name:
-        if unicodedata.category(character) in REFUSED_IN_NAMES:
-            raise HeedError(
-                f"{location}: the {kind} {name!r} has the control character {character!r}. "
-                "Remove it"
-            )
+    refused = [sign for sign in name if unicodedata.category(sign) in REFUSED_IN_NAMES]
+    if refused:
+        raise HeedError(
+            f"{location}: the {kind} {name!r} has the control character {refused[0]!r}. Remove it"
+        )
     if not name.strip():
         raise HeedError(f"{location}: no {kind}")
     if name != name.strip():
@@ -288,18 +267,126 @@ def _order(path: Path) -> list[tuple[str, int]]:
     return [(text, int(number or 0)) for text, number in pieces]
 
 
+# --- parallel text
+#
+# A table has a column for each language, text files are one for each. Either may bring gold
+# alignments in the Pharaoh format: `i-j` for a sure link of word i and word j, `i?j` for a possible
+# one, separated by spaces; an empty line or cell where the links of a sentence are not known.
+
+
+def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
+    """Yield one document for each row of a table.
+
+    Raises HeedError when the file cannot be read or lacks a column, a cell is no text or no
+    alignment, or a row names no part.
+    """
+    if not corpus.columns:
+        raise HeedError(
+            f"{path}: a table: expected `columns` of the corpus in params.yaml, the column of each "
+            "language"
+        )
+    keys = list(corpus.columns)
+    columns = list(corpus.columns.values())
+    columns += [corpus.split_column] if corpus.split_column else []
+    parts = PartNames(f"column {corpus.split_column!r}")
+    number = 0
+    for batch in read_batches(path):
+        file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
+        places = batch.column(AT).to_pylist()
+        cells = [text_column(file, batch, column) for column in columns]
+        for at, *row in zip(places, *cells, strict=True):
+            number, location = number + 1, f"{file}{at}"
+            values = {key: cell or "" for key, cell in zip(keys, row, strict=False)}
+            split = parts.read(row[-1] or "", location) if corpus.split_column else ""
+            yield _parallel_document(
+                f"row/{number}", values, corpus, dict.fromkeys(keys, location), split
+            )
+    parts.print_changes()
+
+
+def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
+    """Yield one document for each line of the files in `raw`.
+
+    Raises HeedError when a file cannot be read, the files differ in their number of lines, or a
+    line is no alignment.
+    """
+    if corpus.columns or corpus.split_column:
+        key = "columns" if corpus.columns else "split_column"
+        raise HeedError(f"{raw}: files of lines: a corpus of these takes no `{key}` in params.yaml")
+    files = {path.stem: path for path in sorted(raw.glob(f"*{LINES}"))}
+    lines = {key: list(_read_lines(path)) for key, path in files.items()}
+    counts = {key: len(texts) for key, texts in lines.items()}
+    if len({*counts.values()}) > 1:
+        found = ", ".join(f"{files[key].name} {count:,}" for key, count in counts.items())
+        raise HeedError(
+            f"{raw}: line n of each file is the same sentence: expected equal numbers of lines, "
+            f"found {found}"
+        )
+    for number, texts in enumerate(zip(*lines.values(), strict=True), 1):
+        locations = {key: f"{path}:{number}" for key, path in files.items()}
+        yield _parallel_document(
+            f"line/{number}", dict(zip(files, texts, strict=True)), corpus, locations
+        )
+
+
+def _parallel_document(
+    name: str, values: dict[str, str], corpus: "Corpus", locations: dict[str, str], split: str = ""
+) -> Document:
+    """Return a document from its texts, by language, and alignments, by "SOURCE-TARGET"."""
+    alignments = {}
+    for key, text in values.items():
+        if "-" in key and text.strip():
+            if corpus.alignment_base is None:
+                raise HeedError(
+                    f"{locations[key]}: an alignment: expected `alignment_base` of the corpus in "
+                    "params.yaml, the number of a sentence's first word: 0 or 1"
+                )
+            alignments[key] = read_links(text, corpus.alignment_base, locations[key])
+    texts = {key: text for key, text in values.items() if "-" not in key}
+    return Document(name, texts=texts, alignments=alignments, split=split)
+
+
+def read_links(text: str, base: int, location: str) -> Links:
+    """Return the links of an alignment; errors as of `heed.annotations.parse_links`."""
+    sure, possible = parse_links(text, location, base)
+    return Links(tuple(sure), tuple(possible))
+
+
+def _read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, which end with a line feed and nowhere else."""
+    with reading(path, None), path.open(encoding="utf-8-sig", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\r\n")
+
+
+def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
+    """Yield the documents of the table in `raw`, or of its files of lines."""
+    tables = [path for path in sorted(raw.glob("*")) if is_table(path)]
+    if tables:
+        return read_parallel_table(tables[0], corpus)
+    if not [*raw.glob(f"*{LINES}")]:
+        raise HeedError(f"{raw}: no files. Run: heed download {raw.name}")
+    return read_parallel_lines(raw, corpus)
+
+
+# --- kinds
+
 FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header", "flags")
-SOURCE = SourceKind(
-    name="table",
-    make=make_tables,
-    alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-    optional_keys=FORMAT_KEYS,
+SOURCE, PARALLEL_SOURCE = (
+    SourceKind(
+        name=name,
+        make=make,
+        alternative_keys=(("path", "sha256"), ("paths", "hashes")),
+        optional_keys=FORMAT_KEYS,
+        parallel=make is make_parallel,
+    )
+    for name, make in (("table", make_tables), ("parallel", make_parallel))
 )
 KIND = Kind(
     name="table",
     source=SOURCE,
     read=_read,
-    splits=("given", "random", "folds"),
+    splits=ANY_SPLIT,
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "evidence_column",
@@ -307,4 +394,12 @@ KIND = Kind(
     ),
     evidence="given",
 )  # fmt: skip
-KINDS = (KIND,)
+PARALLEL_KIND = Kind(
+    name="parallel",
+    source=PARALLEL_SOURCE,
+    read=_read_parallel,
+    parallel=True,
+    splits=ANY_SPLIT,
+    optional_keys=("columns", "split_column", "alignment_base"),
+)
+KINDS = (PARALLEL_KIND, KIND)

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.corpora.rows import format_of, is_table, read_table, write_table
+from heed.corpora.rows import format_of, is_table, read_table, reading, write_table
 from heed.files import HeedError, digest_folder, sha256, write_text, writing
 from heed.terminal import print_line
 
@@ -26,10 +26,8 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
 
     The table of `path` keeps its name; a table of `paths` gets the name of its key.
 
-    Raises:
-        HeedError: a file is missing, cannot be read, its hash is not the one in params.yaml, or it
-            is in `folder`, where other files than these are deleted.
-
+    Raises HeedError when a file is missing, cannot be read, its hash is not the one in params.yaml,
+    or it is in `folder`, where other files than these are deleted.
     """
     names = []
     for file in source.user_files():
@@ -59,13 +57,8 @@ def _copy_lines(name: str, file: "UserFile", copy: Path, encoding: str | None) -
         _copy_file(name, file, copy)
         return
     _verify(name, file, copy)
-    try:
+    with reading(Path(file.path), encoding):
         text = Path(file.path).read_bytes().decode(encoding)
-    except UnicodeError as error:
-        raise HeedError(
-            f"{file.path}: not {encoding} ({error}). Declare the encoding that the file has: the "
-            "source's `encoding` in params.yaml, such as windows-1252"
-        ) from None
     write_text(copy, text)
     print_line(f"{copy}: copied from {file.path} as UTF-8, verified")
 

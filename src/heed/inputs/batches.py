@@ -1,4 +1,8 @@
-"""Batches of documents of similar length, in an order that depends only on the seed."""
+"""Batches of documents of similar length, in an order that depends only on the seed.
+
+Models may read hashed n-grams too, as rows of an embedding table (Joulin et al. 2017,
+arxiv.org/abs/1607.01759). Hashing needs no vocabulary: some n-grams share a row.
+"""
 
 import copy
 import dataclasses
@@ -10,9 +14,8 @@ import scipy.sparse
 import torch
 
 from heed.hyperparameters.classifier import Architecture
-from heed.inputs.ngrams import bigrams, character_ngrams
 from heed.inputs.vocabulary import Vocabulary
-from heed.tokens.arrays import Tokens
+from heed.tokens.arrays import Tokens, mix_bits
 
 # batches whose documents are sorted by length together; 1.9-2.5 times faster than without sorting
 WINDOW = 20
@@ -20,6 +23,73 @@ WINDOW = 20
 # into several passes, and evaluation uses batches of this size: as fast, with less memory, and
 # tensors of equal size reuse memory that others would fragment (docs/performance.md).
 MAX_PADDED_TOKENS = 6144
+
+
+# --- hashed n-grams
+
+# lengths of character n-grams, including the word boundaries < and > (Bojanowski et al. 2017)
+CHARACTERS = (2, 3, 4, 5)
+PRIME = np.uint64(0x100000001B3)
+
+
+def _rows(hashes: np.ndarray, buckets: int) -> np.ndarray:
+    """Return the row of each hash, 1 to `buckets`; row 0 is for padding."""
+    return (mix_bits(hashes) % np.uint64(buckets)).astype(np.int64) + 1
+
+
+def bigrams(ids: np.ndarray, token_mask: np.ndarray, buckets: int) -> np.ndarray:
+    """Return the row, 1 to `buckets`, of each token's pair with the token before it; 0 at padding.
+
+    `ids` are vocabulary indices, (batch, time); `token_mask` is False at padding, (batch, time).
+    """
+    # the first token is paired with padding, which marks the start of the text
+    previous = np.zeros(ids.shape, np.uint64)
+    previous[:, 1:] = ids[:, :-1]
+    pairs = previous << np.uint64(32) | ids.astype(np.uint64)
+    return np.where(token_mask, _rows(pairs, buckets), 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class CharacterNgrams:
+    """The hashed character n-grams of types: type i has rows `ids[offsets[i]:offsets[i + 1]]`."""
+
+    ids: np.ndarray
+    offsets: np.ndarray
+
+    def look_up(self, types: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of `types`, concatenated, and the start of each type: (types,)."""
+        counts = self.offsets[types + 1] - self.offsets[types]
+        begin = np.cumsum(counts) - counts
+        index = np.arange(counts.sum()) + np.repeat(self.offsets[types] - begin, counts)
+        return self.ids[index], begin
+
+
+def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
+    """Hash all character n-grams of each `<word>` into rows 0 to `buckets` - 1.
+
+    The n-grams of a word are ordered by length, then by position.
+    """
+    text = "".join(f"<{word}>" for word in words)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    sizes = np.asarray([len(word) + 2 for word in words], np.int64)
+    word_index = np.repeat(np.arange(len(words)), sizes)  # of each character
+    hashes, owners = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+    for length in CHARACTERS:
+        count = max(0, len(points) - length + 1)
+        value = np.full(count, length, np.uint64)
+        for i in range(length):
+            value = (value * PRIME) ^ points[i : i + count]
+        # no n-gram crosses the boundary between two words
+        is_inside = word_index[:count] == word_index[length - 1 :]
+        hashes.append(value[is_inside])
+        owners.append(word_index[:count][is_inside])
+    owner = np.concatenate(owners)
+    rows = _rows(np.concatenate(hashes), buckets)[np.argsort(owner, kind="stable")] - 1
+    ends = np.cumsum(np.bincount(owner, minlength=len(words)))
+    return CharacterNgrams(rows, np.concatenate([[0], ends]))
+
+
+# --- batches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,12 +276,7 @@ def shuffled_batches(
     Shuffled rows are sorted by length within windows of WINDOW batches, and the batches come in
     random order. All of it depends only on `seed` and `epoch`.
 
-    Args:
-        rows: of the training part.
-        batch_size: rows of a batch; the last of a window may have fewer.
-        seed, epoch: of the draw.
-        sort: returns rows sorted by length.
-
+    `sort` returns rows sorted by length. The last batch of a window may have fewer rows.
     """
     generator = np.random.default_rng((seed, epoch))
     order = generator.permutation(rows)

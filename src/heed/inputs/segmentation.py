@@ -1,12 +1,18 @@
 """The units of a sentence: words, or pieces of words, made from the training part of a run.
 
-Words are the corpus's tokens, and `spacing` joins them to text again. Pieces are those of
-sentencepiece (Kudo and Richardson 2018, aclanthology.org/D18-2012) by byte-pair encoding (Sennrich
-et al. 2016) or a unigram language model (Kudo 2018): they give back any text of known characters.
-Indices 0 to 3 are padding, unknown, the begin and the end of a sentence.
+Words are the corpus's tokens, and `Spacing` joins them to text again. A word is joined to the word
+after it ("(") or before it (".") or to neither. For each word the share of its occurrences that are
+joined is counted, to the left and to the right; between two words the share decides that is further
+from one half. Pairs of words that are seen in training and for which this rule is wrong are
+exceptions. Of words without letters and digits the first, third, … occurrence in a text is counted
+apart from the second, fourth, …: so quotation marks open and close.
+
+Pieces are those of sentencepiece (Kudo and Richardson 2018, aclanthology.org/D18-2012) by byte-pair
+encoding (Sennrich et al. 2016) or a unigram language model (Kudo 2018): they give back any text of
+known characters. Indices 0 to 3 are padding, unknown, the begin and the end of a sentence.
 """
 
-import abc
+import dataclasses
 import io
 import re
 from pathlib import Path
@@ -17,7 +23,6 @@ import numpy as np
 from heed.files import HeedError, write_text, writing
 from heed.hyperparameters.translator import Segmentation
 from heed.inputs.pairs import EncodedPairs
-from heed.inputs.spacing import Spacing, learn_spacing
 from heed.inputs.vocabulary import (
     BOS,
     EOS,
@@ -32,60 +37,148 @@ from heed.tokens.arrays import ParallelTokens, Side
 WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
 # Options of sentencepiece: nothing is drawn, left out or changed. All texts are read in their order
 # by one thread, and every character is kept; a vocabulary may be smaller than asked for.
+SPECIAL_NAMES = ("pad", "unk", "bos", "eos")  # sentencepiece's, of the special entries
 TRAINER: dict[str, Any] = {
-    "pad_id": PADDING,
-    "unk_id": UNKNOWN,
-    "bos_id": BOS,
-    "eos_id": EOS,
-    "pad_piece": SPECIAL_OF_PAIRS[PADDING],
-    "unk_piece": SPECIAL_OF_PAIRS[UNKNOWN],
+    **{f"{name}_id": i for i, name in enumerate(SPECIAL_NAMES)},
+    **{f"{name}_piece": SPECIAL_OF_PAIRS[i] for i, name in enumerate(SPECIAL_NAMES)},
     "unk_surface": SPECIAL_OF_PAIRS[UNKNOWN],
-    "bos_piece": SPECIAL_OF_PAIRS[BOS],
-    "eos_piece": SPECIAL_OF_PAIRS[EOS],
     "hard_vocab_limit": False,
     "character_coverage": 1.0,
     "normalization_rule_name": "identity",
     "num_threads": 1,
     "minloglevel": 2,
 }
+SHARES = 1000  # shares are whole numbers of 0 to this: a file gives them back exactly
+PRIOR = 0.5  # occurrences with the mean share of all words that each word has besides its own
 TOO_SMALL = re.compile(r"(\d+) vs (\d+)\. Increase vocab_size")
 
 
-class Segmenter(abc.ABC):
-    """The units of one language: text to indices, and back."""
+@dataclasses.dataclass(frozen=True)
+class Spacing:
+    """What is known of the spaces between words; without arguments there is one everywhere.
 
-    @abc.abstractmethod
-    def __len__(self) -> int:
-        """Return the number of units, the special ones included."""
+    A form is a word and whether its occurrence is an odd or an even one: 2 * word, or 2 * word + 1.
+    """
 
-    @abc.abstractmethod
-    def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the units of each row, int32 (units,), without BOS and EOS.
+    left: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))  # (forms,)
+    right: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    alternates: frozenset[int] = frozenset()  # words whose even occurrences are forms of their own
+    exceptions: dict[tuple[int, int], bool] = dataclasses.field(default_factory=dict)  # of forms
 
-        None is empty: a text without units is one unknown unit.
-        """
+    def joined(self, words: np.ndarray) -> np.ndarray:
+        """Return whether no space is between each word and the next: (words - 1,)."""
+        if not len(self.left):
+            return np.zeros(max(0, len(words) - 1), bool)
+        forms = _forms(words, np.zeros_like(words), self.alternates)
+        by_rule = _apply_rule(self.right[forms[:-1]], self.left[forms[1:]])
+        rules = zip(forms[:-1].tolist(), forms[1:].tolist(), by_rule.tolist(), strict=True)
+        return np.asarray([self.exceptions.get((a, b), rule) for a, b, rule in rules], bool)
 
-    @abc.abstractmethod
-    def units(self, ids: np.ndarray) -> list[str]:
-        """Return the text of each unit."""
-
-    @abc.abstractmethod
-    def decode(self, ids: np.ndarray) -> str:
-        """Return the detokenised text of a sentence; padding, BOS and EOS are left out."""
-
-    @abc.abstractmethod
-    def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return the index of the word of each unit, (units,).
-
-        Of words: each is one. Of pieces: a word is what white space separates in `decode(ids)`.
-        """
-
-    @abc.abstractmethod
     def write(self, folder: Path, name: str) -> None:
-        """Write the files that `read_segmenter` reads: NAME.txt and others, or NAME.model."""
+        """Write NAME.spacing.csv, a line for each word, and NAME.exceptions.csv."""
+        shares = np.concatenate([self.left.reshape(-1, 2), self.right.reshape(-1, 2)], axis=1)
+        words = [[*row, word in self.alternates] for word, row in enumerate(shares.tolist())]
+        exceptions = [[*pair, joined] for pair, joined in sorted(self.exceptions.items())]
+        for kind, columns, rows in (
+            ("spacing", "left,left_even,right,right_even,alternates", words),
+            ("exceptions", "left_form,right_form,joined", exceptions),
+        ):
+            lines = [columns, *(",".join(str(int(cell)) for cell in row) for row in rows), ""]
+            write_text(folder / f"{name}.{kind}.csv", "\n".join(lines))
+
+    @classmethod
+    def read(cls, folder: Path, name: str, words: int) -> "Spacing":
+        """Return the spacing that was written as `name`, of so many words.
+
+        Raises:
+            OSError: a file cannot be read.
+            ValueError: a file has other content.
+
+        """
+        table = _read_table(folder / f"{name}.spacing.csv", 5)
+        exceptions = _read_table(folder / f"{name}.exceptions.csv", 3)
+        if len(table) != words:
+            raise ValueError(f"{name}.spacing.csv has {len(table)} words, not {words}")
+        if exceptions.size and exceptions[:, :2].max() >= 2 * words:
+            raise ValueError(f"{name}.exceptions.csv has a form of no word")
+        return cls(
+            table[:, :2].reshape(-1),
+            table[:, 2:4].reshape(-1),
+            frozenset(np.flatnonzero(table[:, 4]).tolist()),
+            {(a, b): bool(joined) for a, b, joined in exceptions.tolist()},
+        )
 
 
-class Words(Segmenter):
+def learn_spacing(
+    side: Side, rows: np.ndarray, index: np.ndarray, words: tuple[str, ...]
+) -> Spacing:
+    """Return the spacing of the words of some rows.
+
+    `rows` are of the training part; `index` is the word of each type of the lexicon, (types,), and
+    `words` are their texts.
+    """
+    is_selected = np.zeros(len(side.offsets) - 1, bool)
+    is_selected[rows] = True
+    texts = np.repeat(np.arange(len(is_selected)), np.diff(side.offsets))
+    tokens = np.flatnonzero(is_selected[texts])
+    alternates = frozenset(i for i, word in enumerate(words) if not any(map(str.isalnum, word)))
+    forms = _forms(index[side.ids[tokens]].astype(np.int64), texts[tokens], alternates)
+    is_pair = np.diff(texts[tokens]) == 0
+    first, second = forms[:-1][is_pair], forms[1:][is_pair]
+    joined = (side.starts[tokens[1:]] == side.ends[tokens[:-1]])[is_pair]
+    mean = float(joined.mean()) if len(joined) else 0.0
+    right, left = (_shares(each, joined, mean, 2 * len(words)) for each in (first, second))
+    return Spacing(left, right, alternates, _exceptions(first, second, joined, left, right))
+
+
+def _forms(words: np.ndarray, texts: np.ndarray, alternates: frozenset[int]) -> np.ndarray:
+    """Return the form of each word, (words,); `texts` has the text that it is of, (words,)."""
+    span = int(words.max(initial=0)) + 1
+    keys = texts * span + words
+    order = np.argsort(keys, kind="stable")
+    is_first = np.diff(keys[order], prepend=-1) != 0
+    group = np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))
+    occurrence = np.empty(len(words), np.int64)
+    occurrence[order] = np.arange(len(order)) - group
+    may_alternate = np.isin(words, np.asarray(sorted(alternates), np.int64))
+    return 2 * words + np.where(may_alternate, occurrence % 2, 0)
+
+
+def _shares(forms: np.ndarray, joined: np.ndarray, mean: float, count: int) -> np.ndarray:
+    """Return the share of occurrences of each form that are joined, in SHARES: int64 (forms,)."""
+    occurrences = np.bincount(forms, minlength=count)
+    shares = (np.bincount(forms, joined, count) + PRIOR * mean) / (occurrences + PRIOR)
+    return np.rint(SHARES * shares).astype(np.int64)
+
+
+def _apply_rule(right: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return whether words are joined by their shares, `right` of the first, `left` of the next."""
+    surer = np.where(abs(2 * right - SHARES) > abs(2 * left - SHARES), right, left)
+    return 2 * surer > SHARES
+
+
+def _exceptions(
+    first: np.ndarray, second: np.ndarray, joined: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> dict[tuple[int, int], bool]:
+    """Return the pairs of forms for which the rule is wrong more often than right."""
+    pairs, index = np.unique(first * len(left) + second, return_inverse=True)
+    joins = 2 * np.bincount(index, joined, len(pairs)) > np.bincount(index, minlength=len(pairs))
+    first, second = np.divmod(pairs, len(left))
+    is_wrong = joins != _apply_rule(right[first], left[second])
+    wrong = (each[is_wrong].tolist() for each in (first, second, joins))
+    return {(a, b): is_joined for a, b, is_joined in zip(*wrong, strict=True)}
+
+
+def _read_table(path: Path, columns: int) -> np.ndarray:
+    """Return the whole numbers of a CSV file with a header, int64 (lines, columns)."""
+    lines = path.read_text(encoding="utf-8").split("\n")[1:-1]
+    rows = [[int(number) for number in line.split(",")] for line in lines]
+    if any(len(row) != columns or min(row) < 0 for row in rows):
+        raise ValueError(f"{path.name}: expected {columns} numbers of 0 and more in each line")
+    return np.asarray(rows, np.int64).reshape(-1, columns)
+
+
+class Words:
     """Words, the most frequent types of a training part; all others are unknown."""
 
     def __init__(self, words: tuple[str, ...], lowercase: bool, spacing: Spacing) -> None:
@@ -96,15 +189,19 @@ class Words(Segmenter):
         self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
 
     def __len__(self) -> int:
+        """Return the number of units, the special ones included."""
         return len(self._words)
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the tokens of each row, int32 (tokens,)."""
-        index = self._look_up(side.lexicon)
+        """Return the indices of the tokens of each row, int32 (tokens,), without BOS and EOS.
+
+        None is empty: a text without tokens is one unknown word.
+        """
+        index = self.look_up(side.lexicon)
         encoded = [index[side.ids[side.offsets[row] : side.offsets[row + 1]]] for row in rows]
         return [ids if len(ids) else np.asarray([UNKNOWN], np.int32) for ids in encoded]
 
-    def _look_up(self, types: list[str]) -> np.ndarray:
+    def look_up(self, types: list[str]) -> np.ndarray:
         """Return the index of each type, int32 (types,)."""
         indices = (self._index.get(self._fold(word), UNKNOWN) for word in types)
         return np.fromiter(indices, np.int32, len(types))
@@ -114,7 +211,10 @@ class Words(Segmenter):
         return [self._words[i] for i in ids]
 
     def decode(self, ids: np.ndarray) -> str:
-        """Return the words, with the spaces between them that the training part makes likely."""
+        """Return the words, with the spaces between them that the training part makes likely.
+
+        Padding, BOS and EOS are left out.
+        """
         kept = [int(i) for i in ids if i not in (PADDING, BOS, EOS)]
         joined = self._spacing.joined(np.asarray(kept, np.int64))
         gaps = ["" if is_joined else " " for is_joined in joined.tolist()]
@@ -122,7 +222,7 @@ class Words(Segmenter):
         return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
 
     def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return 0, 1, 2, …"""
+        """Return the index of the word of each unit, (units,): each is one."""
         return np.arange(len(ids))
 
     def write(self, folder: Path, name: str) -> None:
@@ -131,7 +231,7 @@ class Words(Segmenter):
         self._spacing.write(folder, name)
 
 
-class Pieces(Segmenter):
+class Pieces:
     """Pieces of words, of a model of sentencepiece."""
 
     def __init__(self, model: bytes) -> None:
@@ -151,7 +251,7 @@ class Pieces(Segmenter):
         return int(self._model.vocab_size())
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the pieces of each row, int32 (pieces,)."""
+        """Return the indices of the pieces of each row, as of `Words`."""
         encoded = self._model.encode([_one_blank(text) for text in side.texts(rows)], num_threads=1)
         return [np.asarray(ids or [UNKNOWN], np.int32) for ids in encoded]
 
@@ -164,7 +264,7 @@ class Pieces(Segmenter):
         return _one_blank(self._model.decode([int(i) for i in ids]))
 
     def words_of(self, ids: np.ndarray) -> np.ndarray:
-        """Return the index of the word of each piece, (pieces,).
+        """Return the index of the word of each piece, (pieces,), as white space separates words.
 
         A mark of a blank alone belongs to the word after it; at the end, to the last.
         """
@@ -183,6 +283,9 @@ class Pieces(Segmenter):
             temporary.write_bytes(self._bytes)
 
 
+Segmenter = Words | Pieces  # the units of one language: text to indices, and back
+
+
 def _one_blank(text: str) -> str:
     """Return the text with one blank for any white space, and none at its ends."""
     return " ".join(text.split())
@@ -191,23 +294,18 @@ def _one_blank(text: str) -> str:
 def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
     """Return the units of one language, made from the training part alone.
 
-    Args:
-        side: the texts of the language.
-        rows: of the training part.
-        size: of the vocabulary at most, special entries included.
-        h: words or pieces, and how words are counted.
+    `rows` are of the training part; the vocabulary has `size` entries at most, special ones
+    included.
 
-    Raises:
-        HeedError: `size` is too small for the characters of the training part.
-
+    Raises HeedError when `size` is too small for the characters of the training part.
     """
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
     counts = rank_types(side, rows, h.lowercase)
     counts = {word: count for word, count in counts.items() if count >= h.min_count}
     vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
-    segmenter = Words(vocabulary, h.lowercase, Spacing())
-    spacing = learn_spacing(side, rows, segmenter._look_up(side.lexicon), vocabulary)
+    index = Words(vocabulary, h.lowercase, Spacing()).look_up(side.lexicon)
+    spacing = learn_spacing(side, rows, index, vocabulary)
     return Words(vocabulary, h.lowercase, spacing)
 
 
@@ -217,15 +315,7 @@ def encode_pairs(
     languages: tuple[str, str],
     segmenters: tuple[Segmenter, Segmenter],
 ) -> EncodedPairs:
-    """Return the pairs of `rows` as indices; no other row is encoded.
-
-    Args:
-        tokens: the corpus.
-        rows: of the training and the validation part, or of those that are translated.
-        languages: of source and target.
-        segmenters: the units of source and target.
-
-    """
+    """Return the pairs of `rows` as indices; no other row is encoded."""
     source, target = (
         segmenter.encode(tokens.sides[language], rows)
         for language, segmenter in zip(languages, segmenters, strict=True)
@@ -236,9 +326,7 @@ def encode_pairs(
 def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
     """Return the units that were written as `name` into the folder of a run.
 
-    Raises:
-        HeedError: a file is missing or is none of a segmenter.
-
+    Raises HeedError when a file is missing or is none of a segmenter.
     """
     path = folder / (f"{name}.txt" if h.segmentation == "words" else f"{name}.model")
     try:
@@ -259,9 +347,7 @@ def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
 
     A vocabulary is smaller than `size` when the texts have not so many pieces.
 
-    Raises:
-        HeedError: `size` is too small for the characters of the texts.
-
+    Raises HeedError when `size` is too small for the characters of the texts.
     """
     import sentencepiece
 

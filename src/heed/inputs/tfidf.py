@@ -1,11 +1,22 @@
-"""TF-IDF features: the settings that the linear opponent and a model's linear branch share.
+"""TF-IDF features: hashed ones of a model's linear branch, and those of the linear opponent.
 
-scikit-learn, which takes a second to import, is imported by the few models that have such a branch.
+The opponent's texts may not fit in memory, so n-grams are counted a chunk at a time. Its features
+are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) with two
+differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many n-grams would
+remain, the rarest are left out. Time grows with the number of characters, memory with a chunk and
+with the number of features.
+
+scikit-learn, which takes a second to import, is imported by the few models that need it.
 """
 
-from typing import Any
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse
 
 ANALYZERS: dict[str, dict[str, Any]] = {
@@ -13,11 +24,26 @@ ANALYZERS: dict[str, dict[str, Any]] = {
     "characters": {"analyzer": "char_wb", "ngram_range": (1, 4)},
 }
 MIN_DOCUMENTS = 2  # features of fewer training documents are left out
+CHUNK_CHARACTERS = 8_000_000  # characters of a chunk of texts
+MERGED = 8_000_000  # hashes of several chunks that are merged in memory at once
+MAX_FEATURES = 3_000_000  # of one experiment; each takes 300 bytes in the solver
+HASHES = 2**31 - 1  # as many as HashingVectorizer can
+
+Report = Callable[[str, int, int], None]  # of progress: what is done, for how many documents of all
 
 
 def analyzer_names(features: str) -> tuple[str, ...]:
     """Return the keys of ANALYZERS that `features` (words, characters, both) means."""
     return tuple(ANALYZERS) if features == "both" else (features,)
+
+
+def _vectorizer(analyzer: str, columns: int, **options: Any) -> Any:
+    """Return scikit-learn's counter of hashed n-grams."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    return HashingVectorizer(
+        **ANALYZERS[analyzer], n_features=columns, alternate_sign=False, norm=None, **options
+    )
 
 
 class HashedTfIdf:
@@ -29,14 +55,7 @@ class HashedTfIdf:
 
     def __init__(self, features: str, buckets: int, idf: np.ndarray | None = None) -> None:
         """Use a fitted `idf` (columns,), or None to call `fit` later."""
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        self._vectorizers = [
-            HashingVectorizer(
-                **ANALYZERS[name], n_features=buckets, alternate_sign=False, norm=None
-            )
-            for name in analyzer_names(features)
-        ]
+        self._vectorizers = [_vectorizer(name, buckets) for name in analyzer_names(features)]
         self._buckets, self.idf = buckets, idf
 
     def fit(self, texts: list[str]) -> None:
@@ -58,11 +77,263 @@ class HashedTfIdf:
         from sklearn.preprocessing import normalize
 
         parts = []
-        for vectorizer, idf in zip(
-            self._vectorizers, np.split(self.idf, len(self._vectorizers)), strict=True
-        ):
+        idfs = np.split(self.idf, len(self._vectorizers))
+        for vectorizer, idf in zip(self._vectorizers, idfs, strict=True):
             counts = vectorizer.transform(texts)
             counts.data = ((1 + np.log(counts.data)) * idf[counts.indices]).astype(np.float32)
             counts.eliminate_zeros()
             parts.append(normalize(counts.astype(np.float32), copy=False))
         return scipy.sparse.hstack(parts, format="csr")
+
+
+class TemporaryArrays:
+    """Tuples of one-dimensional arrays, written one after the other and mapped when they are read.
+
+    The file has no name: it disappears with the process, however that ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open an empty file in `folder`, which is made if it is not there."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (open as long as this is)
+        self._positions: list[list[tuple[int, int, np.dtype]]] = []  # offset in bytes, length, type
+
+    def append(self, *arrays: np.ndarray) -> None:
+        """Write a tuple of one-dimensional arrays. Raises OSError where the disk is full."""
+        positions = []
+        for array in arrays:
+            offset = self._file.seek(-(-self._file.tell() // 8) * 8)
+            self._file.write(np.ascontiguousarray(array).data)
+            positions.append((offset, len(array), array.dtype))
+        self._positions.append(positions)
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield the tuples, mapped read-only: the memory of one is free when it is dropped."""
+        self._file.flush()
+        for positions in self._positions:
+            yield tuple(
+                np.memmap(self._file, dtype, "r", offset, length)
+                if length
+                else np.empty(0, dtype)  # nothing cannot be mapped
+                for offset, length, dtype in positions
+            )
+
+
+class SparseFile:
+    """The rows of a sparse matrix (rows, columns) in TemporaryArrays, a chunk of rows at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._arrays, self._columns = TemporaryArrays(folder), list[int]()
+        self.rows, self.values = 0, 0  # number of rows, and of values that are not zero
+
+    def append(self, chunk: scipy.sparse.csr_matrix) -> None:
+        """Write more rows."""
+        self._arrays.append(chunk.indptr, chunk.indices, chunk.data)
+        self._columns.append(chunk.shape[1])
+        self.rows, self.values = self.rows + chunk.shape[0], self.values + chunk.nnz
+
+    def __iter__(self) -> Iterator[scipy.sparse.csr_matrix]:
+        """Yield the chunks in the order in which they were written."""
+        for (indptr, indices, data), columns in zip(self._arrays, self._columns, strict=True):
+            yield scipy.sparse.csr_matrix(
+                (data, indices, indptr), shape=(len(indptr) - 1, columns), copy=False
+            )
+
+
+def chunks_of(texts: Iterable[str], characters: int) -> Iterator[list[str]]:
+    """Yield lists of texts that have at least `characters` characters, apart from the last."""
+    chunk, size = [], 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= characters:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+class NgramCounts:
+    """How often each n-gram occurs in each document, on disk, for one of ANALYZERS.
+
+    A chunk numbers its n-grams by the order of their hashes; its counts are sublinear: 1 + log.
+    """
+
+    def __init__(self, analyzer: str, folder: Path) -> None:
+        self._vectorizer = _vectorizer(analyzer, HASHES, dtype=np.float32)
+        self._by_type = analyzer == "characters"
+        self._folder = folder
+        self._hashes, self._counts = TemporaryArrays(folder), SparseFile(folder)
+
+    @property
+    def values(self) -> int:
+        """Return the number of counts, each of an n-gram in a document."""
+        return self._counts.values
+
+    def append(self, texts: Sequence[str]) -> None:
+        """Count the n-grams of a chunk of texts."""
+        hashes, counts = self._count_by_type(texts) if self._by_type else self._count(texts)
+        counts.data = 1 + np.log(counts.data)
+        self._hashes.append(hashes)
+        self._counts.append(counts)
+
+    def _count(self, texts: Iterable[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Return the hashes of the n-grams, ascending, and the counts (texts, hashes)."""
+        counts = self._vectorizer.transform(texts)
+        hashes, numbers = np.unique(counts.indices, return_inverse=True)
+        shape = (counts.shape[0], len(hashes))
+        arrays = counts.data, numbers.astype(np.int32), counts.indptr
+        return hashes, scipy.sparse.csr_matrix(arrays, shape=shape)
+
+    def _count_by_type(self, texts: Sequence[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
+        """Return the same as `_count`: n-grams within words are counted once for each type.
+
+        `char_wb` ends n-grams at white space, so the counts of a text are the sum of those of its
+        words: five times as fast.
+        """
+        words = [text.lower().split() for text in texts]
+        offsets = np.cumsum([0, *map(len, words)])
+        numbers, types = pd.factorize(np.asarray([*itertools.chain(*words)], object))
+        if not len(types):
+            return self._count(texts)
+        hashes, ngrams_of_types = self._count(types)
+        arrays = np.ones(len(numbers), np.float32), numbers, offsets
+        types_of_texts = scipy.sparse.csr_matrix(arrays, shape=(len(texts), len(types)))
+        return hashes, types_of_texts @ ngrams_of_types
+
+    def document_counts(self, rows: np.ndarray, report: Report) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hashes of n-grams of at least MIN_DOCUMENTS documents, and these numbers.
+
+        `rows` says which documents count, bool (documents,); `report` is called for each chunk.
+        """
+        counted, first = TemporaryArrays(self._folder), 0
+        for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
+            last = first + chunk.shape[0]
+            numbers = np.bincount(chunk[rows[first:last]].indices, minlength=len(hashes))
+            counted.append(hashes[numbers > 0], numbers[numbers > 0])
+            report("document frequencies", last, len(rows))
+            first = last
+        total = sum(len(hashes) for hashes, _ in counted)
+        edges = np.linspace(0, HASHES, 2 + total // MERGED).astype(np.int32)
+        merged = [_merge(counted, *edge) for edge in itertools.pairwise(edges)]
+        hashes, numbers = (np.concatenate(arrays) for arrays in zip(*merged, strict=True))
+        return hashes, numbers
+
+    def tfidf(self, hashes: np.ndarray, idf: np.ndarray) -> Iterator[scipy.sparse.csr_matrix]:
+        """Yield the features of the documents, rows of norm 1, a chunk at a time.
+
+        `hashes` are the n-grams that are features, ascending, and `idf` their inverse document
+        frequencies, float32: (features,) each.
+        """
+        from sklearn.preprocessing import normalize
+
+        for (chunk_hashes,), counts in zip(self._hashes, self._counts, strict=True):
+            if not len(hashes):
+                yield scipy.sparse.csr_matrix((counts.shape[0], 0), dtype=np.float32)
+                continue
+            features = np.searchsorted(hashes, chunk_hashes)
+            features[features == len(hashes)] = 0
+            known = hashes[features] == chunk_hashes
+            features = np.where(known, features, -1).astype(np.int32)[counts.indices]
+            kept = features >= 0
+            indptr = np.append(0, np.cumsum(kept))[counts.indptr]
+            features = features[kept]
+            arrays = counts.data[kept] * idf[features], features, indptr
+            shape = (counts.shape[0], len(hashes))
+            yield normalize(scipy.sparse.csr_matrix(arrays, shape=shape), copy=False)
+
+
+def count_ngrams(
+    texts: Iterable[str], documents: int, features: str, folder: Path, report: Report
+) -> list[NgramCounts]:
+    """Return the counts of all texts, for each analyzer.
+
+    `documents` is the number of texts, for `report`, which is called for each chunk; files without
+    a name are in `folder`.
+    """
+    counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
+    for chunk in chunks_of(texts, CHUNK_CHARACTERS):
+        for each in counts:
+            each.append(chunk)
+        done += len(chunk)
+        report("n-grams", done, documents)
+    return counts
+
+
+def _merge(counted: TemporaryArrays, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes from `low` to below `high` of all chunks and the sums of their numbers.
+
+    Those of fewer than MIN_DOCUMENTS documents are left out.
+    """
+    hashes, numbers = [], []
+    for chunk_hashes, chunk_numbers in counted:
+        span = slice(*np.searchsorted(chunk_hashes, [low, high]))
+        hashes.append(chunk_hashes[span])
+        numbers.append(chunk_numbers[span])
+    merged, which = np.unique(np.concatenate(hashes), return_inverse=True)
+    sums = np.bincount(which, np.concatenate(numbers), len(merged)).astype(np.int64)
+    return merged[sums >= MIN_DOCUMENTS], sums[sums >= MIN_DOCUMENTS]
+
+
+class TfIdfFile(NamedTuple):
+    """The features of the documents of each part of a fold, on disk.
+
+    parts: part → its rows, in the order of the corpus.
+    features: number of columns.
+    min_documents: n-grams of fewer training documents are no features; of those of so many, some
+        may be left out.
+    """
+
+    parts: dict[str, SparseFile]
+    features: int
+    min_documents: int
+
+
+def write_tfidf(
+    counts: Sequence[NgramCounts], parts: Mapping[str, np.ndarray], folder: Path, report: Report
+) -> TfIdfFile:
+    """Write the features of a fold: those of each analyzer, beside each other.
+
+    `parts` says which documents are in train and in others, bool (documents,) each.
+    """
+    counted = [each.document_counts(parts["train"], report) for each in counts]
+    kept_ngrams, min_documents = _select_features(counted)
+    columns = []
+    for (hashes, numbers), kept in zip(counted, kept_ngrams, strict=True):
+        idf = 1 + np.log((1 + parts["train"].sum()) / (1 + numbers[kept]))
+        columns.append((hashes[kept], idf.astype(np.float32)))
+    files = {part: SparseFile(folder) for part in parts}
+    by_analyzer = [
+        each.tfidf(hashes, idf) for each, (hashes, idf) in zip(counts, columns, strict=True)
+    ]
+    first = 0
+    for chunks in zip(*by_analyzer, strict=True):
+        features = scipy.sparse.hstack(chunks, format="csr")
+        last = first + features.shape[0]
+        for part, rows in parts.items():
+            files[part].append(features[rows[first:last]])
+        report("features", last, len(parts["train"]))
+        first = last
+    return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), min_documents)
+
+
+def _select_features(
+    counted: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[list[np.ndarray], int]:
+    """Return which n-grams of each analyzer are features, and the least number of their documents.
+
+    Where there are more than MAX_FEATURES, those of the most documents are; of equally many, those
+    with the smallest hashes.
+
+    `counted` has of each analyzer the hashes of its n-grams, and in how many documents they occur.
+    """
+    hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
+    kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS
+    if len(numbers) > MAX_FEATURES:
+        min_documents = int(np.partition(numbers, -MAX_FEATURES)[-MAX_FEATURES])
+        kept = numbers > min_documents
+        rarest = np.flatnonzero(numbers == min_documents)
+        rarest = rarest[np.argsort(hashes[rarest], kind="stable")]
+        kept[rarest[: MAX_FEATURES - kept.sum()]] = True
+    ends = np.cumsum([len(each) for each, _ in counted])
+    return np.split(kept, ends[:-1]), min_documents

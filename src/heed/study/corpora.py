@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 
 from heed.corpora.declared import SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
-from heed.corpora.parts import part_of_key
+from heed.corpora.publication import part_of_key
 from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
 from heed.study.section import make_section, reads

@@ -15,8 +15,7 @@ import numpy as np
 
 from heed.corpora.declared import Corpus, Source
 from heed.corpora.kinds import KINDS, corpus_languages
-from heed.corpora.parts import PARTS, part_of, part_of_key
-from heed.corpora.publication import Kind
+from heed.corpora.publication import PARTS, Kind, part_of, part_of_key
 from heed.corpora.rows import AT, Format, format_of, is_table, no_column, read_table, suffix_of
 from heed.corpora.table import split_labels
 from heed.files import HeedError

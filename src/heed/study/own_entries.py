@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.parts import PARTS
+from heed.corpora.publication import PARTS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import read_corpus
@@ -239,7 +239,7 @@ def make_entries(
     source: dict[str, object] = {"kind": KIND.source.name, **files.source(), **_format_keys(form)}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     if options.vectors:
-        from heed.tokens.vectors import read_vector_size  # not at the top: scikit-learn takes long
+        from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
 
         require_user_file(Path(options.vectors))
         size = read_vector_size(Path(options.vectors))

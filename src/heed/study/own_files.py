@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.formats import folder_files
-from heed.corpora.parts import PARTS, part_of
+from heed.corpora.publication import PARTS, part_of
 from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError

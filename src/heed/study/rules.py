@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
-from heed.evaluation.verdicts import assign_roles
+from heed.evaluation.results import assign_roles
 from heed.hyperparameters import MAX_SEED, Configuration
 from heed.study.corpora import file_parts
 from heed.study.experiments import ADVERSARY_FIGURES, Experiment, Truth

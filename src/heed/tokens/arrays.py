@@ -13,8 +13,8 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
+from heed.annotations import Link
 from heed.files import HeedError, verify_checksums
-from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
@@ -171,14 +171,18 @@ def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame
     return table.select(columns).take(pyarrow.array(place)).to_pandas()
 
 
+def mix_bits(numbers: np.ndarray) -> np.ndarray:
+    """Return hashes of 64-bit numbers (the finaliser of splitmix64)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
 def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return which tokens of a document have a character of its evidence, (tokens,).
 
-    Args:
-        starts: the first character of each token, (tokens,), ascending.
-        ends: the character after each token, (tokens,), ascending.
-        spans: first character and end of each span of evidence, (spans, 2).
-
+    `starts` and `ends` are the first character of each token and the one after it, (tokens,),
+    ascending; `spans` the first character and the end of each span of evidence, (spans, 2).
     """
     first = np.searchsorted(ends, spans[:, 0], "right")  # first token that reaches into the span
     last = np.searchsorted(starts, spans[:, 1])  # first token after the span
@@ -242,9 +246,7 @@ def load_tokens(path: str | Path) -> Any:
 
     The task of an experiment knows which of them it reads.
 
-    Raises:
-        HeedError: a file is missing, or differs from what `heed tokenize` wrote.
-
+    Raises HeedError when a file is missing, or differs from what `heed tokenize` wrote.
     """
     path = Path(path)
     command = f"heed tokenize {path.name}"
@@ -284,7 +286,7 @@ def _read_sides(path: Path, meta: Meta) -> ParallelTokens | None:
     for name, language in meta.languages.items():
         ids, starts, ends = (_open(path / name / f"{key}.npy") for key in ("ids", *POSITIONS))
         offsets, lexicon = np.load(path / name / "offsets.npy"), _read_lexicon(path / name)
-        read_texts = functools.partial(_read_texts, path, name)
+        read_texts = functools.partial(_read_column, path, f"text_{name}")
         sides[name] = Side(ids, starts, ends, offsets, lexicon, read_texts)
         fits = _fit(meta.documents, offsets, ids, starts, ends)
         if not fits or (len(ids), len(lexicon)) != (language.tokens, language.types):
@@ -302,8 +304,7 @@ def _read_lexicon(folder: Path) -> list[str]:
     return (folder / "lexicon.txt").read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def _read_texts(path: Path, language: str) -> Sequence[str]:
-    column = f"text_{language}"
+def _read_column(path: Path, column: str) -> Sequence[str]:
     return pd.read_parquet(path / "documents.parquet", columns=[column])[column].tolist()
 
 

@@ -16,26 +16,16 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
-from heed.corpora.parts import PARTS
-from heed.corpora.publication import Document
+from heed.corpora.publication import PARTS, Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_evidence
-from heed.tokens.cleaning import TREATMENTS, clean, clean_spans
-from heed.tokens.duplicates import add_digest, find_near_duplicates, number_texts
+from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, Tokenizer, format_summary
-from heed.tokens.splits import (
-    LABEL,
-    DocumentLabels,
-    SplitCorpus,
-    draw_sample,
-    label_columns,
-    split_corpus,
-)
-from heed.tokens.tokenizer import Chunk, tokenize_chunks
-from heed.tokens.vectors import write_vectors
-from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents
+from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, label_columns, split_corpus
+from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
+from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
@@ -51,18 +41,15 @@ BEYOND = 1 << 32  # more than the characters of any text
 def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: int) -> None:
     """Write data/tokens/NAME (docs/contracts.md); the same bytes for any number of processes.
 
-    Raises:
-        HeedError: a raw file is missing or broken, the corpus is empty or has nothing to learn, its
-            alignments do not fit its tokens, the split cannot be drawn.
-
+    Raises HeedError when a raw file is missing or broken, the corpus is empty or has nothing to
+    learn, its alignments do not fit its tokens, the split cannot be drawn.
     """
     verify_checksums(raw, f"heed download {raw.name}")
     with writing_folder(folder, checksums=True) as out:
         with CleanedTable(out / CLEANED) as table:
-            statistics = _clean_documents(name, corpus, raw, table)
+            labels, texts, treated = _clean_documents(name, corpus, raw, table)
             try:
-                texts = list(statistics.texts.values())
-                split = split_corpus(corpus, statistics.labels, texts)
+                split = split_corpus(corpus, labels, list(texts.values()))
             except HeedError as error:
                 raise HeedError(f"corpus {name}: {error}") from None
             tokens = {
@@ -71,30 +58,23 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                     _tokenize_texts(name, corpus, table, split.rows, language, processes),
                     with_sentences=not language,
                 )
-                for language in statistics.texts
+                for language in texts
             }
             write_documents(table, split.rows, split.columns, out / "documents.parquet")
             spans = table.entries("evidence", split.rows)
             alignments = _write_alignments(out, name, table, split.rows, tokens)
-        meta = _describe(name, corpus, statistics, split, tokens)
+        meta = _describe(name, corpus, labels, split, tokens)
         if not KINDS[corpus.kind].parallel:
             first_column = next(iter(split.columns.values()))
             spans.to_parquet(out / "evidence.parquet", index=False)
             evidence = _measure_evidence(corpus, spans, tokens[""], first_column)
             vectors = write_vectors(raw, out, tokens[""], first_column, f"{name}: word vectors")
             meta = dataclasses.replace(meta, evidence=evidence, vectors=vectors)
-        meta = dataclasses.replace(meta, digest=digest_folder(out), alignments=alignments)
+        meta = dataclasses.replace(
+            meta, digest=digest_folder(out), alignments=alignments, treated=treated
+        )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Statistics:
-    """Statistics of all documents that were cleaned, before any is dropped as a duplicate."""
-
-    labels: DocumentLabels
-    texts: dict[str, np.ndarray]  # language → a number for each text, as `find_duplicates` takes it
-    treated: dict[str, int]  # treatment → how often it was applied
 
 
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
@@ -106,26 +86,28 @@ def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
     """
     try:
         with progress_bar(f"{name}: reading and cleaning") as bar:
-            if corpus.sample is None:
-                for number, document in enumerate(read_documents(corpus, raw), 1):
-                    bar.update(number, text=f"{number:,} documents")
-                    yield document
-                return
-            count = 0
-            for count, _ in enumerate(read_documents(corpus, raw), 1):
-                bar.update(count, text=f"counting, {count:,} documents")
-            is_drawn = np.zeros(count, bool)
-            is_drawn[draw_sample(corpus, count)] = True
+            drawn = None
+            if corpus.sample is not None:
+                count = 0
+                for count, _ in enumerate(read_documents(corpus, raw), 1):
+                    bar.update(count, text=f"counting, {count:,} documents")
+                order = np.random.default_rng(corpus.split.seed).permutation(count)
+                drawn = {*order[: corpus.sample].tolist()}
             for number, document in enumerate(read_documents(corpus, raw)):
-                bar.update(number, count)
-                if is_drawn[number]:
+                bar.update(number + 1, text=f"{number + 1:,} documents")
+                if drawn is None or number in drawn:
                     yield document
     except OSError as error:
         raise HeedError(f"{raw}: cannot be read: {error.strerror or error}") from None
 
 
-def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable) -> _Statistics:
-    """Clean the documents, or a sample of them, into the table; return their statistics.
+def _clean_documents(
+    name: str, corpus: "Corpus", raw: Path, table: CleanedTable
+) -> tuple[DocumentLabels, dict[str, np.ndarray], dict[str, int]]:
+    """Clean the documents, or a sample of them, into the table, with all duplicates.
+
+    Return their labels, for each language a number for each text, as `find_duplicates` takes it,
+    and how often each treatment was applied.
 
     A parallel document with an empty text, or one of more than `max_characters`, is dropped and
     counted. A text of `optional_languages` may be empty.
@@ -136,7 +118,7 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
     is_parallel = KINDS[corpus.kind].parallel
     names = [DROPPED.get(key, key) if is_parallel else key for key in TREATMENTS]
     treated = Counter(dict.fromkeys(names, 0))
-    digests: dict[str, bytearray] = {}
+    digests: dict[str, list[bytes | None]] = {}
     documents = 0
     for document in _read_sample(name, corpus, raw):
         texts, counts = _clean_texts(document, corpus, raw)
@@ -149,7 +131,7 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
         _append(table, document, texts, raw)
         for language, text in texts.items():
             is_missing = is_parallel and not text
-            add_digest(digests.setdefault(language, bytearray()), None if is_missing else text)
+            digests.setdefault(language, []).append(digest(None if is_missing else text))
     table.finish()
     if not documents:
         missing = " with a text in each language" if is_parallel else "s"
@@ -159,7 +141,7 @@ def _clean_documents(name: str, corpus: "Corpus", raw: Path, table: CleanedTable
     _require_languages(name, corpus, list(digests))
     columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
     numbers = {language: number_texts(each) for language, each in digests.items()}
-    return _Statistics(DocumentLabels(table.read(columns)), numbers, dict(treated))
+    return DocumentLabels(table.read(columns)), numbers, dict(treated)
 
 
 def _clean_texts(
@@ -290,12 +272,12 @@ def _write_alignments(
 def _describe(
     name: str,
     corpus: "Corpus",
-    statistics: _Statistics,
+    labels: DocumentLabels,
     split: SplitCorpus,
     tokens: dict[str, WrittenTokens],
 ) -> Meta:
-    """Return the description of a corpus, without the digest of its files."""
-    labels, first_column = statistics.labels, next(iter(split.columns.values()))
+    """Return the description of a corpus, without what `tokenize` adds."""
+    first_column = next(iter(split.columns.values()))
     languages = {
         language: Language(
             cast(Tokenizer, corpus.tokenizer_of(language)),
@@ -320,7 +302,7 @@ def _describe(
         generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates,
         near_duplicates=_count_near_duplicates(name, tokens, split.columns),
-        treated=statistics.treated,
+        treated={},
         left_out=split.left_out,
         languages={language: each for language, each in languages.items() if language},
     )
@@ -347,12 +329,8 @@ def _measure_evidence(
 ) -> Evidence | None:
     """Return how much evidence each split has; None when no document has any.
 
-    Args:
-        corpus: its section in params.yaml.
-        spans: document, first character and end of each span of evidence, sorted by document.
-        tokens: of the documents.
-        parts: the split of each document, (documents,)
-
+    `spans` has document, first character and end of each span of evidence, sorted by document;
+    `parts` the split of each document, (documents,).
     """
     kind = KINDS[corpus.kind].evidence
     if kind is None or spans.empty:

@@ -16,16 +16,14 @@ one document. The filter loses no pair. A number of comparisons bounds the time:
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from heed.progress import Bar, progress_bar
-from heed.tokens.arrays import NpyFile
+from heed.tokens.arrays import NpyFile, mix_bits
 
-DIGEST_SIZE = 16  # bytes
 # Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
 # each token. IMDB needs 0.03 for each token; a comparison takes about 0.3 microseconds.
 WORK, WORK_PER_TOKEN = 50_000_000, 5
@@ -38,31 +36,18 @@ BLOCK_TOKENS = 1 << 18  # read at once, so that the work on them stays in the pr
 MAX_TOKENS = 8_000_000
 
 
-def number_texts(digests: bytearray) -> np.ndarray:
-    """Return a number for each text, the same for equal ones and -1 for none, (texts,).
-
-    `digests` are those of `add_digest`.
-    """
-    texts = len(digests) // DIGEST_SIZE
-    table = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(DIGEST_SIZE), texts, [None, pa.py_buffer(digests)]
-    )
-    numbers = table.dictionary_encode().indices.to_numpy().astype(np.int64)
-    numbers[~np.frombuffer(digests, np.uint64).reshape(texts, 2).any(axis=1)] = -1
-    return numbers
-
-
-def add_digest(digests: bytearray, text: str | None) -> None:
-    """Add the digest of the next text, or of None for a document without one.
+def digest(text: str | None) -> bytes | None:
+    """Return the digest of a text; None of None, for a document without one.
 
     Equal digests stand for equal texts: two of a million different texts have the same 16 bytes
     with a probability of 1.5e-27.
     """
-    digests += (
-        bytes(DIGEST_SIZE)
-        if text is None
-        else hashlib.blake2b(text.encode(), digest_size=DIGEST_SIZE).digest()
-    )
+    return None if text is None else hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def number_texts(digests: Sequence[bytes | None]) -> np.ndarray:
+    """Return a number for each digest of a text, the same for equal ones; -1 of None, (texts,)."""
+    return pd.factorize(np.asarray(digests, object))[0]
 
 
 def find_duplicates(
@@ -73,13 +58,11 @@ def find_duplicates(
     Two documents are duplicates when their texts are equal; of documents with texts in several
     languages, when the texts of any language are.
 
-    Args:
-        texts: for each language, the number of each document's text, the same for equal texts;
-            -1, which is no duplicate, where a document has none: (documents,) each.
-        columns: the split columns, each (documents,); several are those of folds.
-        drop: drop duplicates: training documents whose text is in another split too. With folds
-            every document is tested, and the first of equal documents is kept.
-
+    `texts` has for each language the number of each document's text, the same for equal texts; -1,
+    which is no duplicate, where a document has none: (documents,) each. `columns` are the split
+    columns, each (documents,); several are those of folds. `drop` drops training documents whose
+    text is in another split too. With folds every document is tested, and the first of equal
+    documents is kept.
     """
     by_language = [pd.Series(language) for language in texts]
 
@@ -144,7 +127,8 @@ class Words:
             np.int32,
         )
         # the last number is no word: a document of one to four words is filled up to five by it
-        self._hashes = _mix(np.arange(len(index) + 1, dtype=np.uint64))
+        numbers = np.arange(1, len(index) + 2, dtype=np.uint64)
+        self._hashes = mix_bits(numbers * np.uint64(0x9E3779B97F4A7C15))
 
     def shingles(self, selected: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks: their documents, the shingles of each, and all hashes one after the other.
@@ -180,10 +164,8 @@ class Words:
 def _hash_shingles(words: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of shingles of each document, and the hash of each shingle.
 
-    Args:
-        words: the hash of each word, one document after the other, (words,)
-        counts: words of each document, 0 or at least 5, (documents,)
-
+    `words` has the hash of each word, one document after the other, (words,); `counts` the words of
+    each document, 0 or at least 5, (documents,).
     """
     number = np.maximum(counts - (SHINGLE - 1), 0)
     hashes = np.zeros(max(0, len(words) - (SHINGLE - 1)), np.uint64)
@@ -272,14 +254,6 @@ def _occurrences(hashes: np.ndarray, values: np.ndarray) -> np.ndarray:
     return entries[values[nearest] == hashes[entries]] if len(values) else entries[:0]
 
 
-def _mix(numbers: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of each number (splitmix64)."""
-    numbers = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
-
-
 def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Return starts[0], starts[0] + 1, …, for lengths[0] numbers, then those of starts[1]."""
     return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
@@ -297,13 +271,9 @@ def find_near_duplicates(
     Each is (documents,). Also returns whether all are found. The result is the same on every
     machine: what bounds the search is counted, not timed.
 
-    Args:
-        ids: index in `lexicon` of the tokens of all documents, (tokens,)
-        offsets: first token of each document, (documents + 1,)
-        lexicon: the types.
-        columns: of train, validation and test, each (documents,)
-        title: of the progress bar.
-
+    `ids` are indices in `lexicon` of the tokens of all documents, (tokens,), `offsets` the first
+    token of each document, (documents + 1,), `columns` of train, validation and test, each
+    (documents,).
     """
     with progress_bar(title) as bar:
         shingles = shingle_sets(Words(ids, offsets, lexicon), bar)

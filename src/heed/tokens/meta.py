@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Literal, get_args
 
-from heed.evidence import EvidenceKind
+from heed.annotations import EvidenceKind
 from heed.files import HeedError, read_json
 from heed.records import read_record
 
@@ -20,12 +20,7 @@ Tokenizer = Literal[
 ]  # fmt: skip
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 # those of spaCy that need a package which heed does not install
-NEEDED_PACKAGES = {
-    "ja": "sudachipy",
-    "ko": "natto-py",
-    "th": "pythainlp",
-    "vi": "pyvi",
-}
+NEEDED_PACKAGES = {"ja": "sudachipy", "ko": "natto-py", "th": "pythainlp", "vi": "pyvi"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,36 +127,25 @@ def format_summary(meta: Meta) -> str:
             f"{count:,} test texts are in the training part too "
             "(drop_duplicates: true removes them there)"
         )
-    lines.append(_format_near_duplicates(meta))
+    near, tested = meta.near_duplicates, meta.tested
+    by_fold = f"; by fold: {', '.join(map(str, near.test))}" if meta.folds else ""
+    lines.append(
+        f"{'' if near.complete else 'at least '}{near.total:,} of {tested:,} test documents "
+        f"({near.total / tested:.1%}) have a near duplicate in the training part "
+        f"(docs/corpora.md){by_fold}"
+    )
     if meta.evidence:
-        lines.append(_format_evidence(meta.evidence))
+        lines.append(
+            f"{meta.evidence.kind} evidence; share of the words of documents that have any: "
+            f"{_format_shares(meta.evidence.words)}"
+        )
     if meta.vectors:
-        lines.append(_format_vectors(meta.vectors))
+        lines.append(
+            f"word vectors of {meta.vectors.size} numbers for {meta.vectors.types:.1%} of the "
+            f"types; share of the tokens that have one: {_format_shares(meta.vectors.tokens)}"
+        )
     return "\n".join(f"{meta.corpus}: {line}" for line in lines)
 
 
-def _format_evidence(evidence: Evidence) -> str:
-    """Return the share of words that are evidence, by part."""
-    shares = ", ".join(f"{part} {share:.1%}" for part, share in evidence.words.items())
-    return f"{evidence.kind} evidence; share of the words of documents that have any: {shares}"
-
-
-def _format_vectors(vectors: Vectors) -> str:
-    """Return the size of the word vectors, and the shares of types and tokens that have one."""
-    shares = ", ".join(f"{part} {share:.1%}" for part, share in vectors.tokens.items())
-    return (
-        f"word vectors of {vectors.size} numbers for {vectors.types:.1%} of the types; share of "
-        f"the tokens that have one: {shares}"
-    )
-
-
-def _format_near_duplicates(meta: Meta) -> str:
-    """Return how many test documents have a near duplicate in train."""
-    count, tested = meta.near_duplicates.total, meta.tested
-    by_fold = ", ".join(map(str, meta.near_duplicates.test))
-    return (
-        ("" if meta.near_duplicates.complete else "at least ")
-        + f"{count:,} of {tested:,} test documents ({count / tested:.1%}) have a near duplicate in "
-        + "the training part (docs/corpora.md)"
-        + (f"; by fold: {by_fold}" if meta.folds else "")
-    )
+def _format_shares(shares: dict[str, float]) -> str:
+    return ", ".join(f"{part} {share:.1%}" for part, share in shares.items())

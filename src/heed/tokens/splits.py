@@ -5,7 +5,7 @@ import functools
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.parts import PARTS
-from heed.corpora.publication import Document
+from heed.corpora.publication import PARTS, Document
 from heed.files import HeedError
 from heed.tokens.duplicates import find_duplicates
 
@@ -140,14 +139,10 @@ class SplitCorpus:
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
     """Split the documents, drop duplicates, and leave out training documents beyond the limit.
 
-    Args:
-        corpus: its section in params.yaml.
-        labels: of all documents.
-        texts: for each language the number of each document's text, as `find_duplicates` takes it.
+    `labels` are of all documents, `texts` as `find_duplicates` takes them.
 
-    Raises:
-        HeedError: the documents are too few for this split, or nothing can be learned from them.
-
+    Raises HeedError when the documents are too few for this split, or nothing can be learned from
+    them.
     """
     columns = split_columns(corpus.split, labels.strata, labels.groups, labels.published_split)
     dropped, duplicates = find_duplicates(texts, columns, corpus.drop_duplicates)
@@ -165,24 +160,13 @@ def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarra
     return SplitCorpus(rows, columns, duplicates, int(left_out.sum()))
 
 
-def draw_sample(corpus: "Corpus", count: int) -> np.ndarray:
-    """Return the numbers of `sample` of `count` documents, at random and sorted; or of all."""
-    if corpus.sample is None or corpus.sample >= count:
-        return np.arange(count)
-    generator = np.random.default_rng(corpus.split.seed)
-    return np.sort(generator.permutation(count)[: corpus.sample])
-
-
 def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.ndarray]) -> None:
     """Raise HeedError unless each split has documents, and the labels of train differ.
 
     Of a corpus with several labels one that differs suffices: the study may use that one. Texts in
     several languages have no labels.
 
-    Args:
-        labels: of the documents, (documents,) each.
-        columns: their split columns, each (documents,).
-
+    `labels` and `columns`, of splits, are (documents,) each.
     """
     for name, column in columns.items():
         of_fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
@@ -202,22 +186,20 @@ def split_columns(
 ) -> dict[str, np.ndarray]:
     """Return the split columns of documents.parquet, each (documents,) of train, validation, test.
 
-    Args:
-        split: the kind of the split, its sizes and its seed.
-        strata: the label, or all labels together, of each document: names, or their numbers.
-        groups: the group of each document: names, or their numbers.
-        source_split: the part of each document in its source, for kind given.
+    `strata` are the label, or all labels together, of each document: names, or their numbers; so
+    are `groups`. `source_split` has the part of each document in its source, for kind given.
 
-    Raises:
-        HeedError: the corpus has too few documents for this split.
-
+    Raises HeedError when the corpus has too few documents for this split.
     """
-    documents = np.arange(len(strata))
+    drawing = _Drawing(split, strata, groups)
     if split.kind == "folds":
         assert split.k
+        if split.k > len(strata):
+            raise HeedError(f"params.yaml: split.k: {split.k} folds of {len(strata)} documents")
+        folds = drawing.folds(split.k, split.seed)
         return {
-            f"split_{fold}": _assign_parts(split, strata, groups, test, split.seed + fold)
-            for fold, test in enumerate(_folds(split, strata, groups))
+            f"split_{fold}": drawing.assign_parts(test, split.seed + fold)
+            for fold, test in enumerate(folds)
         }
     if split.kind == "given":
         counts = {part: int((source_split == part).sum()) for part in PARTS}
@@ -227,8 +209,9 @@ def split_columns(
         if counts["validation"]:
             return {"split": source_split.astype(object)}
         test = np.flatnonzero(source_split == "test")
-        return {"split": _assign_parts(split, strata, groups, test, split.seed)}
+        return {"split": drawing.assign_parts(test, split.seed)}
     assert split.test is not None
+    documents = np.arange(len(strata))
     if len(documents) < 2:
         raise HeedError(f"{len(documents)} document: a split needs several")
     if isinstance(split.test, int) and split.test >= len(documents):
@@ -236,104 +219,88 @@ def split_columns(
             f"params.yaml: split.test: expected fewer than the {len(documents):,} documents of the "
             f"corpus, found {split.test:,}"
         )
-    test = _draw_part(documents, split.test, split, strata, groups, split.seed)
-    return {"split": _assign_parts(split, strata, groups, test, split.seed)}
+    test = drawing.draw_part(documents, split.test, split.seed)
+    return {"split": drawing.assign_parts(test, split.seed)}
 
 
-def _folds(split: "Split", strata: np.ndarray, groups: np.ndarray) -> list[np.ndarray]:
-    """Return the test documents of each fold."""
-    assert split.k
-    if split.k > len(strata):
-        raise HeedError(f"params.yaml: split.k: {split.k} folds of {len(strata)} documents")
-    if split.grouped:
-        return _group_folds(split.k, split, strata, groups, split.seed)
-    options = {"n_splits": split.k, "shuffle": True, "random_state": split.seed}
-    splitter = (StratifiedKFold if split.stratify else KFold)(**options)
-    return [test for _, test in _list_folds(splitter.split, strata, strata)]
+@dataclasses.dataclass(frozen=True)
+class _Drawing:
+    """Draws parts of a corpus: its split, and the stratum and the group of each document."""
 
+    split: "Split"
+    strata: np.ndarray  # (documents,)
+    groups: np.ndarray  # (documents,)
 
-def _group_folds(
-    k: int, split: "Split", strata: np.ndarray, groups: np.ndarray, seed: int
-) -> list[np.ndarray]:
-    """Return the documents of each of k folds, with the documents of a group in the same one."""
-    splitter = StratifiedGroupKFold(n_splits=k, shuffle=True, random_state=seed)
-    strata = strata if split.stratify else np.zeros(len(strata), np.int64)
-    return [test for _, test in _list_folds(splitter.split, strata, strata, groups)]
+    def folds(self, k: int, seed: int) -> list[np.ndarray]:
+        """Return the documents of each of k folds; those of a group are in one if `grouped`.
 
+        Raises HeedError when there are too few documents.
+        """
+        kind: Any = KFold
+        if self.split.grouped:
+            kind = StratifiedGroupKFold
+        elif self.split.stratify:
+            kind = StratifiedKFold
+        strata = self.strata if self.split.stratify else np.zeros(len(self.strata), np.int64)
+        splitter = kind(n_splits=k, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            # a label with fewer documents than folds: some folds test none of them
+            warnings.simplefilter("ignore", UserWarning)
+            try:
+                return [test for _, test in splitter.split(strata, strata, self.groups)]
+            except ValueError as error:
+                raise HeedError(f"params.yaml: split: {error}") from None
 
-def _list_folds(split: Callable[..., Iterable[Any]], *arguments: np.ndarray) -> list[Any]:
-    """Return the folds of a splitter of scikit-learn. Raises HeedError when there are too few."""
-    with warnings.catch_warnings():
-        # a label with fewer documents than folds: some folds have none of them in their test part
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            return list(split(*arguments))
-        except ValueError as error:
-            raise HeedError(f"params.yaml: split: {error}") from None
+    def assign_parts(self, test: np.ndarray, seed: int) -> np.ndarray:
+        """Return the part of each document: `test` is given, validation is drawn from the others.
 
+        Raises HeedError when too few are left to train or to test.
+        """
+        column = np.full(len(self.strata), "train", object)
+        column[test] = "test"
+        train = np.flatnonzero(column == "train")
+        if len(train) < 2 or not len(test):
+            raise HeedError(
+                f"the split leaves {len(train)} documents to train and {len(test)} to test, of "
+                f"{len(column)}: more documents or another `split` are needed"
+            )
+        column[self.draw_part(train, self.split.validation, seed)] = "validation"
+        return column
 
-def _assign_parts(
-    split: "Split", strata: np.ndarray, groups: np.ndarray, test: np.ndarray, seed: int
-) -> np.ndarray:
-    """Return the part of each document: `test` is given, validation is drawn from the others."""
-    column = np.full(len(strata), "train", object)
-    column[test] = "test"
-    train = np.flatnonzero(column == "train")
-    if len(train) < 2 or not len(test):
-        raise HeedError(
-            f"the split leaves {len(train)} documents to train and {len(test)} to test, of "
-            f"{len(strata)}: more documents or another `split` are needed"
-        )
-    validation = _draw_part(train, split.validation, split, strata, groups, seed)
-    column[validation] = "validation"
-    return column
+    def draw_part(self, documents: np.ndarray, share: float, seed: int) -> np.ndarray:
+        """Return a random share (or number) of the documents, sorted; of whole groups."""
+        if not self.split.grouped:
+            return _draw(documents, share, self.strata, self.split, seed)
+        drawing = _Drawing(self.split, self.strata[documents], self.groups[documents])
+        fraction = drawing.fold_share(share / len(documents) if share >= 1 else share)
+        folds = drawing.folds(fraction.denominator, seed)
+        return np.sort(documents[np.concatenate(folds[: fraction.numerator])])
 
+    def fold_share(self, share: float) -> Fraction:
+        """Return a share as some of several folds, about as large: a group is not divided.
 
-def _draw_part(
-    documents: np.ndarray,
-    share: float,
-    split: "Split",
-    strata: np.ndarray,
-    groups: np.ndarray,
-    seed: int,
-) -> np.ndarray:
-    """Return a random share (or number) of the documents, sorted; of whole groups if `grouped`."""
-    if not split.grouped:
-        return _draw(documents, share, strata, split, seed)
-    strata, groups = strata[documents], groups[documents]
-    fraction = _fold_share(share / len(documents) if share >= 1 else share, strata, groups)
-    folds = _group_folds(fraction.denominator, split, strata, groups, seed)
-    return np.sort(documents[np.concatenate(folds[: fraction.numerator])])
+        There are no more folds than groups, nor than documents of the most frequent label.
 
-
-def _fold_share(share: float, strata: np.ndarray, groups: np.ndarray) -> Fraction:
-    """Return a share as some of several folds, about as large: a group is not divided.
-
-    There are no more folds than groups, nor than documents of the most frequent label.
-
-    Raises HeedError when there are fewer than two groups.
-    """
-    count = len(np.unique(groups))
-    if count < 2:
-        raise HeedError(
-            f"params.yaml: split.grouped: {len(groups):,} documents of {count} group: a split "
-            "needs several"
-        )
-    smaller = min(share, 1 - share)
-    wanted = max(GROUP_FOLDS, math.ceil(1 / smaller) if smaller > 0 else count)
-    limit = max(2, min(wanted, count, int(np.unique(strata, return_counts=True)[1].max())))
-    fraction = Fraction(share).limit_denominator(limit)
-    return min(max(fraction, Fraction(1, limit)), Fraction(limit - 1, limit))
+        Raises HeedError when there are fewer than two groups.
+        """
+        count = len(np.unique(self.groups))
+        if count < 2:
+            raise HeedError(
+                f"params.yaml: split.grouped: {len(self.groups):,} documents of {count} group: a "
+                "split needs several"
+            )
+        smaller = min(share, 1 - share)
+        wanted = max(GROUP_FOLDS, math.ceil(1 / smaller) if smaller > 0 else count)
+        most = int(np.unique(self.strata, return_counts=True)[1].max())
+        limit = max(2, min(wanted, count, most))
+        fraction = Fraction(share).limit_denominator(limit)
+        return min(max(fraction, Fraction(1, limit)), Fraction(limit - 1, limit))
 
 
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
     """Return which training documents `train` or `train_per_class` leaves out, (documents,).
 
-    Args:
-        split: with the number of training documents, in all or of each class.
-        is_train: whether each document is for training, (documents,)
-        strata: as of `split_columns`.
-
+    `is_train` says whether each document is for training; `strata` are as of `split_columns`.
     """
     train = np.flatnonzero(is_train)
     kept = train
@@ -362,21 +329,18 @@ def _draw(
             f"params.yaml: split: {size:,} of {len(documents):,} documents are for test or "
             "validation, which leaves none to train on: make that share smaller"
         )
-    stratify = None
-    if split.stratify:
-        names, index, counts = np.unique(strata[documents], return_inverse=True, return_counts=True)
-        is_rare = counts < 2
-        stratify = np.where(is_rare[index], len(names), index)
-        values, counts = np.unique(stratify, return_counts=True)
-        if counts.min() < 2 or len(values) > min(size, len(documents) - size):
-            stratify = None if counts.min() >= 2 else _merge_rare_strata(stratify)
-            if stratify is not None and len(np.unique(stratify)) > min(size, len(documents) - size):
-                stratify = None
+    stratify = _drawable_strata(strata[documents], size) if split.stratify else None
     _, drawn = train_test_split(documents, test_size=size, random_state=seed, stratify=stratify)
     return np.sort(drawn)
 
 
-def _merge_rare_strata(strata: np.ndarray) -> np.ndarray:
-    """Return the strata with those of a single document merged into the largest."""
-    values, counts = np.unique(strata, return_counts=True)
-    return np.where(np.isin(strata, values[counts < 2]), values[counts.argmax()], strata)
+def _drawable_strata(strata: np.ndarray, size: int) -> np.ndarray | None:
+    """Return the strata, with rare ones merged, None where there are too many for `size`."""
+    names, index, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    merged = np.where(counts[index] < 2, len(names), index)
+    values, counts = np.unique(merged, return_counts=True)
+    if counts.min() < 2:
+        rare = np.isin(merged, values[counts < 2])
+        merged = np.where(rare, values[counts.argmax()], merged)
+    is_drawable = len(np.unique(merged)) <= min(size, len(strata) - size)
+    return merged if is_drawable else None

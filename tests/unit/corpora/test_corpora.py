@@ -3,16 +3,17 @@
 import dataclasses
 import gzip
 import json
+import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from heed.corpora import published, sample
-from heed.corpora.archive import read_members
-from heed.corpora.kinds import read_documents
-from heed.corpora.publication import Document
+from heed.corpora.kinds import KINDS, read_documents
+from heed.corpora.publication import Document, read_members
 from heed.corpora.source import download
 from heed.files import HeedError
 from heed.study import Corpus, Source, Split, load
@@ -20,51 +21,51 @@ from heed.tokens.splits import DocumentLabels, split_columns
 from tests.conftest import ROOT
 from tests.makers.federalist import papers
 
+GIVEN = Split(kind="given")
+
 
 def corpus(kind: str, **changes) -> Corpus:
     return Corpus(source="x", kind=kind, **({"split": Split(kind="random", test=0.2)} | changes))
 
 
-def download_from_mirror(kind: str, corpora: Path, folder: Path, monkeypatch, files=None) -> Path:
+Read = Callable[..., list[Document]]
+
+
+@pytest.fixture
+def read(corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Return a function that reads the documents of a real corpus."""
     monkeypatch.setenv("HEED_MIRROR", str(corpora))
-    download(kind, Source(kind=kind, files=files), folder)
-    return folder
+
+    def read_real(kind: str, files: list[str] | None = None, **changes) -> list[Document]:
+        source = KINDS[kind].source.name
+        if not (tmp_path / source).exists():
+            download(source, Source(kind=source, files=files), tmp_path / source)
+        return list(read_documents(corpus(kind, **changes), tmp_path / source))
+
+    return read_real
 
 
-def test_the_letter_pieces_are_the_talks_test_file(corpora, tmp_path, monkeypatch):
-    raw = download_from_mirror(
-        "letters", corpora, tmp_path / "raw", monkeypatch, ["classifier_data_eval.json"]
-    )
-    documents = list(read_documents(corpus("letters-pieces"), raw))
-    assert len(documents) == 4881
+def test_the_letter_pieces_are_the_talks_test_file(read):
+    documents = read("letters-pieces", [published.EVAL])
+    assert len({document.id for document in documents}) == len(documents) == 4881
     languages = Counter(document.labels["language"] for document in documents)
     assert languages == {"en": 2517, "de": 1443, "da": 838, "fr": 36, "it": 31, "unknown": 16}
     authors = Counter(document.labels["author"] for document in documents)
-    assert (
-        authors["Virginia Woolf"] == 1901
-        and authors["Johann Wolfgang von Goethe"] == 228
-        and len(authors) == 7
-    )
-    assert len({document.id for document in documents}) == 4881
+    assert (authors["Virginia Woolf"], authors["Johann Wolfgang von Goethe"]) == (1901, 228)
+    assert len(authors) == 7
     with pytest.raises(HeedError, match=r"classifier_data_train.json: not there"):
-        list(read_documents(corpus("letters", split=Split(kind="given")), raw))
+        read("letters", split=GIVEN)
 
 
-def test_the_papers_of_the_federalist_are_hamiltons_madisons_and_the_disputed(
-    corpora, tmp_path, monkeypatch
-):
+def test_the_papers_of_the_federalist_are_hamiltons_madisons_and_the_disputed(corpora, read):
     if not (corpora / "federalist" / published.GUTENBERG_FILE).is_file():
         pytest.skip(f"{corpora} has no federalist/{published.GUTENBERG_FILE}")
-    raw = download_from_mirror("federalist", corpora, tmp_path / "raw", monkeypatch)
-    documents = list(read_documents(corpus("federalist", split=Split(kind="given")), raw))
+    documents = read("federalist", split=GIVEN)
     labelled = {(d.split, d.labels["author"], d.group) for d in documents}
     assert Counter((split, author) for split, author, _ in labelled) == {
-        ("train", "Hamilton"): 45,
-        ("train", "Madison"): 12,
-        ("validation", "Hamilton"): 6,
-        ("validation", "Madison"): 2,
-        ("test", "Madison"): 12,
-    }
+        ("train", "Hamilton"): 45, ("train", "Madison"): 12, ("validation", "Hamilton"): 6,
+        ("validation", "Madison"): 2, ("test", "Madison"): 12,
+    }  # fmt: skip
     paragraphs = Counter(document.split == "test" for document in documents)
     assert paragraphs == {False: 922, True: 157}
     text = " ".join(document.text for document in documents)
@@ -73,7 +74,7 @@ def test_the_papers_of_the_federalist_are_hamiltons_madisons_and_the_disputed(
 
 def test_the_disputed_papers_are_for_test_alone(tmp_path):
     (tmp_path / published.GUTENBERG_FILE).write_text(papers())
-    given = list(read_documents(corpus("federalist", split=Split(kind="given")), tmp_path))
+    given = list(read_documents(corpus("federalist", split=GIVEN), tmp_path))
     assert {int(d.group) for d in given if d.split == "test"} == published.DISPUTED
     assert given[0] == Document(
         "1/1", "PAPER 1 says. more", {"author": "Hamilton"}, "1", "train"
@@ -100,32 +101,19 @@ def test_a_file_that_is_not_the_federalist_is_said(tmp_path, old, new, message):
 
 
 def test_the_letters_use_both_files_as_published(corpora, tmp_path):
-    (tmp_path / "classifier_data_train.json").write_bytes(
-        (corpora / "letters/classifier_data_fixture_train.jsonl").read_bytes()
-    )
-    (tmp_path / "classifier_data_eval.json").write_bytes(
-        (corpora / "letters/classifier_data_eval.json").read_bytes()
-    )
-    documents = list(read_documents(corpus("letters", split=Split(kind="given")), tmp_path))
+    fixture = {published.TRAIN: "classifier_data_fixture_train.jsonl"}
+    for name in (published.TRAIN, published.EVAL):
+        shutil.copy(corpora / "letters" / fixture.get(name, name), tmp_path / name)
+    documents = list(read_documents(corpus("letters", split=GIVEN), tmp_path))
     assert Counter(document.split for document in documents) == {"train": 183, "test": 4881}
 
 
-def test_the_headlines_are_36000_in_34_classes(corpora, tmp_path, monkeypatch):
-    raw = download_from_mirror("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
-    documents = list(read_documents(corpus("news-headlines"), raw))
-    counts = Counter(document.labels["category"] for document in documents)
-    assert len(documents) == 36000 and len(counts) == 34
-    assert (
-        counts["WORLD"] == 2700 and counts["PARENTING"] == 1800 and counts["ARTS & CULTURE"] == 900
-    )
-    assert "LATINO VOICES" not in counts and "PARENTS" not in counts
-
-
-def test_five_headlines_of_a_category_make_a_longer_text(corpora, tmp_path, monkeypatch):
-    raw = download_from_mirror("few-shot-01", corpora, tmp_path / "raw", monkeypatch)
-    single = list(read_documents(corpus("news-headlines"), raw))
-    joined = list(read_documents(corpus("news-headlines-joined"), raw))
+def test_the_headlines_are_in_34_classes_and_five_of_a_class_make_a_longer_text(read):
+    single, joined = read("news-headlines"), read("news-headlines-joined")
     counts = Counter(document.labels["category"] for document in single)
+    assert len(single) == 36000 and len(counts) == 34
+    expected = {"WORLD": 2700, "PARENTING": 1800, "ARTS & CULTURE": 900}
+    assert counts | expected == counts and not {"LATINO VOICES", "PARENTS"} & {*counts}
     assert Counter(document.labels["category"] for document in joined) == {
         category: count // 5 for category, count in counts.items()
     }
@@ -146,28 +134,22 @@ def test_the_merges_of_the_41_labels_give_34(corpora):
     assert -(-sum(merged.values()) // 10) == pytest.approx(19972, abs=1)
 
 
-def test_news_is_read_from_the_genuine_format_and_capped(corpora, tmp_path, monkeypatch):
-    raw = download_from_mirror(
-        "huffpost", corpora, tmp_path / "raw", monkeypatch, [published.PREFIX]
-    )
-    big = list(read_documents(corpus("news-big"), raw))
+def test_news_is_read_from_the_genuine_format_and_capped(read, monkeypatch):
+    big = read("news-big", [published.PREFIX])
     assert big[0].text.startswith(
         "There Were 2 Mass Shootings In Texas Last Week, But Only 1 On TV She left her husband."
     )
     assert big[0].labels == {"category": "CRIME"}
     monkeypatch.setattr(published, "CAP", 50)
-    capped = list(read_documents(corpus("news"), raw))
+    capped = read("news")
     assert max(Counter(document.labels["category"] for document in capped).values()) == 50
-    assert [d.id for d in capped] == [d.id for d in read_documents(corpus("news"), raw)], (
-        "drawn by the seed"
-    )
+    assert capped == read("news"), "drawn by the seed"
     assert {d.id for d in capped} < {d.id for d in big}
 
 
 @pytest.mark.slow
-def test_imdb_is_50000_reviews_with_its_official_split(corpora, tmp_path, monkeypatch):
-    raw = download_from_mirror("imdb", corpora, tmp_path / "raw", monkeypatch)
-    documents = list(read_documents(corpus("imdb"), raw))
+def test_imdb_is_50000_reviews_with_its_official_split(read):
+    documents = read("imdb")
     assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
         (split, label): 12500 for split in ("train", "test") for label in ("negative", "positive")
     }
@@ -179,20 +161,8 @@ def marked(document: Document) -> list[str]:
     return [str(document.text)[start:end] for start, end in document.evidence]
 
 
-def share_of_words(documents: list[Document]) -> float:
-    """Return the share of the words of all documents that are evidence."""
-    words = sum(len(" ".join(marked(document)).split()) for document in documents)
-    return words / sum(len(str(document.text).split()) for document in documents)
-
-
-GIVEN = Split(kind="given")
-
-
-def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(
-    corpora, tmp_path, monkeypatch
-):
-    raw = download_from_mirror("movies", corpora, tmp_path / "raw", monkeypatch)
-    documents = {d.id: d for d in read_documents(corpus("movies", split=GIVEN), raw)}
+def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(read, tmp_path):
+    documents = {d.id: d for d in read("movies", split=GIVEN)}
     parts = Counter((d.split, d.labels["sentiment"]) for d in documents.values())
     assert parts == {
         ("train", "negative"): 800, ("train", "positive"): 800, ("validation", "negative"): 100,
@@ -200,7 +170,7 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(
     }  # fmt: skip
     annotations = [
         json.loads(line)
-        for name, content in read_members(raw / published.MOVIES_ARCHIVE)
+        for name, content in read_members(tmp_path / "movies" / published.MOVIES_ARCHIVE)
         if name.endswith(".jsonl")
         for line in content.splitlines()
     ]
@@ -214,9 +184,8 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(
     assert phrases_by_part == {"train": 13878, "validation": 1517, "test": 2047}
 
 
-def test_the_evidence_of_sst_wiki_is_the_first_sentence(corpora, tmp_path, monkeypatch):
-    raw = download_from_mirror("sst-wiki", corpora, tmp_path / "raw", monkeypatch)
-    documents = list(read_documents(corpus("sst-wiki", split=GIVEN), raw))
+def test_the_evidence_of_sst_wiki_is_the_first_sentence(read):
+    documents = read("sst-wiki", split=GIVEN)
     assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
         ("train", "positive"): 3610, ("train", "negative"): 3310, ("validation", "positive"): 444,
         ("validation", "negative"): 428, ("test", "positive"): 909, ("test", "negative"): 912,
@@ -224,7 +193,8 @@ def test_the_evidence_of_sst_wiki_is_the_first_sentence(corpora, tmp_path, monke
     for document in documents:
         ((start, end),) = document.evidence
         assert not str(document.text)[:start].strip() and end < len(document.text)
-    assert round(share_of_words(documents), 3) == 0.455
+    words = sum(len(" ".join(marked(document)).split()) for document in documents)
+    assert round(words / sum(len(str(d.text).split()) for d in documents), 3) == 0.455
 
 
 @pytest.mark.parametrize(
@@ -268,9 +238,9 @@ def test_gzipped_lines_are_read(tmp_path):
 
 
 def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
-    sample.write_sample(tmp_path / sample.FILE, 300, 7)
+    sample.make_sample("x", Source(kind="sample", documents=300, seed=7), tmp_path)
     kinds = (sample.SENTIMENT, sample.PLAIN, sample.NEUTRAL)
-    all_, plain, neutral = ([*sample.read_sample(tmp_path, kind)] for kind in kinds)
+    all_, plain, neutral = ([*read_documents(corpus(kind), tmp_path)] for kind in kinds)
     assert len(all_) == 300 and 120 < len(plain) < 240
     assert [each for each in all_ if each in plain] == plain
     assert all(len(each.evidence) == 1 for each in plain)
@@ -287,9 +257,9 @@ def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
 
 
 def test_the_planted_evidence_is_where_the_sample_says():
-    cues = {word for words in sample.CUES.values() for word in words} | {sample.NEGATION}
+    cues = {*sum(sample.CUES.values(), [sample.NEGATION])}
     kinds = Counter()
-    for row in sample.generate_rows(300, 7):
+    for row in sample.generate_sample(300, 7):
         spans = [row["text"][start:end] for start, end in row["evidence"]]
         if row["corpus"] == "sample-sentiment":
             assert set(spans) <= cues
@@ -302,7 +272,7 @@ def test_the_planted_evidence_is_where_the_sample_says():
                 polarity if len(spans) == 1 else sample.FLIP[polarity]
             )
         else:
-            assert tuple(spans) == sample.AUTHORS[row["labels"]["author"]][1], (
+            assert spans == sample.AUTHORS[row["labels"]["author"]][1], (
                 "the order of the cues tells the author"
             )
         kinds[row["kind"], row["where"]] += 1

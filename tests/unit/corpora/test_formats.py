@@ -130,40 +130,29 @@ def prodigy() -> str:
 
 
 def label_studio() -> str:
+    control = {"type": "choices", "from_name": "sentiment", "to_name": "text"}
+    results = [[control | {"value": {"choices": [label]}}] for _, label in SPAM]
     tasks = [
-        {
-            "id": i,
-            "data": {"text": text},
-            "annotations": [
-                {
-                    "was_cancelled": False,
-                    "result": [
-                        {
-                            "type": "choices", "from_name": "sentiment", "to_name": "text",
-                            "value": {"choices": [label]},
-                        }
-                    ],
-                }
-            ],
-        }
-        for i, (text, label) in enumerate(SPAM)
+        {"id": i, "data": {"text": text},
+         "annotations": [{"was_cancelled": False, "result": results[i]}]}
+        for i, (text, _) in enumerate(SPAM)
     ]  # fmt: skip
     Path("project-1.json").write_text(json.dumps(tasks))
     return "project-1.json"
 
 
-def features() -> dict:
-    names = {"names": ["ham", "spam"], "_type": "ClassLabel"}
-    return {"text": {"dtype": "string", "_type": "Value"}, "label": names}
+FEATURES = {
+    "text": {"dtype": "string", "_type": "Value"},
+    "label": {"names": ["ham", "spam"], "_type": "ClassLabel"},
+}
 
 
 def class_labels(rows: Rows) -> pa.Table:
     """Rows as Hugging Face's datasets have them: numbers of classes, their names as metadata."""
     table = pa.table({"text": [text for text, _ in rows],
                       "label": [["ham", "spam"].index(label) for _, label in rows]})  # fmt: skip
-    return table.replace_schema_metadata(
-        {"huggingface": json.dumps({"info": {"features": features()}})}
-    )
+    metadata = {"huggingface": json.dumps({"info": {"features": FEATURES}})}
+    return table.replace_schema_metadata(metadata)
 
 
 def hub_parquet() -> str:
@@ -179,7 +168,7 @@ def saved_split(folder: Path, rows: Rows) -> None:
     path = str(folder / "data-00000-of-00001.arrow")
     with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
-    (folder / "dataset_info.json").write_text(json.dumps({"features": features()}))
+    (folder / "dataset_info.json").write_text(json.dumps({"features": FEATURES}))
     state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": folder.name}
     (folder / "state.json").write_text(json.dumps(state))
 
@@ -254,6 +243,56 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatc
     assert found == keys
 
 
+BINARY = [
+    (["spam"], {"spam": "spam", "ham": "not spam"}, "45 that reject 'spam' have the label 'not sp"),
+    (["ham", "spam"], {"spam": "spam", "ham": "ham"}, "30 that reject 'spam' have the label 'ham'"),
+    (["ham", "spam", "x"], {"spam": "spam", "ham": "ham"}, "that are not `accept` are left out"),
+]
+
+
+@pytest.mark.parametrize(("asked", "names", "note"), BINARY, ids=["one", "two", "three"])
+def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, asked, names, note):
+    """Prodigy's binary answers: one label is asked for each text, and accepted or rejected."""
+    rows = [
+        {"text": text, "label": asked[i % len(asked)],
+         "answer": "accept" if asked[i % len(asked)] == label else "reject"}
+        for i, (text, label) in enumerate(SPAM)
+    ]  # fmt: skip
+    printed, documents = added(monkeypatch, capsys, json_lines("binary.jsonl", rows))
+    told = [i for i in range(60) if len(asked) < 3 or rows[i]["answer"] == "accept"]
+    assert texts_and_labels(documents) == [(SPAM[i][0], names[SPAM[i][1]]) for i in told]
+    assert note in printed
+
+
+@pytest.mark.parametrize(
+    ("write", "found"),
+    [("__label__{1} {0}", {"format": "fasttext"}),
+     ("{1}\t{0}", {"format": "csv", "header": ["label", "text"], "delimiter": "\t"})],
+    ids=["fastText", "tabs"],
+)  # fmt: skip
+def test_a_folder_of_train_txt_and_test_txt_is_its_two_files(
+    clone, monkeypatch, capsys, write, found
+):
+    Path("cooking").mkdir()
+    lines = [write.format(*row) for row in SPAM]
+    write_lines("cooking/train.txt", lines[:40])
+    write_lines("cooking/test.txt", lines[40:])
+    _, documents = added(monkeypatch, capsys, "cooking")
+    assert texts_and_labels(documents) == SPAM[40:] + SPAM[:40]
+    assert [each.split for each in documents] == ["test"] * 20 + ["train"] * 40
+    source = load("params.yaml").sources["cooking"]
+    assert source.model_dump(exclude_none=True, exclude={"kind", "paths", "hashes"}) == found
+
+
+def test_a_folder_of_lines_without_labels_is_asked_for_its_label(clone, monkeypatch):
+    Path("cooking").mkdir()
+    for name in ("train", "test"):
+        write_lines(f"cooking/{name}.txt", [f"how long does dish {i} take" for i in range(60)])
+    message = refused(monkeypatch, "cooking")
+    assert "cooking/train.txt: which column has the label? Columns: text." in message
+    assert "  heed corpus add cooking --text-column text --label-column COLUMN" in message
+
+
 def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys):
     printed, documents = added(monkeypatch, capsys, stray_quotes())
     assert "double quotes do not pair up" in printed
@@ -265,17 +304,15 @@ def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys
 
 def test_several_texts_of_a_file_without_header_are_joined(clone, monkeypatch, capsys):
     lines = [f'"{i % 4 + 1}","A title, the {i}th","All of story {i} is here"' for i in range(60)]
-    for name, part in {"train": lines[:40], "test": lines[40:]}.items():
-        write_lines(f"{name}.csv", part)
+    write_lines("train.csv", lines[:40])
+    write_lines("test.csv", lines[40:])
     printed, documents = added(monkeypatch, capsys, "train.csv", "test.csv", "--name", "agnews")
     assert "called label, text_1, text_2" in printed
-    texts = {each.text: (each.labels["label"], each.split) for each in documents}
-    assert texts == {
-        f"A title, the {i}th All of story {i} is here": (
-            str(i % 4 + 1), "train" if i < 40 else "test",
-        )
-        for i in range(60)
-    }  # fmt: skip
+    expected = [
+        (f"A title, the {i}th All of story {i} is here", str(i % 4 + 1), i >= 40) for i in range(60)
+    ]
+    found = [(each.text, each.labels["label"], each.split == "test") for each in documents]
+    assert sorted(found) == sorted(expected)
 
 
 def test_a_folder_of_splits_and_classes_is_the_users_own_split(clone, monkeypatch, capsys):

@@ -11,9 +11,9 @@ import pytest
 from heed.corpora import rows
 from heed.corpora.formats import find_format
 from heed.corpora.rows import AT, Format, read_batches, read_table, write_table
-from heed.corpora.table import read_documents
 from heed.files import HeedError
 from heed.study import Corpus, Split
+from tests.makers.tables import read_files
 
 CORPUS = Corpus(
     source="x", kind="table", text_column="text", label_column="label",
@@ -22,7 +22,19 @@ CORPUS = Corpus(
 
 
 def documents(path: Path, **form):
-    return list(read_documents({"": path}, CORPUS, Format(**form)))
+    return read_files({"": path}, CORPUS, Format(**form))
+
+
+drill = pytest.mark.drill(
+    "a table with a row that does not fit, or with text or a label that is none"
+)
+
+
+def cases(*each: tuple[str, object, str]) -> pytest.MarkDecorator:
+    """Return the mark of a test of these contents and messages; the first item is the id."""
+    return pytest.mark.parametrize(
+        ("content", "message"), [case[1:] for case in each], ids=[case[0] for case in each]
+    )
 
 
 CSV = [
@@ -33,11 +45,7 @@ CSV = [
     ("a quote that is not closed", 'text,label\na,x\n"b,y\nc,z\n', ":3: not a row of a CSV file"),
     ("text after a quote", 'text,label\n"b"c,y\n', ":2: not a row of a CSV file"),
     ("a column twice", "text,label,text\na,b,c\n", "2 columns are named 'text'"),
-    (
-        "other separators",
-        "text;label\na;b\n",
-        "Columns: text;label. The delimiter of the fields may",
-    ),
+    ("other separators", "text;label\na;b\n", "Columns: text;label. The delimiter of the f"),
     ("an empty file", "", "empty: expected rows, and the names"),
     ("no label", "text,label\na,x\nb,\n", ":3: column 'label': no label: so it is in 1 of 2 ro"),
     ("a blank label", "text,label\na,x\nb,  \n", ":3: column 'label': no label"),
@@ -47,10 +55,8 @@ CSV = [
 ]
 
 
-@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
-@pytest.mark.parametrize(
-    ("content", "message"), [case[1:] for case in CSV], ids=[c[0] for c in CSV]
-)
+@drill
+@cases(*CSV)
 def test_a_row_of_csv_that_does_not_fit_is_named(tmp_path, content, message):
     path = tmp_path / "t.csv"
     path.write_text(content, encoding="utf-8", newline="")
@@ -70,17 +76,17 @@ JSON = [
 ]  # fmt: skip
 
 
-@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
-@pytest.mark.parametrize(("row", "message"), [case[1:] for case in JSON], ids=[c[0] for c in JSON])
-def test_a_row_of_json_that_does_not_fit_is_named(tmp_path, row, message):
+@drill
+@cases(*JSON)
+def test_a_row_of_json_that_does_not_fit_is_named(tmp_path, content, message):
     path = tmp_path / "t.jsonl"
     good = {"text": "a", "label": "x"}
-    path.write_text("".join(json.dumps(each) + "\n" for each in (good, good, row, good)))
+    path.write_text("".join(json.dumps(each) + "\n" for each in (good, good, content, good)))
     with pytest.raises(HeedError, match=f"^{path}:3: .*{message}"):
         documents(path)
 
 
-@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
+@drill
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -106,12 +112,10 @@ PARQUET = [
 ]  # fmt: skip
 
 
-@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
-@pytest.mark.parametrize(
-    ("columns", "message"), [case[1:] for case in PARQUET], ids=[c[0] for c in PARQUET]
-)
-def test_a_cell_of_parquet_that_is_no_text_is_named_with_row_and_column(tmp_path, columns, message):
-    pa.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+@drill
+@cases(*PARQUET)
+def test_a_cell_of_parquet_that_is_no_text_is_named_with_row_and_column(tmp_path, content, message):
+    pa.parquet.write_table(pa.table(content), tmp_path / "t.parquet")
     with pytest.raises(HeedError, match=f"t.parquet: row 1: .*{message}"):
         documents(tmp_path / "t.parquet")
 
@@ -227,10 +231,8 @@ JSON = [
 ]
 
 
-@pytest.mark.drill("a table with a row that does not fit, or with text or a label that is none")
-@pytest.mark.parametrize(
-    ("content", "message"), [case[1:] for case in JSON], ids=[c[0] for c in JSON]
-)
+@drill
+@cases(*JSON)
 def test_a_json_file_that_does_not_fit_is_named_with_its_line(tmp_path, content, message):
     path = tmp_path / "t.json"
     path.write_text(content)

@@ -3,7 +3,7 @@
 import pytest
 
 from heed.files import HeedError
-from heed.tokens.cleaning import clean, clean_spans
+from heed.tokens.tokenizer import clean, clean_spans
 from tests.hostile import HOSTILE
 
 

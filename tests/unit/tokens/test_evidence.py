@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.corpora.parts import PARTS
+from heed.annotations import parse_spans
+from heed.corpora.publication import PARTS
 from heed.corpora.source import download
-from heed.corpora.table import read_documents
-from heed.evidence import parse_spans
 from heed.files import HeedError, write_checksums
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import mark_evidence
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import read_meta
+from tests.makers.tables import read_files
 
 
 def test_a_token_with_a_character_of_a_span_is_evidence():
@@ -48,7 +48,7 @@ def read_table(folder: Path, suffix: str, cell: object) -> list:
         pd.DataFrame(rows[1:] if isinstance(cell, list) else rows).to_parquet(path)
     else:
         pd.DataFrame(rows).to_csv(path, index=False)
-    return list(read_documents({"": path}, MINE))
+    return read_files({"": path}, MINE)
 
 
 TEXT, PAIRS = "2-6 \t 7-11", [[2, 6], [7, 11]]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.corpora.kinds import corpus_languages
-from heed.corpora.parallel import read_links
+from heed.corpora.kinds import corpus_languages, read_documents
 from heed.corpora.publication import Links
 from heed.corpora.source import download
+from heed.corpora.table import read_links
 from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Corpus, Source, Split
 from heed.study.corpora import check_corpus, check_source
@@ -238,6 +238,24 @@ def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
     paths["en"].write_text("changed\n")
     with pytest.raises(HeedError, match=r"b.txt: changed since .* update sources.raw.hashes.en"):
         download("raw", source, tmp_path / "raw")
+
+
+def test_files_of_lines_in_another_encoding_are_named_or_declared(tmp_path):
+    texts = {"de": ["eins", "zwölf"], "en": ["one", "twelve"]}
+    for key, lines in texts.items():
+        (tmp_path / f"{key}.txt").write_bytes("\n".join(lines).encode("windows-1252"))
+    paths = {key: str(tmp_path / f"{key}.txt") for key in texts}
+    keys = {"paths": paths, "hashes": {key: sha256(path) for key, path in paths.items()}}
+    for encoding in (None, "ascii", "windows-1252"):
+        source = Source(kind="parallel", encoding=encoding, **keys)
+        if encoding == "windows-1252":
+            download("raw", source, tmp_path / "raw")
+            documents = list(read_documents(lines_corpus(), tmp_path / "raw"))
+            assert [each.texts["de"] for each in documents] == texts["de"]
+            continue
+        with pytest.raises(HeedError, match=rf"de.txt:2: not {encoding or 'utf-8'}: byte 0xf6"):
+            download("raw", source, tmp_path / "raw")
+            list(read_documents(lines_corpus(), tmp_path / "raw"))
 
 
 NEEDED = "needs path and sha256, or hashes and paths"

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from heed.corpora.published import read_imdb
 from heed.files import HeedError
 from heed.tokens import tokenizer
-from heed.tokens.cleaning import clean
 from heed.tokens.meta import NEEDED_PACKAGES, TOKENIZERS
-from heed.tokens.tokenizer import tokenize_chunk, tokenize_chunks, tokenize_sentences
+from heed.tokens.tokenizer import clean, tokenize_chunk, tokenize_chunks, tokenize_sentences
 
 if TYPE_CHECKING:
     from spacy.language import Language

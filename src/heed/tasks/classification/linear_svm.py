@@ -16,7 +16,7 @@ import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from heed.inputs.tfidf_file import SparseFile
+from heed.inputs.tfidf import SparseFile
 
 # Values of the rows that LIBLINEAR may hold: it copies them, 40 bytes each. On small corpora it is
 # faster than L-BFGS (letters by author: 14.6 CPU s in place of 20.4), and all at hand fit.

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from heed.files import HeedError
-from heed.inputs.tfidf_file import TfIdfFile, count_ngrams, write_tfidf
+from heed.inputs.tfidf import TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task import task_module

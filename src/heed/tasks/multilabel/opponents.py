@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from heed.files import HeedError
-from heed.inputs.tfidf_file import TfIdfFile
+from heed.inputs.tfidf import TfIdfFile
 from heed.progress import Bar
 from heed.tasks.classification.opponents import Parts, Rules, Shares, select_linear
 from heed.tasks.multilabel.metrics import (

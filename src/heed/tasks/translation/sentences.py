@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from heed.inputs.spacing import Spacing, learn_spacing
+from heed.inputs.segmentation import Spacing, learn_spacing
 from heed.tokens.arrays import ParallelTokens, Side
 
 
