@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from heed.files import HeedError
-from heed.study.syntax import check_as_dvc_reads
+from heed.study.reader import check_as_dvc_reads
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "workflow"))

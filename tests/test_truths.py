@@ -99,7 +99,7 @@ def test_figures_of_a_task_are_no_figures_of_another():
 
 
 def truth(**values: object) -> Truth:
-    return Truth.model_validate({"claim": "It is known.", "variant": "attention"} | values)
+    return Truth(**({"claim": "It is known.", "variant": "attention"} | values))
 
 
 def with_verdict(verdict: str) -> object:
@@ -203,7 +203,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def results_with(folder: Path, *truths: Truth) -> Results:
     params = made_up.study("sample")
-    experiment = params.experiments[SENTIMENT].model_copy(update={"truths": list(truths)})
+    experiment = dataclasses.replace(params.experiments[SENTIMENT], truths=list(truths))
     changed: Params = params.model_copy(
         update={"experiments": params.experiments | {SENTIMENT: experiment}}
     )

@@ -1,5 +1,6 @@
 """The report in a browser: offline, without console errors, accessible, with escaped texts."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -65,7 +66,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """
     folder = tmp_path_factory.mktemp("reports")
     german = made_up.study("talk")
-    german = german.model_copy(update={"study": german.study.model_copy(update={"language": "de"})})
+    german = german.model_copy(update={"study": dataclasses.replace(german.study, language="de")})
     return {
         "sample": render_to(
             made_up.study("sample"), made_up.comparison("sample"), folder / "sample"

@@ -311,6 +311,10 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
         return {key: map_texts(each, change) for key, each in value.items()}
     if isinstance(value, list):
         return [map_texts(each, change) for each in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        changed = {name: map_texts(getattr(value, name), change) for name in names}
+        return dataclasses.replace(value, **changed)
     if fields := getattr(type(value), "model_fields", None):
         texts = {name: map_texts(getattr(value, name), change) for name in fields}
         return value.model_copy(update=texts)

@@ -73,7 +73,7 @@ def with_variants(folder: Path, names: tuple[str, ...] = NAMES, study: str = "sa
     for result in data.experiments.values():
         declared = params.models[result.models["attention"].model]
         for name in names:
-            model = declared.model_copy(update={"variant": name})
+            model = dataclasses.replace(declared, variant=name)
             params.models[result.models[name].model] = model
     return read_made_up(params, data, folder, documents=False)
 

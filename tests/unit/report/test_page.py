@@ -497,8 +497,8 @@ def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_pat
 
 def test_an_experiment_the_talk_does_not_have_is_a_clear_error():
     params = made_up.study("talk")
-    published = params.experiments["imdb"].published.model_copy(update={"experiment": "imbd"})
-    wrong = params.experiments["imdb"].model_copy(update={"published": published})
+    published = dataclasses.replace(params.experiments["imdb"].published, experiment="imbd")
+    wrong = dataclasses.replace(params.experiments["imdb"], published=published)
     params = params.model_copy(update={"experiments": params.experiments | {"imdb": wrong}})
     message = r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd"
     with pytest.raises(HeedError, match=message):

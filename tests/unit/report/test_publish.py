@@ -167,8 +167,8 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
         f"    - path: {root}/src/heed/files.py\n"
     )
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    params = params.model_copy(update={"study": params.study.model_copy(update=texts)})
-    experiment = params.experiments["sample-author"].model_copy(update={"title": f"In {root}/x"})
+    params = params.model_copy(update={"study": dataclasses.replace(params.study, **texts)})
+    experiment = dataclasses.replace(params.experiments["sample-author"], title=f"In {root}/x")
     params = params.model_copy(
         update={"experiments": params.experiments | {"sample-author": experiment}}
     )

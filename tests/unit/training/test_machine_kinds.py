@@ -198,7 +198,7 @@ def test_page_and_paper_name_the_runs_of_each_kind_in_the_experiment_that_has_se
         lambda path, *others: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
     params = made_up.study("sample")
-    study = params.study.model_copy(update={"language": language})
+    study = dataclasses.replace(params.study, language=language)
     params = params.model_copy(update={"study": study})
     results = made_up.results(MIXED, tmp_path / "results")
     render(params, MIXED, ROOT / "data/published", results, tmp_path, with_documents=False)

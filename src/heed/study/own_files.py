@@ -1,4 +1,4 @@
-"""What the user typed after `heed corpus add`, and the files that it names."""
+"""The options of `heed corpus add`, and the files that they name."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
-from heed.study.tasks import task_of_labels
+from heed.study.section import task_of_labels
 
 if TYPE_CHECKING:
     from heed.study.schema import Params
@@ -70,12 +70,11 @@ class CorpusOptions:
         quote = "" if self.no_quotes else self.quote
         return Format("", self.encoding or None, self.delimiter or None, quote, header)
 
-    def command(self, **changes: object) -> str:
-        """Return the command line that gives these options, with some of them changed."""
-        options = dataclasses.replace(self, **changes)  # type: ignore[arg-type]
-        words = ["heed", "corpus", "add", *options.files]
-        for field in dataclasses.fields(options)[1:]:
-            value, option = getattr(options, field.name), f"--{field.name.replace('_', '-')}"
+    def command(self) -> str:
+        """Return the command line that gives these options."""
+        words = ["heed", "corpus", "add", *self.files]
+        for field in dataclasses.fields(self)[1:]:
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
             if value is True:
                 words.append(option)
             elif isinstance(value, list):
@@ -142,14 +141,14 @@ def name_files(arguments: list[str]) -> UserFiles:
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": paths[0]}, False)
     parts = [part or _part_of_file(path) for part, path in files]
+    pairs = [*zip(parts, paths, strict=True)]
     if not any(parts):
         return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)}, False)
     if not all(parts):
-        has_part, has_none = paths[parts.index(next(filter(None, parts)))], paths[parts.index("")]
-        command = " ".join(
-            f"{part or 'PART'}={path}"
-            for part, path in [*zip(parts, paths, strict=True)][:MANY_FILES]
+        has_part, has_none = (
+            next(path for part, path in pairs if bool(part) is known) for known in (True, False)
         )
+        command = " ".join(f"{part or 'PART'}={path}" for part, path in pairs[:MANY_FILES])
         raise HeedError(
             f"{has_none}: train, validation or test? {has_part} is a part by its name. Write the "
             f"part of each file: heed corpus add {command}. For one corpus of all rows that heed "
@@ -160,7 +159,12 @@ def name_files(arguments: list[str]) -> UserFiles:
             f"no file is for {' or '.join(missing)}: {join_names(map(str, paths))}. Add it: "
             f"{missing[0]}=FILE. Or give one file alone, which heed splits at random"
         )
-    return UserFiles(dict(_keys_of_parts(parts, paths)), True)
+    keys = {}
+    for part in PARTS:
+        same = [path for each, path in pairs if each == part]
+        for number, path in enumerate(same, 1):  # a number where several files are of one part
+            keys[f"{part}_{number}" if len(same) > 1 else part] = path
+    return UserFiles(keys, True)
 
 
 def require_user_file(path: Path) -> None:
@@ -212,14 +216,6 @@ def _words(path: Path) -> list[str]:
     return words
 
 
-def _keys_of_parts(parts: list[str], paths: list[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield the key of each file: its part, with a number where several files are of one part."""
-    for part in PARTS:
-        same = [path for each, path in zip(parts, paths, strict=True) if each == part]
-        for number, path in enumerate(same, 1):
-            yield (f"{part}_{number}" if len(same) > 1 else part), path
-
-
 def default_name(files: UserFiles) -> str:
     """Return a name for a corpus: of its file, of what its files' names share, or of their folder.
 
@@ -231,16 +227,12 @@ def default_name(files: UserFiles) -> str:
     else:
         names = {as_name(" ".join(w for w in _words(path) if not part_of(w))) for path in paths}
         if len(names) > 1 or not any(names):
-            names = {as_name(_folder(path).name) for path in paths}
+            folders = [path.parent for path in paths]  # of a folder `data`, the one that it is in
+            named = [f.parent if f.name == "data" and f.parent.name else f for f in folders]
+            names = {as_name(folder.name) for folder in named}
     if len(names) > 1 or not (name := names.pop()):
         raise HeedError(f"no name can be made of {files}: add --name NAME")
     return name
-
-
-def _folder(path: Path) -> Path:
-    """Return the folder of a file; of a folder `data`, the folder that it is in."""
-    parent = path.parent
-    return parent.parent if parent.name == "data" and parent.parent.name else parent
 
 
 def as_name(text: str) -> str:

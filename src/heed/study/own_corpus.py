@@ -2,12 +2,18 @@
 
 import dataclasses
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.formats import FoundFormat, Roles, find_format, find_roles, read_found
+from heed.corpora.formats import (
+    SPLIT_NAMES,
+    FoundFormat,
+    Roles,
+    find_format,
+    find_roles,
+    read_found,
+)
 from heed.corpora.rows import (
     AT,
     EncodingError,
@@ -20,32 +26,23 @@ from heed.corpora.rows import (
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
-from heed.study.cost_table import summarise_cost
+from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
-from heed.study.own.entries import (
+from heed.study.own_entries import (
     CorpusEntries,
+    OwnCorpusFacts,
     add_entries,
+    as_yaml,
     check_corpus,
     corpus_section,
-    make_entries,
-    make_seeds,
-    remove_entries,
-)
-from heed.study.own.facts import (
-    OwnCorpusFacts,
     describe_corpus,
     describe_entries,
-    describe_unused,
+    make_entries,
     read_facts,
+    remove_entries,
 )
-from heed.study.own.files import (
-    CorpusOptions,
-    UnclearError,
-    UserFiles,
-    default_name,
-    name_files,
-)
-from heed.study.reader import parse, read_text
+from heed.study.own_files import CorpusOptions, UnclearError, UserFiles, default_name, name_files
+from heed.study.reader import parse, read_text, read_yaml
 from heed.study.studies import (
     changing_studies,
     empty_study,
@@ -55,13 +52,12 @@ from heed.study.studies import (
     save_study,
     start_study,
 )
-from heed.study.syntax import read_yaml
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from heed.study.corpora import Corpus
+    from heed.corpora.declared import Corpus
 
 SEVERAL_LABELS = ";"  # the separator of a corpus whose cells have lists of labels
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
@@ -75,36 +71,25 @@ def add_corpus(options: CorpusOptions, cores: int) -> str:
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
     What cannot be told from the files is asked once on a terminal, and is an error elsewhere.
 
-    Args:
-        options: what the user typed.
-        cores: that the study will run on.
-
-    Raises:
-        HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit, or
-            cannot be split; a name is invalid or already used; params.yaml was edited by hand and
-            is no study of the user's own.
-
+    Raises HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit,
+    or cannot be split; a name is invalid or already used; params.yaml was edited by hand and is no
+    study of the user's own.
     """
     try:
         return _add_corpus(options, cores)
     except UnclearError as question:
         if not _is_terminal():
             raise
-        return _add_corpus(_ask(question), cores)
+        lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(question.answers, 1)]
+        print_line("\n".join([question.question, *lines]))
+        answer = input(f"Which one, 1 to {len(lines)}? ").strip()
+        if not answer.isdigit() or not 1 <= int(answer) <= len(lines):
+            raise
+        return _add_corpus(question.answers[int(answer) - 1], cores)
 
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _ask(question: UnclearError) -> CorpusOptions:
-    """Return the options that the user chooses. Raises UnclearError when none is chosen."""
-    lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(question.answers, 1)]
-    print_line("\n".join([question.question, *lines]))
-    answer = input(f"Which one, 1 to {len(lines)}? ").strip()
-    if not answer.isdigit() or not 1 <= int(answer) <= len(lines):
-        raise question
-    return question.answers[int(answer) - 1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,8 +99,6 @@ class _ReadCorpus:
     `options` are those that were typed, and what the content of the files adds.
     """
 
-    files: UserFiles
-    typed: CorpusOptions
     options: CorpusOptions
     form: Format
     tables: "dict[str, pa.Table]"
@@ -136,16 +119,21 @@ def _add_corpus(options: CorpusOptions, cores: int) -> str:
     read = _read(files, options)
     section = corpus_section(name, read.options, files, read.roles.texts, read.roles.labels)
     corpus = check_corpus(section)
-    facts, notes = _check_documents(read, corpus)
+    facts, notes = _check_documents(read, files, corpus, options)
     entries = make_entries(name, read.options, files, read.form, section, facts)
     with changing_studies():
         lines, text = _write_entries(options, entries)
-    columns = [column for column in next(iter(read.tables.values())).column_names if column != AT]
+    used = {*corpus.text_names, *corpus.label_names, corpus.split_column, corpus.group_column}
+    unused = [
+        f"  column {column!r} is not used: if it has the parts, --split-column {column}"
+        for column in next(iter(read.tables.values())).column_names
+        if column.lower() in SPLIT_NAMES and column not in used and corpus.split.kind != "given"
+    ]
     return "\n".join(
         [
-            *describe_corpus(files, corpus, facts),
+            *describe_corpus(str(files), corpus, facts),
             *(f"  {note}" for note in [*read.notes, *notes]),
-            *describe_unused(columns, corpus),
+            *unused,
             *describe_entries(entries, facts),
             *lines,
             summarise_cost(parse(text, PARAMS), cores),
@@ -168,7 +156,8 @@ def _read(files: UserFiles, options: CorpusOptions) -> _ReadCorpus:
     except EncodingError as error:
         if options.encoding:
             raise
-        raise _with_encodings(error, options) from None
+        answers = [dataclasses.replace(options, encoding=name) for name in ENCODINGS]
+        raise UnclearError(f"{error}.", answers) from None
     if not table.num_rows and len(table.column_names) == 1:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
     roles = find_roles(table, options.text_column, options.label_column)
@@ -182,10 +171,10 @@ def _read(files: UserFiles, options: CorpusOptions) -> _ReadCorpus:
         notes.append(f"fields are separated by {form.delimiter!r}")
     if roles.flags:
         notes.append(f"the columns of 0 and 1 are one label: {join_names(roles.flags)}")
-    completed = _with_found(options, files, tables[first_key], roles)
+    completed = _with_found(options, first.is_dir(), tables[first_key], roles)
     if completed.label_separator and not options.label_separator:
         notes.append("a text may have several labels")
-    return _ReadCorpus(files, options, completed, form, tables, roles, notes)
+    return _ReadCorpus(completed, form, tables, roles, notes)
 
 
 def _check_form(form: Format) -> None:
@@ -197,25 +186,20 @@ def _check_form(form: Format) -> None:
             raise HeedError(f"--{option}: expected one character, found {sign!r}")
 
 
-def _with_encodings(error: HeedError, options: CorpusOptions) -> UnclearError:
-    answers = [dataclasses.replace(options, encoding=name) for name in ENCODINGS]
-    return UnclearError(f"{error}.", answers)
-
-
 def _with_found(
-    options: CorpusOptions, files: UserFiles, table: "pa.Table", roles: Roles
+    options: CorpusOptions, is_folder: bool, table: "pa.Table", roles: Roles
 ) -> CorpusOptions:
     """Return the options with what the content of the first table shows."""
-    changes: dict[str, Any] = {}
+    changed = options
     cells = [cell for label in roles.labels for cell in _column(table, label)]
     if any(isinstance(cell, list) and len(cell) > 1 for cell in cells):
-        changes["label_separator"] = options.label_separator or SEVERAL_LABELS
-    is_folder = next(iter(files.paths.values())).is_dir()
+        separator = options.label_separator or SEVERAL_LABELS
+        changed = dataclasses.replace(changed, label_separator=separator)
     if is_folder and not options.split_column and {"train", "test"} <= {*_column(table, "split")}:
-        changes["split_column"] = "split"
+        changed = dataclasses.replace(changed, split_column="split")
     if is_folder and not options.id_column and "file" in table.column_names:
-        changes["id_column"] = "file"
-    return dataclasses.replace(options, **changes)
+        changed = dataclasses.replace(changed, id_column="file")
+    return changed
 
 
 def _column(table: "pa.Table", name: str) -> list[Any]:
@@ -246,22 +230,20 @@ def _unclear_columns(
     )
 
 
-def _check_documents(read: _ReadCorpus, corpus: "Corpus") -> tuple[OwnCorpusFacts, list[str]]:
+def _check_documents(
+    read: _ReadCorpus, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
+) -> tuple[OwnCorpusFacts, list[str]]:
     """Return the facts of all documents, and notes on their labels.
 
-    Raises:
-        UnclearError: rows have no label, or a label may be a number or an id.
-
+    Raises UnclearError: rows have no label, or a label may be a number or an id.
     """
-    reader, options = DocumentReader(corpus), read.typed
+    reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in read.tables.items()}
     try:
-        facts = read_facts(reader.read(batches), corpus, str(read.files))
+        facts = read_facts(reader.read(batches), corpus, str(files))
     except UnlabelledError as error:
-        raise UnclearError(
-            str(error).partition(" Label them, ")[0],
-            [dataclasses.replace(options, drop_unlabelled=True)],
-        ) from None
+        question = str(error).partition(" Label them, ")[0]
+        raise UnclearError(question, [dataclasses.replace(typed, drop_unlabelled=True)]) from None
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()
@@ -271,24 +253,20 @@ def _check_documents(read: _ReadCorpus, corpus: "Corpus") -> tuple[OwnCorpusFact
         notes.append(
             f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
         )
-    if not options.as_labels:
-        for label, classes in facts.classes.items():
-            if question := _doubt(label, classes, facts.documents):
-                raise UnclearError(
-                    f"{read.files}: {question}",
-                    [
-                        dataclasses.replace(options, label_column=["COLUMN"], id_column=""),
-                        dataclasses.replace(options, as_labels=True),
-                    ],
-                )
+    for label, classes in facts.classes.items():
+        if not typed.as_labels and (question := _doubt(label, classes, facts.documents)):
+            answers = [
+                dataclasses.replace(typed, label_column=["COLUMN"], id_column=""),
+                dataclasses.replace(typed, as_labels=True),
+            ]
+            raise UnclearError(f"{files}: {question}", answers)
     return facts, notes
 
 
 def _doubt(label: str, classes: dict[str, int], documents: int) -> str:
     """Return the question whether a column with so many classes is a label, or ""."""
-    numbers = [name for name in classes if _is_number(name)]
     found = f"column {label!r} has {len(classes):,} different"
-    if len(numbers) == len(classes) > MANY_NUMBERS:
+    if len(classes) > MANY_NUMBERS and all(map(_is_number, classes)):
         return (
             f"{found} numbers in {documents:,} rows: is it a number to predict, which heed does "
             "not do, or an id? Name the column of the label, or say that they are classes."
@@ -324,37 +302,27 @@ def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list
     def change(tree: Any) -> None:
         add_entries(tree, entries, path)
         if options.seeds:
-            tree["seeds"] = make_seeds(options.seeds)
+            tree["seeds"] = as_yaml([*range(1, options.seeds + 1)])
         if options.title:
             tree["study"]["title"] = DoubleQuotedScalarString(options.title)
 
     old = PARAMS.read_text(encoding="utf-8") if extends else empty_study(study, options.title)
     text = changed_text(old, path, change)
     if not extends:
-        lines = start_study(study, text)
-        join = [f"  To add the corpus to {own.stem} instead: --study {own.stem}"] if own else []
-        return [*lines, *join], text
+        join = f"  To add the corpus to {own.stem} instead: --study {own.stem}" if own else ""
+        return [*start_study(study, text), *filter(None, [join])], text
     _replace_study(study, text)
-    return [*_describe_change(options, f"{PARAMS}, {own}", entries.name, study)], text
-
-
-def _describe_change(options: CorpusOptions, files: str, corpus: str, study: str) -> Iterator[str]:
-    """Yield lines on the changes of a study that a corpus was added to."""
-    yield f"{files}: corpus {corpus} is added to the study {study}."
-    if options.title:
-        yield f"  the title is now {options.title!r}"
-    if options.seeds:
-        yield f"  all models have {options.seeds} seeds now"
+    lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
+    lines += [f"  the title is now {options.title!r}"] if options.title else []
+    lines += [f"  all models have {options.seeds} seeds now"] if options.seeds else []
+    return lines, text
 
 
 def remove_corpus(name: str) -> str:
     """Remove a corpus, and all that is made from it, from the active study; return a message.
 
     The results that it had are deleted by the next run of snakemake, and stay in DVC's cache.
-
-    Raises:
-        HeedError: the active study is none of the user's own, or has no such corpus.
-
+    Raises HeedError: the active study is none of the user's own, or has no such corpus.
     """
     with changing_studies():
         own = find_active_own_study()
@@ -364,12 +332,8 @@ def remove_corpus(name: str) -> str:
                 f"{PARAMS}: is no study of your own: `heed study` lists them, heed study NAME "
                 "activates one"
             )
-        text = changed_text(
-            PARAMS.read_text(encoding="utf-8"),
-            PARAMS,
-            lambda tree: remove_entries(tree, name, PARAMS),
-            may_be_empty=True,
-        )
+        old = PARAMS.read_text(encoding="utf-8")
+        text = changed_text(old, PARAMS, lambda tree: remove_entries(tree, name, PARAMS), True)
         _replace_study(own.stem, text)
     return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 
