@@ -50,9 +50,7 @@ def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
 @pytest.mark.slow
 @each_remote
 def test_a_colleague_who_clones_and_pulls_has_the_study(
-    real_study: Toy,
-    remote: Remote,
-    tmp_path: Path,
+    real_study: Toy, remote: Remote, tmp_path: Path
 ) -> None:
     ada = copy_of(real_study, tmp_path / "ada")
     remote.declare(ada)
@@ -70,10 +68,7 @@ def test_a_colleague_who_clones_and_pulls_has_the_study(
 
 @pytest.mark.slow
 @each_remote
-def test_a_damaged_file_on_a_remote_is_refused(
-    toy: Toy,
-    remote: Remote,
-) -> None:
+def test_a_damaged_file_on_a_remote_is_refused(toy: Toy, remote: Remote) -> None:
     remote.declare(toy)
     remote.push(toy)
     index = toy.path / "reports/index.html"
@@ -108,8 +103,7 @@ def test_without_verify_dvc_takes_a_damaged_file_for_right(toy: Toy, tmp_path: P
 
 @pytest.mark.slow
 def test_a_file_that_a_remote_has_lost_comes_back_when_its_folder_is_pushed_again(
-    toy: Toy,
-    tmp_path: Path,
+    toy: Toy, tmp_path: Path
 ) -> None:
     remote = Remote(str(tmp_path / "store"), tmp_path / "store")
     remote.declare(toy)
@@ -163,8 +157,7 @@ def refused(clone: Toy, remote: Remote, *command: str) -> str:
 
 @pytest.mark.slow
 def test_a_host_whose_key_has_changed_or_is_unknown_is_refused(
-    toy: Toy,
-    ssh_host: SshServer,
+    toy: Toy, ssh_host: SshServer
 ) -> None:
     remote = ssh_host.remote()
     remote.declare(toy)
@@ -189,10 +182,7 @@ def test_dvc_alone_checks_no_host_key(toy: Toy, ssh_host: SshServer) -> None:
 
 
 @pytest.mark.slow
-def test_a_login_key_that_the_host_does_not_know_is_refused(
-    toy: Toy,
-    ssh_host: SshServer,
-) -> None:
+def test_a_login_key_that_the_host_does_not_know_is_refused(toy: Toy, ssh_host: SshServer) -> None:
     remote = ssh_host.remote()
     remote.declare(toy)
     for end in ("", ".pub"):
@@ -266,8 +256,7 @@ def test_an_experiment_that_a_colleague_pulls_is_not_run_again(toy: Toy, tmp_pat
 
 @pytest.mark.slow
 def test_the_run_cache_saves_a_colleague_the_runs_of_an_earlier_version(
-    toy: Toy,
-    tmp_path: Path,
+    toy: Toy, tmp_path: Path
 ) -> None:
     with team(toy, tmp_path) as (ada, bob, _):
         ada.change("dropout: 0.2", "dropout: 0.4")

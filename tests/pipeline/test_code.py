@@ -249,9 +249,7 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     assert (edited / "results/code/train/feelings-baseline.json").exists()
 
 
-def test_other_presets_change_the_code_of_recipes_and_searches_alone(
-    edited: Path,
-) -> None:
+def test_other_presets_change_the_code_of_recipes_and_searches_alone(edited: Path) -> None:
     """A training changes with its recipe, and downloads and tokens never."""
     presets = edited / "src/heed/tasks/classification/presets.py"
     before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}

@@ -49,10 +49,7 @@ def test_results_of_another_params_yaml_are_not_published(toy: Toy) -> None:
         check_up_to_date(toy.path)
 
 
-FAST = {
-    ("a hyperparameter of one model", "snakemake"),
-    ("one more seed", "dvc"),
-}
+FAST = {("a hyperparameter of one model", "snakemake"), ("one more seed", "dvc")}
 
 
 @pytest.mark.parametrize(("what", "driver"), by_driver(CHANGES, FAST))
@@ -80,10 +77,7 @@ def edit_evaluation(toy: Toy) -> None:
 # edit: (the function that makes it, the commands that must run)
 EDITS: dict[str, tuple[Callable[[Toy], None], list[str]]] = {
     "a comment": (add_to(ATTENTION, "\n# a comment\n"), ["code"]),
-    "a value of the models": (
-        add_to(ATTENTION, "\nADDED = 1\n"),
-        TRAINED,
-    ),
+    "a value of the models": (add_to(ATTENTION, "\nADDED = 1\n"), TRAINED),
     "a template": (
         add_to("src/heed/report/templates/index.html.jinja", "<!-- added -->"),
         ["code", "report"],

@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import (
-    SNAKEMAKE,
-    UNTUNED,
-    Toy,
-    add_to,
-    below,
-    make_clone,
-)
+from tests.pipeline.makers import SNAKEMAKE, UNTUNED, Toy, add_to, below, make_clone
 
 
 @pytest.mark.slow

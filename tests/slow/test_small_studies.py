@@ -114,9 +114,7 @@ def small_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
 @pytest.mark.xdist_group("small studies")  # one worker runs them
-def test_the_small_study_under_both_drivers_gives_the_same_bytes(
-    small_studies: list[Path],
-) -> None:
+def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies: list[Path]) -> None:
     first, second = small_studies
     assert without_times(first / "reports") == without_times(second / "reports")
     for folder in ("data/tokens", "results"):
