@@ -40,41 +40,40 @@ models:
 PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
     "tuned_by: hunt", "tuned_by: none"
 )
+MODEL = "author-attention"
+TIMES = f"results/timing/train/{MODEL}"
 # stage: (the command that is disturbed, its outputs), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
-    "search": ("search hunt", ["results/search/author/hunt"]),
-    "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
-    "train": (
-        "train author-attention",
-        ["results/train/author-attention", "results/timing/train/author-attention"],
-    ),
-    "score": (
-        "score author-attention",
-        ["results/predict/author-attention", "results/evaluate/author-attention"],
-    ),
+    "search": ("search hunt", ["results/search/author/hunt"]),  # starts Ray: some 20 s
+    "recipe": (f"recipe {MODEL}", [f"results/recipe/{MODEL}.yaml"]),
+    "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES]),
+    "score": (f"score {MODEL}", [f"results/predict/{MODEL}", f"results/evaluate/{MODEL}"]),
     "opponents": ("opponents author", ["results/opponents/author"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
     "report": ("report", ["reports"]),
 }
-SLOW = {"search"}  # starts Ray: some 20 s
 # stage: the stages that read its outputs
 READERS = {
     "download": ["tokenize"], "tokenize": ["recipe", "train", "score", "opponents"],
     "search": ["recipe"], "recipe": ["train"], "train": ["score"], "score": ["compare", "report"],
     "opponents": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
-WHOLE = [
+OF_MODELS = [
+    f"{what} author-{variant}"
+    for variant in ("baseline", "attention")
+    for what in ("recipe", "train", "score")
+]
+UNTUNED = [
     "download sample",
     "tokenize letters",
-    "search hunt",
-    *(f"{what} author-baseline" for what in ("recipe", "train", "score")),
-    *(f"{what} author-attention" for what in ("recipe", "train", "score")),
+    *OF_MODELS,
     "opponents author",
     "compare",
     "report",
 ]
+WHOLE = [*UNTUNED[:2], "search hunt", *UNTUNED[2:]]
 
 
 @dataclass

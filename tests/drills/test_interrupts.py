@@ -16,7 +16,7 @@ import pytest
 
 from heed.progress import INTERRUPTED
 from tests.conftest import ROOT, change_recipe
-from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
+from tests.drills.toys import STAGES, Drill, Report, each_driver
 from tests.pipeline.makers import SNAKEMAKE, Toy
 from tests.unit.search.makers import STUDY
 
@@ -93,12 +93,8 @@ def test_a_search(workplace: Path) -> None:
     assert contents(Path("results/search/tiny/hunt")) == interrupted
 
 
-@pytest.mark.parametrize("driver", ["dvc", "snakemake"])
-def test_a_driver(
-    toy: Toy,
-    driver: str,
-    undisturbed: Callable[[str], Report],  # noqa: F811 (the fixture)
-) -> None:
+@each_driver
+def test_a_driver(toy: Toy, driver: str, undisturbed: Callable[[str], Report]) -> None:
     drill = Drill(toy, driver, "train", undisturbed(STAGES["train"][1]))
     with drill.stopped() as process:
         os.killpg(process.pid, signal.SIGINT)
@@ -125,4 +121,4 @@ def test_snakemake_while_it_plans(toy: Toy) -> None:
     assert output.splitlines()[-1] == LINE
     assert "Traceback" not in output
     assert toy.executed(*SNAKEMAKE) in ([], ["code"])
-    assert "up to date" in toy.run("dvc", "status")
+    assert toy.is_up_to_date()

@@ -10,23 +10,19 @@ import pytest
 
 from tests.drills.study import READERS, STAGES, Heed, Study
 
-FAST = ("train",)
 MOMENTS = (0.0, 0.4, 0.8, 1.0)  # shares of what a stage does to its files
-
-
-def each_stage(fast: tuple[str, ...] = FAST) -> list:
-    """Return every stage; those that are not fast run in `make drills` only."""
-    return [
-        pytest.param(stage, marks=[] if stage in fast else pytest.mark.slow) for stage in STAGES
-    ]
+SLOW = pytest.mark.slow
+# those that are slow run in `make drills` only
+each_stage = pytest.mark.parametrize(
+    "stage", [pytest.param(stage, marks=[] if stage == "train" else SLOW) for stage in STAGES]
+)
 
 
 @pytest.mark.drill("kill -9 of a stage, at four moments")
 @pytest.mark.parametrize(
-    "share",
-    [pytest.param(share, marks=[] if share == 0.4 else pytest.mark.slow) for share in MOMENTS],
+    "share", [pytest.param(share, marks=[] if share == 0.4 else SLOW) for share in MOMENTS]
 )
-@pytest.mark.parametrize("stage", each_stage())
+@each_stage
 def test_kill_9_of_a_stage(
     stage: str, share: float, study_of: Callable[..., Study], moments: Callable
 ) -> None:
@@ -50,14 +46,9 @@ def prepare(study: Study, stage: str) -> tuple[str, list[str], dict[str, str]]:
     return command, outs, study.files()
 
 
-def top_folder(stage: str) -> str:
-    """Return the folder below which a stage writes."""
-    return STAGES[stage][1][0].split("/")[0]
-
-
 @pytest.mark.drill("disk full in a stage")
 @pytest.mark.parametrize("free_bytes", [0, 24_000], ids=["at once", "half-way"])
-@pytest.mark.parametrize("stage", each_stage())
+@each_stage
 def test_a_full_disk(
     stage: str,
     free_bytes: int,
@@ -90,11 +81,11 @@ def test_a_full_disk(
 
 
 @pytest.mark.drill("read-only folder of a stage")
-@pytest.mark.parametrize("stage", each_stage())
+@each_stage
 def test_a_read_only_folder(stage: str, study_of: Callable[..., Study], mounted: Callable) -> None:
     study = study_of(stage)
     command, outs, before = prepare(study, stage)
-    folder = str(study.path / top_folder(stage))
+    folder = str(study.path / outs[0].split("/")[0])
     mounted("--bind", folder, folder)
     unmount = mounted("-o", "remount,bind,ro", folder)
     assert "Read-only file system" in study.try_(command).message
@@ -121,14 +112,13 @@ OUTPUTS = {"download": "data/raw/sample", "report": "reports"}  # written file b
 
 @pytest.mark.drill("no permission in a stage: to write, to read")
 @pytest.mark.parametrize("access", ["write", "read"])
-@pytest.mark.parametrize("stage", each_stage(fast=()))
+@SLOW
+@pytest.mark.parametrize("stage", STAGES)
 def test_no_permission(
     stage: str, access: str, study_of: Callable[..., Study], unprivileged: Heed
 ) -> None:
     study = study_of(stage)
     command, outs, before = prepare(study, stage)
-    if access == "read" and stage not in INPUTS:
-        pytest.skip("reads no file")
     path = study.path / (
         INPUTS[stage] if access == "read" else OUTPUTS.get(stage, str(Path(outs[0]).parent))
     )
@@ -148,10 +138,6 @@ def test_no_permission(
 
 def half(content: bytes) -> bytes:
     return content[: len(content) // 2]
-
-
-def empty(content: bytes) -> bytes:
-    return b""
 
 
 def flipped(content: bytes) -> bytes:
@@ -192,7 +178,7 @@ def complaint(study: Study, reader: str, file: str, before: dict[str, str]) -> s
 
 
 @pytest.mark.drill("power cut: a truncated, an empty file, one bit another")
-@pytest.mark.parametrize("damage", [half, empty, flipped])
+@pytest.mark.parametrize("damage", [half, lambda content: b"", flipped])
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if READERS[stage]])
 @pytest.mark.slow
 def test_a_damaged_file_is_refused_by_every_stage_that_reads_it(

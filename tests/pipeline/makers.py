@@ -262,21 +262,27 @@ def wait_for_output(process: subprocess.Popen, text: str) -> None:
     raise AssertionError(f"ended without: {text}")
 
 
+def wait_for_held(held_file: Path, process: subprocess.Popen) -> None:
+    """Wait until the stage of TOY_HOLD has written its first file, and waits."""
+    end = time.monotonic() + 120
+    while not held_file.exists() or not held_file.read_text():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < end, "the stage was not reached"
+        time.sleep(0.05)
+
+
+Held = tuple[subprocess.Popen, Callable[[], None]]
+
+
 @contextlib.contextmanager
-def held(
-    toy: Toy, driver: list[str], command: str
-) -> Iterator[tuple[subprocess.Popen, Callable[[], None]]]:
+def held(toy: Toy, driver: list[str], command: str) -> Iterator[Held]:
     """Start a driver; yield it, and a function that resumes `command`.
 
     `command` has written its first file and waits.
     """
     held_file = Path(f"{toy.log}.held")
     process = toy.start(*driver, TOY_HOLD=command)
-    end = time.monotonic() + 120
-    while not held_file.exists() or not held_file.read_text():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end, "the stage was not reached"
-        time.sleep(0.05)
+    wait_for_held(held_file, process)
     try:
         yield process, held_file.unlink
     finally:
@@ -286,13 +292,11 @@ def held(
 
 def by_driver(whats: Iterable[str], fast: set[tuple[str, str]]) -> list:
     """Return the cases (what, driver) of a test, those slow that are not `fast`."""
+    cases = [(what, driver) for what in whats for driver in (["dvc", "repro"], SNAKEMAKE)]
     return [
         pytest.param(
-            what,
-            driver,
-            id=f"{what}-{driver[0]}",
-            marks=[] if (what, driver[0]) in fast else pytest.mark.slow,
+            *case, id=f"{case[0]}-{case[1][0]}",
+            marks=[] if (case[0], case[1][0]) in fast else pytest.mark.slow,
         )
-        for what in whats
-        for driver in (["dvc", "repro"], SNAKEMAKE)
-    ]
+        for case in cases
+    ]  # fmt: skip
