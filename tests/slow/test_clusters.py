@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, write_tokens
-from tests.ray_nodes import RayNodes, ray_nodes
+from tests.slow.ray_nodes import RayNodes, ray_nodes
 from tests.unit.search.makers import STUDY, gone, marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]

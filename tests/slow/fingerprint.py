@@ -2,7 +2,7 @@
 
 Its values must not change by a refactoring.
 
-`python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written on
+`python -m tests.slow.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written on
 the machine kind that it names; results are the same bytes on one machine kind only. Its values are
 those of commit 3678362, but for those of the comparison and of metrics.json, which changed with the
 verdicts, and for the linear opponent's shares, which are of 32-bit features since. A file that a
