@@ -126,7 +126,7 @@ def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies: 
 def test_the_small_study_has_the_figures_that_it_had_before_the_code_was_moved(
     small_studies: list[Path],
 ) -> None:
-    """Weights, predictions, tables and statistics, bit for bit, by key: tests/slow/fingerprint.py."""
+    """Weights, predictions, tables and statistics, bit for bit, by key (fingerprint.py)."""
     reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
     if (machine := fingerprint.machine()) != reference["machine"]:
         pytest.skip(
