@@ -37,50 +37,35 @@ def items(schema: dict) -> dict:
 
 TEXT, NUMBER, BOOLEAN = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 TEXTS = {"type": "object", "additionalProperties": TEXT}
-PROBE = only(
-    "grpc",
-    grpc=only("port", port=NUMBER),
-    periodSeconds=NUMBER,
-    timeoutSeconds=NUMBER,
-    failureThreshold=NUMBER,
-)
+NUMBERS = dict.fromkeys(("periodSeconds", "timeoutSeconds", "failureThreshold"), NUMBER)
+PROBE = only("grpc", grpc=only("port", port=NUMBER), **NUMBERS)
+SECRET = only("name", name=TEXT, optional=BOOLEAN)
 CONTAINER = only(
     "name image resources readinessProbe livenessProbe volumeMounts",
-    name=TEXT,
-    image=TEXT,
-    workingDir=TEXT,
-    envFrom=items(only("secretRef", secretRef=only("name", name=TEXT, optional=BOOLEAN))),
+    **dict.fromkeys(("name", "image", "workingDir"), TEXT),
+    **dict.fromkeys(("startupProbe", "readinessProbe", "livenessProbe"), PROBE),
+    envFrom=items(only("secretRef", secretRef=SECRET)),
     securityContext=only(
         allowPrivilegeEscalation=BOOLEAN, capabilities=only("drop", drop=items(TEXT))
     ),
     resources=only("limits requests", limits=TEXTS, requests=TEXTS),
-    startupProbe=PROBE,
-    readinessProbe=PROBE,
-    livenessProbe=PROBE,
     volumeMounts=items(only("name mountPath", name=TEXT, mountPath=TEXT)),
 )
+CLAIM = only("claimName", claimName=TEXT)
 POD = only(
     "containers volumes",
     automountServiceAccountToken=BOOLEAN,
     securityContext=only(
         runAsNonRoot=BOOLEAN,
-        runAsUser=NUMBER,
-        runAsGroup=NUMBER,
-        fsGroup=NUMBER,
+        **dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), NUMBER),
         fsGroupChangePolicy={"enum": ["OnRootMismatch", "Always"]},
         seccompProfile=only("type", type=TEXT),
     ),
     containers=items(CONTAINER),
-    volumes=items(
-        only(
-            "name",
-            name=TEXT,
-            persistentVolumeClaim=only("claimName", claimName=TEXT),
-            emptyDir=only(),
-        )
-    ),
+    volumes=items(only("name", name=TEXT, persistentVolumeClaim=CLAIM, emptyDir=only())),
 )
-TEMPLATE = only("spec", spec=POD)
+GROUP = {"rayStartParams": TEXTS, "template": only("spec", spec=POD)}
+WORKERS = dict.fromkeys(("replicas", "minReplicas", "maxReplicas"), NUMBER)
 # The fields of KubeRay's RayCluster that the file may have. Another one is added here, and to the
 # file once the resource definition of the operator has it (the last test).
 CLUSTER = only(
@@ -92,17 +77,9 @@ CLUSTER = only(
         "rayVersion authOptions headGroupSpec workerGroupSpecs",
         rayVersion=TEXT,
         authOptions=only("mode", mode={"enum": ["token"]}),
-        headGroupSpec=only("rayStartParams template", rayStartParams=TEXTS, template=TEMPLATE),
+        headGroupSpec=only("rayStartParams template", **GROUP),
         workerGroupSpecs=items(
-            only(
-                "groupName replicas rayStartParams template",
-                groupName=TEXT,
-                replicas=NUMBER,
-                minReplicas=NUMBER,
-                maxReplicas=NUMBER,
-                rayStartParams=TEXTS,
-                template=TEMPLATE,
-            )
+            only("groupName replicas rayStartParams template", groupName=TEXT, **WORKERS, **GROUP)
         ),
     ),
 )
@@ -127,19 +104,15 @@ def test_every_field_of_the_cluster_is_one_of_kuberay(cluster: dict) -> None:
     assert errors(cluster, CLUSTER) == []
 
 
+WORKER = ("spec", "workerGroupSpecs", 0, "template", "spec")
+HEAD = ("spec", "headGroupSpec", "template", "spec")
 MISTAKES = {
     "the token's options misspelt": (("spec",), "authOptions", "authOption"),
-    "a probe misspelt": (
-        ("spec", "headGroupSpec", "template", "spec", "containers", 0),
-        "livenessProbe",
-        "livenessprobe",
-    ),
+    "a probe misspelt": ((*HEAD, "containers", 0), "livenessProbe", "livenessprobe"),
     "the user of a pod misspelt": (
-        ("spec", "workerGroupSpecs", 0, "template", "spec", "securityContext"),
-        "runAsNonRoot",
-        "runAsNonroot",
+        (*WORKER, "securityContext"), "runAsNonRoot", "runAsNonroot",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -167,10 +140,8 @@ def test_pods_and_image_agree_on_the_user_and_their_folders(cluster: dict) -> No
     (head,), (worker,) = (pod["containers"] for pod in pods)
     folder = re.search(r"^WORKDIR (\S+)", CONTAINERFILE, re.M)[1]
     assert head["workingDir"] == head["volumeMounts"][0]["mountPath"] == folder
-    assert {mount["mountPath"] for mount in worker["volumeMounts"]} == {
-        "/tmp/ray",
-        f"{home}/.cache",
-    }
+    mounts = {mount["mountPath"] for mount in worker["volumeMounts"]}
+    assert mounts == {"/tmp/ray", f"{home}/.cache"}
 
 
 def test_only_the_head_has_the_volume_with_the_clone(cluster: dict) -> None:
