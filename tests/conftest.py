@@ -197,9 +197,7 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(60)]
-    words = [
-        [f"w{w}" for w in generator.integers(0, 30, generator.integers(0, 15))] for _ in labels
-    ]
+    drawn = [generator.integers(0, 30, generator.integers(0, 15)) for _ in labels]
     texts = [
         [*(f"w{w}" for w in words), *(["fine"] if label == "good" else [])]
         for words, label in zip(drawn, labels, strict=True)
