@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import itertools
 import json
 import os
 import re
@@ -100,34 +99,23 @@ class Heed:
         self.prefix = prefix
         self.command = [*prefix, sys.executable, "-m", "heed.cli"]  # as a user starts it
         self.environment = os.environ | {
-            "PYTHONPATH": str(ROOT / "src"),
-            "CUDA_VISIBLE_DEVICES": "",
-            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT / "src"), "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1",
             "HEED_THREADS": "1",
-        }
+        }  # fmt: skip
         self.process = subprocess.Popen(
-            [*prefix, sys.executable, WARM],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment,
-            cwd=ROOT,
+            [*prefix, sys.executable, WARM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=self.environment, cwd=ROOT,
         )  # fmt: skip
-        assert self._line() == str(ROOT / "src/heed"), (
-            "the drills run another heed than this tree's"
-        )
+        assert self._line() == str(ROOT / "src/heed"), "the drills run another tree's heed"
 
     def _line(self) -> str:
         assert self.process.stdout
         return self.process.stdout.readline().strip()
 
     def run(
-        self,
-        folder: Path,
-        command: str,
-        kill: int | str | None = None,
-        trace: Path | None = None,
-        limit: float = 120,
-        cold: bool = False,
-        **environment: str,
-    ) -> Outcome:
+        self, folder: Path, command: str, kill: int | str | None = None, trace: Path | None = None,
+        limit: float = 120, cold: bool = False, **environment: str,
+    ) -> Outcome:  # fmt: skip
         """Run `heed COMMAND` in `folder`; a command that takes longer than `limit` seconds hangs.
 
         A `cold` one is a process that imports everything itself; several may run at once, each
@@ -139,13 +127,9 @@ class Heed:
         """
         with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
             job = {
-                "folder": str(folder),
-                "command": command.split(),
-                "output": log.name,
-                "environment": environment,
-                "kill": kill,
-                "trace": trace and str(trace),
-            }
+                "folder": str(folder), "command": command.split(), "output": log.name,
+                "environment": environment, "kill": kill, "trace": trace and str(trace),
+            }  # fmt: skip
             code = self._run_job(job, limit, cold or command == "search hunt")
             output = Path(log.name).read_text(errors="replace")
         assert code is not None, f"heed {command} hung for {limit} s: {output}"
@@ -213,32 +197,30 @@ class Study:
 
     def files(self) -> dict[str, str]:
         """Return {path: hash} of data, results and report, without times and unfinished work."""
-        contents = itertools.chain.from_iterable(
-            (self.path / folder).rglob("*")
-            for folder in ("data/raw", "data/tokens", "results", "reports")
-        )
-        paths = [
-            path
-            for path in [*contents, self.path / "metrics.json"]
-            if path.is_file() or path.is_symlink()
-        ]
-        contents_by_name = {
+        folders = ("data/raw", "data/tokens", "results", "reports")
+        paths = [path for folder in folders for path in (self.path / folder).rglob("*")]
+        contents = {
             name: path.read_bytes()
-            for path in paths
-            if not (name := str(path.relative_to(self.path))).startswith("results/timing/")
+            for path in [*paths, self.path / "metrics.json"]
+            if (path.is_file() or path.is_symlink())
+            and not (name := str(path.relative_to(self.path))).startswith("results/timing/")
         }
         for name, text in without_times(self.path / "reports").items():
-            contents_by_name[f"reports/{name}"] = text.encode()
-        return {
-            name: hashlib.sha256(content).hexdigest()
-            for name, content in sorted(contents_by_name.items())
-        }
+            contents[f"reports/{name}"] = text.encode()
+        return {name: hashlib.sha256(text).hexdigest() for name, text in sorted(contents.items())}
 
     def remove(self, outs: list[str]) -> None:
         """Delete the outputs of a stage, as DVC does before it runs the stage."""
         for out in outs:
             path = self.path / out
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+    def recovers(self, stage: str) -> None:
+        """After a fault a stage runs as DVC runs it, and the study is the undisturbed one."""
+        command, outs = STAGES[stage]
+        self.remove(outs)
+        self.run(command)
+        self.assert_recovered()
 
     def assert_recovered(self) -> None:
         """The study must have exactly the files of the undisturbed one."""

@@ -34,13 +34,10 @@ def workers(heed: Heed) -> list[psutil.Process]:
     while time.monotonic() < end:
         child = getattr(heed, "child", 0)
         if child and psutil.pid_exists(child):
-            processes = [
-                process
-                for process in psutil.Process(child).children()
-                if "spawn_main" in " ".join(process.cmdline())
-            ]
-            if len(processes) > 1:
-                return processes
+            children = psutil.Process(child).children()
+            found = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+            if len(found) > 1:
+                return found
         time.sleep(0.05)
     raise AssertionError("no process was started")
 
@@ -72,11 +69,9 @@ def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) 
 @pytest.mark.drill("kill -9 of a stage with children: they end too")
 def test_children_of_a_killed_command_end(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
-    process = subprocess.Popen(
-        [*large.heed.command, "tokenize", "letters"],
-        cwd=large.path,
-        env=large.heed.environment | {"HEED_THREADS": "2"},
-    )
+    command = [*large.heed.command, "tokenize", "letters"]
+    environment = large.heed.environment | {"HEED_THREADS": "2"}
+    process = subprocess.Popen(command, cwd=large.path, env=environment)
     large.heed.child = process.pid
     children = workers(large.heed)
     process.kill()
@@ -109,11 +104,9 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     text = recipe.read_text()
     recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
     first = subprocess.Popen(
-        [*study.heed.command, *command.split()],
-        cwd=study.path,
-        env=study.heed.environment,
+        [*study.heed.command, *command.split()], cwd=study.path, env=study.heed.environment,
         stderr=subprocess.DEVNULL,
-    )
+    )  # fmt: skip
     while not [*study.path.glob(".heed/work/train-*/checkpoint.safetensors")]:
         time.sleep(0.05)
         assert first.poll() is None
