@@ -30,13 +30,10 @@ pytestmark = [
 
 def start(*command: str) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-m", "heed.cli", *command],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "heed.cli", *command], stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
-    )
+    )  # fmt: skip
 
 
 def interrupt(process: subprocess.Popen, condition: Callable[[], object]) -> tuple[str, str]:
@@ -79,10 +76,8 @@ def test_a_training(workplace: Path) -> None:
 @pytest.mark.xdist_group("ray")
 def test_a_search(workplace: Path) -> None:
     Path("params.yaml").write_text(STUDY.replace("epochs: 3", "epochs: 40"))
-    process = start("search", "hunt")
-    _, errors = interrupt(
-        process, lambda: [*Path(".heed/work").glob("search-*/trials/*/*.safetensors")]
-    )
+    process, weights = start("search", "hunt"), "search-*/trials/*/*.safetensors"
+    _, errors = interrupt(process, lambda: [*Path(".heed/work").glob(weights)])
     assert process.returncode == 1
     assert ended_by_one_line(errors)
     assert not Path("results/search/tiny/hunt").exists()

@@ -106,9 +106,8 @@ def test_what_is_missing_new_or_in_another_order_is_named(clone):
     (tables / "new.csv").write_text("a\n1\n")
     lines = (tables / "summary.csv").read_text().splitlines(keepends=True)
     (tables / "summary.csv").write_text("".join(lines[:-1]))
-    (tables / "scores.csv").write_bytes(
-        (tables / "scores.csv").read_bytes().replace(b"\n", b"\r\n")
-    )
+    scores = tables / "scores.csv"
+    scores.write_bytes(scores.read_bytes().replace(b"\n", b"\r\n"))
     metrics = json.loads((clone / "metrics.json").read_text())
     (clone / "metrics.json").write_text(json.dumps(dict(reversed(metrics.items()))))
     same, other = found_in(clone)
@@ -160,11 +159,8 @@ def expected(each: Declared) -> str | None:
 
 def distinct(*, is_generated: bool) -> list:
     """Return the corpora to tokenize: one of those that studies share."""
-    corpora = {
-        str((each.corpus, each.source)): each
-        for each in declared_corpora()
-        if each.is_generated == is_generated
-    }
+    declared = (each for each in declared_corpora() if each.is_generated == is_generated)
+    corpora = {str((each.corpus, each.source)): each for each in declared}
     return [
         pytest.param(
             each,

@@ -1,10 +1,8 @@
 """Stages that fail, drivers that are killed or run twice, and mistakes of users."""
 
 import os
-import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from tests.pipeline.makers import (
     SNAKEMAKE,
     Toy,
     add_to,
-    below,
     by_driver,
     held,
     wait_for_output,
@@ -54,27 +51,6 @@ def test_a_mistake_stops_a_run_before_any_output_is_touched(
     assert times() == before
     toy.change(new, old) if old else toy.run("git", "checkout", "--quiet", "src")
     assert toy.executed(*driver) == []
-
-
-@pytest.mark.slow
-@pytest.mark.drill("kill -9 of a driver and its stage")
-@pytest.mark.parametrize("driver", [["dvc", "repro"], SNAKEMAKE], ids=["dvc", "snakemake"])
-def test_kill_9_in_the_middle_needs_no_unlocking(toy: Toy, driver: list[str]) -> None:
-    toy.change("dropout: 0.5", "dropout: 0.4")
-    toy.log.write_text("")
-    process = toy.start(*driver, TOY_SLEEP="2")
-    wait_for_output(process, "Running stage 'train@" if driver[0] == "dvc" else "done train@")
-    time.sleep(0.5)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    done = toy.logged()
-    again = toy.executed(*SNAKEMAKE)
-    assert {*done, *again} == {
-        *below("feelings-baseline", "feelings-attention"),
-        "recipe author-baseline",
-    }
-    assert len(done) + len(again) <= 12  # at most two were executed and not yet noted
-    assert toy.is_up_to_date()
 
 
 @pytest.mark.drill("power cut under a driver: dvc.lock cut off")
