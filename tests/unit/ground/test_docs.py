@@ -27,7 +27,7 @@ PAGES = sorted(
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
 TARGETS = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
 REGISTRIES = {  # module → what CONTRIBUTING.md says to add a name to
-    "heed.corpora.kinds": "PUBLICATIONS",
+    "heed.corpora.published": "KINDS",
     "heed.models.scores": "SCORES",
     "heed.tasks.classification.recipe": "METRICS",
 }
