@@ -21,11 +21,9 @@ def main() -> None:
     print("| figure | measured | target | note |\n|---|---|---|---|")
     for name in ALL:
         done = subprocess.run(
-            [sys.executable, "-m", f"benchmarks.{name}", "--json"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+            [sys.executable, "-m", f"benchmarks.{name}", "--json"], stdout=subprocess.PIPE,
+            text=True, check=True,
+        )  # fmt: skip
         line = next(line for line in done.stdout.splitlines() if line.startswith("ROWS "))
         for row in json.loads(line.removeprefix("ROWS ")):
             print(Row(**row).line(), flush=True)

@@ -1,4 +1,4 @@
-"""What `heed cost` estimates for the active study, beside what its trainings and stages took.
+"""The estimates of `heed cost` for the active study, beside the times of its stages.
 
 `python -m benchmarks.cost` in a clone in which `snakemake` has run the study, or a part of it.
 Seconds of processor time: of a training by results/timing (the mean over its seeds), of other

@@ -11,7 +11,6 @@ five minutes on one GPU.
 """
 
 import dataclasses
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,14 +27,16 @@ from benchmarks.workload import (
     VOCABULARY,
     Row,
     encoded,
+    launch,
     learner,
     median_seconds,
+    numbers,
     print_rows,
 )
 from heed.models.classifier import Classifier
 from heed.models.recurrent import BiLSTM
-from heed.training.determinism import make_deterministic, seed_everything
 from heed.training.loop import train
+from heed.training.machine import make_deterministic, seed_everything
 
 DOCUMENTS, VALIDATION = 12_800, 640
 # about the sizes of the talk's IMDB models
@@ -74,12 +75,8 @@ def recurrent(hidden: int) -> Row:
         f"two passes {1e3 * exact_seconds:.1f} ms, packed {1e3 * packed_seconds:.1f} ms, largest "
         f"difference {difference:.1e}"
     )
-    return Row(
-        f"BiLSTM H = {hidden}: packed cuDNN against two passes",
-        f"{exact_seconds / packed_seconds:.2f}x",
-        "> 1: take packed",
-        note,
-    )
+    figure = f"BiLSTM H = {hidden}: packed cuDNN against two passes"
+    return Row(figure, f"{exact_seconds / packed_seconds:.2f}x", "> 1: take packed", note)
 
 
 def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor]]:
@@ -98,11 +95,8 @@ def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor
 
 def concurrent_rate(processes: int) -> float:
     """Return documents a second of `processes` trainings together, at once on one GPU."""
-    command = [sys.executable, "-m", "benchmarks.gpu", "--one"]
-    running = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)
-    ]
-    return sum(float(process.communicate()[0]) for process in running)
+    running = [launch("benchmarks.gpu", "--one") for _ in range(processes)]
+    return sum(numbers(process)[0] for process in running)
 
 
 def compare_devices() -> Row:
@@ -119,13 +113,9 @@ def compare_devices() -> Row:
             expected = model(batch)
             logits = model.to("cuda")(batch.to("cuda")).cpu()
             differences[dtype] = float((logits - expected).abs().max())
+    figure, value = "largest difference of logits, GPU against CPU, float32", torch.float32
     note = f"float64: {differences[torch.float64]:.1e}"
-    return Row(
-        "largest difference of logits, GPU against CPU, float32",
-        f"{differences[torch.float32]:.1e}",
-        "<= 1e-4",
-        note,
-    )
+    return Row(figure, f"{differences[value]:.1e}", "<= 1e-4", note)
 
 
 def main() -> None:

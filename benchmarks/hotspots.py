@@ -14,7 +14,7 @@ from torch.profiler import ProfilerActivity, profile
 from benchmarks.workload import BATCH, CLASSES, SETTINGS, VOCABULARY, encoded, useful_flops
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.models.classifier import Classifier
-from heed.training.determinism import keep_memory, make_deterministic, seed_everything
+from heed.training.machine import keep_memory, make_deterministic, seed_everything
 
 STEPS, WARMUP_STEPS, PRINTED = 8, 4, 14
 

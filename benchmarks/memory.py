@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.workload import SETTINGS, Row, imdb_like, print_rows
-from heed.cli.workspace import environment_without_cache
+from heed.cli.program import environment_without_cache
 from heed.files import write_json, write_text
 from heed.models.classifier import Classifier
 from heed.models.size import count_parameters
@@ -46,12 +46,10 @@ def prepare(folder: Path, attention: str) -> None:
     text = [" ".join(["word"] * int(n)) for n in np.diff(tokens.offsets)]
     frame = pd.DataFrame(
         {
-            "id": [f"d{i}" for i in range(DOCUMENTS)],
-            "text": text,
-            "label_kind": labels,
+            "id": [f"d{i}" for i in range(DOCUMENTS)], "text": text, "label_kind": labels,
             "split": parts,
         }
-    )
+    )  # fmt: skip
     frame.to_parquet(path / "documents.parquet", index=False)
     np.save(path / "ids.npy", tokens.ids)
     np.save(path / "offsets.npy", tokens.offsets)
@@ -81,13 +79,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             prepare(Path(folder), attention)
             done = subprocess.run(
-                [sys.executable, "-c", MEASURE],
-                capture_output=True,
-                text=True,
-                check=True,
-                cwd=folder,
-                env=environment_without_cache(),
-            )
+                [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True,
+                cwd=folder, env=environment_without_cache(),
+            )  # fmt: skip
         gigabytes = float(done.stdout.split()[-1]) / 1e9
         name = "baseline" if attention == "none" else "with attention"
         rows.append(

@@ -143,7 +143,7 @@ class ReducedTokens(Tokens):
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """What a model reached on the documents to score; `seconds` of processor time it took."""
+    """The figures of a model on the documents to score; `seconds` of processor time it took."""
 
     accuracy: float
     macro_f1: float
@@ -168,11 +168,9 @@ def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
     parts = {"train": train, "validation": validation, "test": validation}
     if dataset.train:
         rest, drawn = train_test_split(
-            train,
-            test_size=round(dataset.train / (1 - VALIDATION)),
-            random_state=0,
+            train, test_size=round(dataset.train / (1 - VALIDATION)), random_state=0,
             stratify=labels[train],
-        )
+        )  # fmt: skip
         keep, select = train_test_split(drawn, test_size=len(drawn) - dataset.train, random_state=0)
         rest = np.random.default_rng(0).permutation(rest)
         scored = np.concatenate([validation, rest])[: dataset.scored]
@@ -213,7 +211,7 @@ def make_study(name: str, digest: str) -> Params:
 
 
 def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
-    """Return what the linear opponent of an experiment reaches."""
+    """Return the score of an experiment's linear opponent."""
     label = experiment.data.label
     data = Data(label, tokens.meta.labels[label])
     started = time.process_time()
@@ -225,7 +223,7 @@ def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
 
 
 def score_model(tokens: ReducedTokens, recipe: Recipe[Any, Any], seed: int, limit: float) -> Score:
-    """Return what a recipe reaches with a seed.
+    """Return the score of a recipe with a seed.
 
     It has converged when the accuracy on validation rose by no more than `limit` percentage points
     over its last two epochs.
@@ -281,13 +279,11 @@ def _figures(scores: list[Score], linear: list[Score]) -> list[str]:
     accuracy, opponent = (fmean(accuracies), fmean(score.accuracy for score in linear))
     deviation = f" ± {100 * stdev(accuracies):.1f}" if len(scores) > 1 else ""
     return [
-        f"{accuracy:.4f}{deviation}",
-        f"{fmean(score.macro_f1 for score in scores):.4f}",
-        f"{opponent:.4f}",
-        f"{100 * (accuracy - opponent):+.1f}",
+        f"{accuracy:.4f}{deviation}", f"{fmean(score.macro_f1 for score in scores):.4f}",
+        f"{opponent:.4f}", f"{100 * (accuracy - opponent):+.1f}",
         f"{sum(not score.has_converged for score in scores)}",
         f"{fmean(score.seconds for score in scores):.0f}",
-    ]
+    ]  # fmt: skip
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -316,10 +312,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.folder:
         options.folder.mkdir(parents=True, exist_ok=True)
     print(_line(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|", flush=True)
-    with (
-        tempfile.TemporaryDirectory() as temporary,
-        contextlib.chdir(options.folder or temporary),
-    ):
+    with tempfile.TemporaryDirectory() as temporary, contextlib.chdir(options.folder or temporary):
         write_messages(Path(MESSAGES), DOCUMENTS)
         prepared: dict[str, Tokens] = {}
         for name in options.datasets or DATASETS:

@@ -45,18 +45,13 @@ from heed.recipe import read_model_recipe
 from heed.task import task_module
 from heed.tokens.arrays import load_tokens
 from heed.training.checkpoint import code_digest
-from heed.training.device import choose_device
+from heed.training.machine import choose_device
 from heed.training.run import read_run, split_documents, train_run
 
 ATTENTION = "attention"  # the variant whose gain is printed
 ARRAYS = (
-    "ids.npy",
-    "offsets.npy",
-    "sentences.npy",
-    "sentence_offsets.npy",
-    "lexicon.txt",
-    "meta.json",
-)
+    "ids.npy", "offsets.npy", "sentences.npy", "sentence_offsets.npy", "lexicon.txt", "meta.json",
+)  # fmt: skip
 
 
 def pack(archive: Path, models: list[str]) -> None:
@@ -285,14 +280,10 @@ def main() -> None:
     running.add_argument("--into", default=Path("out"), type=Path)
     running.set_defaults(
         do=lambda options: run(
-            options.pack,
-            options.done,
-            options.seeds,
-            options.at_once,
-            options.seconds,
+            options.pack, options.done, options.seeds, options.at_once, options.seconds,
             options.into.resolve(),
         )
-    )
+    )  # fmt: skip
     one = commands.add_parser("one", help="one run; `run` starts this command for each")
     one.add_argument("model")
     one.add_argument("seed", type=int)

@@ -1,22 +1,18 @@
 """N independent trainings on N cores against one, compared with plain matrix multiplication."""
 
 import os
-import subprocess
 import sys
 
 import torch
 
 from benchmarks.training import measure_heed
-from benchmarks.workload import Row, gemm_flops, print_rows
+from benchmarks.workload import Row, gemm_flops, launch, numbers, print_rows
 
 
 def rates(measurement: str, processes: int) -> list[float]:
     """Return the rate that each of `processes` concurrent processes measures."""
-    command = [sys.executable, "-m", "benchmarks.scaling", measurement]
-    running = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)
-    ]
-    return [float(process.communicate()[0]) for process in running]
+    running = [launch("benchmarks.scaling", measurement) for _ in range(processes)]
+    return [numbers(process)[0] for process in running]
 
 
 def main() -> None:

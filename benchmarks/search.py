@@ -24,12 +24,10 @@ from benchmarks.workload import Row, print_rows
 
 STUDIES = {"author": "letters", "headlines": "headlines"}  # by experiment
 SPACE = {
-    "learning_rate": {"loguniform": [0.0003, 0.03]},
-    "batch_size": {"choice": [32, 64, 128]},
-    "hidden_size": {"choice": [32, 64, 96]},
-    "dropout": {"uniform": [0.1, 0.6]},
+    "learning_rate": {"loguniform": [0.0003, 0.03]}, "batch_size": {"choice": [32, 64, 128]},
+    "hidden_size": {"choice": [32, 64, 96]}, "dropout": {"uniform": [0.1, 0.6]},
     "heads": {"choice": [1, 2, 4, 8]},
-}
+}  # fmt: skip
 TRIALS = 1000  # more than any strategy can try
 FEW, MANY = 2, 22  # trials of the two searches that measure Ray's overhead
 # The keys of `searches` in which the strategies differ; ASHA validates eight times an epoch.
@@ -64,12 +62,9 @@ def heed(work: Path, *command: str, cores: int = 1) -> float:
     started = time.monotonic()
     environment = os.environ | {"HEED_THREADS": str(cores)}
     done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", *command],
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+        [sys.executable, "-m", "heed.cli", *command], cwd=work, env=environment,
+        capture_output=True, text=True,
+    )  # fmt: skip
     if done.returncode:
         raise SystemExit(done.stdout + done.stderr)
     return time.monotonic() - started
@@ -92,11 +87,9 @@ def compare_strategies(folder: Path, experiment: str, minutes: float, cores: int
             "cores"
         )
         yield Row(
-            f"{experiment}, {strategy}: trials an hour",
-            f"{rate:.0f} ({rate / random_rate:.1f}x)",
-            target,
-            note,
-        )
+            f"{experiment}, {strategy}: trials an hour", f"{rate:.0f} ({rate / random_rate:.1f}x)",
+            target, note,
+        )  # fmt: skip
 
 
 def measure_overhead(folder: Path) -> Iterator[Row]:
@@ -118,8 +111,7 @@ def measure_overhead(folder: Path) -> Iterator[Row]:
             walls[trials] = heed(work, "search", "measured")
             heed(work, "recipe", "author-attention")
             recipe = read_recipe(
-                work / "results/recipe/author-attention.yaml",
-                "heed recipe author-attention",
+                work / "results/recipe/author-attention.yaml", "heed recipe author-attention"
             )
             train_seconds = heed(work, "train", "author-attention", "--seeds", "1")
     tokens = load_tokens(folder / "data/tokens/letters-pieces")

@@ -24,24 +24,15 @@ MODEL = "texts-baseline"
 DOCUMENTS = (20_000, 200_000, 1_000_000)
 # Every stage in order, with the stages whose files it reads.
 NEEDS: dict[str, tuple[str, ...]] = {
-    "tokenize": (),
-    "train": ("tokenize",),
-    "score": ("train",),
-    "opponents": ("tokenize",),
+    "tokenize": (), "train": ("tokenize",), "score": ("train",), "opponents": ("tokenize",),
     "compare": ("score", "opponents"),
-}
+}  # fmt: skip
 MEASURED = ("tokenize", "train", "score", "opponents")
-PREPARATION = {
-    "tokenize": [["download", "texts"]],
-    "train": [["recipe", MODEL]],
-}
+PREPARATION = {"tokenize": [["download", "texts"]], "train": [["recipe", MODEL]]}
 ARGUMENTS = {
-    "tokenize": ["texts"],
-    "train": [MODEL, "--seeds", "1"],
-    "score": [MODEL],
-    "opponents": ["texts"],
-    "compare": [],
-}
+    "tokenize": ["texts"], "train": [MODEL, "--seeds", "1"], "score": [MODEL],
+    "opponents": ["texts"], "compare": [],
+}  # fmt: skip
 STUDY = """\
 study: {{name: size, title: Generated texts}}
 seeds: [1]

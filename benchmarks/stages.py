@@ -1,4 +1,4 @@
-"""What a stage costs before any of its work: the start of a command, and DVC's part.
+"""The cost of a stage before any of its work: the start of a command, and DVC's part.
 
 All figures but the last are seconds of processor time, of a process and what it starts, the least
 of some runs; all of the last commit, in temporary clones. DVC's part of a stage that runs is that
@@ -45,10 +45,8 @@ def environment(folder: Path) -> dict[str, str]:
     """Return the environment of commands in a clone, which run its own code, with one thread."""
     return os.environ | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(folder / "src"),
-        "HEED_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-    }
+        "PYTHONPATH": str(folder / "src"), "HEED_THREADS": "1", "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
 
 
 def processor_seconds(command: list[str], folder: Path) -> float:
@@ -146,11 +144,9 @@ def dvcs_parts() -> Iterator[Row]:
             part = least(repro, folder) - least(CODE, folder)
             dry = least(["snakemake", "-n", "--quiet"], folder)
             yield Row(
-                f"DVC's part of a stage that runs, at {stages} stages",
-                f"{part:.2f} s",
-                target,
+                f"DVC's part of a stage that runs, at {stages} stages", f"{part:.2f} s", target,
                 f"`snakemake -n` there: {dry:.1f} s",
-            )
+            )  # fmt: skip
 
 
 def dry_run() -> Row:

@@ -23,8 +23,8 @@ from heed.recipe import Recipe, read_model_recipe
 from heed.study import load
 from heed.tasks.classification.learning import ClassificationLearner, make_model
 from heed.tokens.arrays import Tokens, load_tokens
-from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import train
+from heed.training.machine import keep_memory, make_deterministic, seed_everything
 
 DOCUMENTS, VALIDATION, ROUNDS = 768, 64, 3
 
@@ -53,12 +53,9 @@ def rate(recipe: Recipe[Any, Any], tokens: Tokens, documents: int) -> float:
 
 
 def measure_variants(
-    experiment: str,
-    recipes: dict[str, Recipe[Any, Any]],
-    tokens: Tokens,
-    documents: int,
+    experiment: str, recipes: dict[str, Recipe[Any, Any]], tokens: Tokens, documents: int,
     rounds: int,
-) -> list[Row]:
+) -> list[Row]:  # fmt: skip
     """Return a row for each variant of an experiment."""
     rates: dict[str, list[float]] = {variant: [] for variant in recipes}
     for _ in range(rounds):
@@ -68,13 +65,11 @@ def measure_variants(
     reference = medians.get("baseline", next(iter(medians.values())))
     return [
         Row(
-            f"{experiment}: {variant}",
-            f"{reference / median:.2f}x",
-            "",
+            f"{experiment}: {variant}", f"{reference / median:.2f}x", "",
             f"{median:.0f} documents/s",
         )
         for variant, median in medians.items()
-    ]
+    ]  # fmt: skip
 
 
 def main() -> None:

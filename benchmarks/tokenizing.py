@@ -56,14 +56,7 @@ def main() -> None:
     ours, bare = max(heed_rates), max(spacy_rates)
     note = f"{name}: {ours:,.0f} tokens/s, spaCy alone {bare:,.0f}"
     print_rows(
-        [
-            Row(
-                "tokenising against spaCy's bare tokenizer",
-                f"{ours / bare:.0%}",
-                ">= 95%",
-                note,
-            )
-        ]
+        [Row("tokenising against spaCy's bare tokenizer", f"{ours / bare:.0%}", ">= 95%", note)]
     )
 
 

@@ -6,7 +6,6 @@ and the same texts, sizes and number of steps.
 """
 
 import dataclasses
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,13 +24,15 @@ from benchmarks.workload import (
     Row,
     encoded,
     gemm_flops,
+    launch,
     learner,
+    numbers,
     print_rows,
     useful_flops,
 )
 from heed.inputs.batches import Batch
-from heed.training.determinism import keep_memory, make_deterministic, seed_everything
 from heed.training.loop import train
+from heed.training.machine import keep_memory, make_deterministic, seed_everything
 
 DOCUMENTS, VALIDATION = 1280, 64
 
@@ -104,28 +105,13 @@ def measure_heed(
     return DOCUMENTS / seconds, useful_flops(lengths, h) / seconds
 
 
-def measure(name: str) -> list[float]:
-    """Run one measurement in its own process, since the allocator's settings last as long as it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.training", name],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [float(number) for number in done.stdout.split()]
-
-
 UNCUT = {"max_tokens": 10_000}
 MEASUREMENTS = {
-    "heed": lambda: measure_heed(),
-    "plain-allocator": lambda: measure_heed(memory=False),
-    "attention": lambda: measure_heed("multi-head"),
-    "packed": lambda: (measure_tutorial(True, 3),),
-    "padded": lambda: (measure_tutorial(False, 12),),
-    "uncut": lambda: measure_heed(**UNCUT),
-    "padded-uncut": lambda: (measure_tutorial(False, 6, **UNCUT),),
-    "gemm": lambda: (gemm_flops(),),
-}
+    "heed": lambda: measure_heed(), "plain-allocator": lambda: measure_heed(memory=False),
+    "attention": lambda: measure_heed("multi-head"), "packed": lambda: (measure_tutorial(True, 3),),
+    "padded": lambda: (measure_tutorial(False, 12),), "uncut": lambda: measure_heed(**UNCUT),
+    "padded-uncut": lambda: (measure_tutorial(False, 6, **UNCUT),), "gemm": lambda: (gemm_flops(),),
+}  # fmt: skip
 
 
 def speedup_row(figure: str, rate: float, tutorial_rate: float) -> Row:
@@ -139,9 +125,9 @@ def main() -> None:
         torch.set_num_threads(1)
         print(*MEASUREMENTS[sys.argv[1]]())
         return
-    results = {name: measure(name) for name in MEASUREMENTS}
+    results = {name: numbers(launch("benchmarks.training", name)) for name in MEASUREMENTS}
     rates = {name: result[0] for name, result in results.items()}
-    gemm = max(rates["gemm"], measure("gemm")[0])
+    gemm = max(rates["gemm"], numbers(launch("benchmarks.training", "gemm"))[0])
     against = "training, against the tutorials' loop"
     print_rows(
         [
@@ -149,25 +135,20 @@ def main() -> None:
             speedup_row(f"{against}, padded (wrong at the edges)", rates["heed"], rates["padded"]),
             speedup_row("the same without a length cap", rates["uncut"], rates["padded-uncut"]),
             Row(
-                "the allocator's settings",
-                f"{rates['heed'] / rates['plain-allocator']:.2f}x",
-                "",
+                "the allocator's settings", f"{rates['heed'] / rates['plain-allocator']:.2f}x", "",
                 "heed's loop with and without",
             ),
             Row(
-                "useful FLOPs against GEMM, baseline",
-                f"{results['heed'][1] / gemm:.0%}",
-                ">= 75%",
+                "useful FLOPs against GEMM, baseline", f"{results['heed'][1] / gemm:.0%}", ">= 75%",
                 f"GEMM {gemm / 1e9:.0f} GFLOP/s",
             ),
             Row(
                 "useful FLOPs against GEMM, with attention",
-                f"{results['attention'][1] / gemm:.0%}",
-                ">= 70%",
+                f"{results['attention'][1] / gemm:.0%}", ">= 70%",
                 f"{rates['attention']:.1f} documents/s",
             ),
         ]
-    )
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

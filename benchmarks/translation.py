@@ -8,7 +8,6 @@ is, and default Adam.
 
 import dataclasses
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from benchmarks.workload import Row, print_rows
+from benchmarks.workload import Row, launch, numbers, print_rows
 from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
@@ -28,7 +27,7 @@ from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
 from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Hyperparameters
-from heed.training.determinism import keep_memory
+from heed.training.machine import keep_memory
 
 WORDS = (7859, 5979)  # words of Multi30k's German and English training part that occur twice
 PIECES = 3000
@@ -176,29 +175,16 @@ def heed(**changes: str | bool) -> Training:
 
 TUTORIAL, SORTED = "tutorial", "tutorial, sorted by length"
 TRAININGS: dict[str, Callable[[], Training]] = {
-    TUTORIAL: lambda: tutorial(1),
-    SORTED: lambda: tutorial(WINDOW),
-    "last-state": lambda: heed(decoder="last-state"),
-    "output, general": lambda: heed(),
+    TUTORIAL: lambda: tutorial(1), SORTED: lambda: tutorial(WINDOW),
+    "last-state": lambda: heed(decoder="last-state"), "output, general": lambda: heed(),
     "output, general, tied readout": lambda: heed(tied_readout=True),
     "input, additive": lambda: heed(decoder="input", score="additive"),
-}
-
-
-def measure(name: str) -> float:
-    """Run one training in its own process, since the allocator's settings last as long as it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.translation", name],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout)
+}  # fmt: skip
 
 
 def training_rows() -> list[Row]:
     """Return the rows of training speed."""
-    rates = {name: measure(name) for name in TRAININGS}
+    rates = {name: numbers(launch("benchmarks.translation", name))[0] for name in TRAININGS}
     shuffled, in_order = rates[TUTORIAL], rates[SORTED]
     targets = {"output, general": (">= 9x", ">= 3x"), "input, additive": (">= 7x", "")}
     rows = []
@@ -210,14 +196,8 @@ def training_rows() -> list[Row]:
             strict=True,
         ):
             note = f"{rates[name]:.0f} target tokens/s, {rate:.0f} there"
-            rows.append(
-                Row(
-                    f"{name}: training against {against}",
-                    f"{rates[name] / rate:.1f}x",
-                    target,
-                    note,
-                )
-            )
+            figure = f"{name}: training against {against}"
+            rows.append(Row(figure, f"{rates[name] / rate:.1f}x", target, note))
     return rows
 
 
@@ -296,7 +276,7 @@ def cost_settings(decoder: str) -> Hyperparameters:
 
 
 def cost_rows() -> list[Row]:
-    """Return what attention costs by source length, forward and backward, the target as long."""
+    """Return the cost of attention by source length, forward and backward, the target as long."""
     rows = []
     for length in (10, 20, 40, 80):
         pairs = [(np.full(length, 5), np.full(length - 1, 5))] * 32

@@ -1,8 +1,9 @@
-"""What the benchmarks time: generated texts with IMDB's lengths, a model, matrix multiplication."""
+"""The work that benchmarks time: texts with IMDB's lengths, a model, matrix multiplication."""
 
 import dataclasses
 import json
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -45,6 +46,20 @@ def print_rows(rows: list[Row]) -> None:
         print("ROWS " + json.dumps([dataclasses.asdict(row) for row in rows]))
     else:
         print("\n".join(row.line() for row in rows))
+
+
+def launch(*arguments: str) -> "subprocess.Popen[str]":
+    """Start a benchmark in a process of its own: the allocator's settings last as long as it."""
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def numbers(process: "subprocess.Popen[str]") -> list[float]:
+    """Return the numbers that a benchmark has printed. Raises CalledProcessError if it failed."""
+    printed = process.communicate()[0]
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return [float(number) for number in printed.split()]
 
 
 def imdb_lengths(documents: int, seed: int = 0) -> np.ndarray:
@@ -91,25 +106,19 @@ def learner(
 def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
     """Return the FLOPs of forward and backward (3 x forward) over texts, without padding."""
     e, hidden, tokens = h.embedding_dim, h.hidden_size, float(lengths.sum())
-    multiplications = (
-        2 * 4 * hidden * (e + hidden) * tokens + len(lengths) * 2 * hidden * h.linear_size
-    )
+    multiplications = 2 * 4 * hidden * (e + hidden) * tokens
+    multiplications += len(lengths) * 2 * hidden * h.linear_size
     if h.attention != "none":
-        multiplications += 4 * (2 * hidden) ** 2 * tokens + 2 * 2 * hidden * float(
-            (lengths**2).sum()
-        )
+        multiplications += 4 * (2 * hidden) ** 2 * tokens
+        multiplications += 2 * 2 * hidden * float((lengths**2).sum())
     return 3 * 2 * multiplications
 
 
 def gemm_flops(seconds: float = 0.5) -> float:
     """Return this thread's best float32 rate in FLOP/s over square shapes and shapes of LSTMs."""
     rates = []
-    for rows, inner, columns in (
-        (512, 512, 512),
-        (1024, 1024, 1024),
-        (2048, 512, 2048),
-        (8192, 256, 1024),
-    ):
+    shapes = ((512, 512, 512), (1024, 1024, 1024), (2048, 512, 2048), (8192, 256, 1024))
+    for rows, inner, columns in shapes:
         a, b = torch.randn(rows, inner), torch.randn(inner, columns)
         out = a @ b
         started, rounds = time.perf_counter(), 0

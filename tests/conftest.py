@@ -236,6 +236,12 @@ def train(
     return info
 
 
+def killed(progress: "Progress") -> None:
+    """Report to nobody, and die in the third epoch of a training."""
+    if progress.epoch == 3:
+        raise KeyboardInterrupt
+
+
 def hashes(folder: Path = RUN) -> dict[str, str]:
     """Return the hash of each file of a run."""
     return {path.name: sha256(path) for path in sorted(folder.iterdir())}

@@ -3,6 +3,7 @@ attention is exact.
 """
 
 import dataclasses
+import itertools
 import math
 
 import pytest
@@ -21,11 +22,12 @@ from heed.models.attention import (
     uniform_weights,
 )
 from heed.models.classifier import Classifier
-from heed.models.pooling import LearnedQuery, make_pooling
+from heed.models.encoder import LearnedQuery, make_pooling
 from heed.models.recurrent import padding_mask
 from heed.models.scores import SCORES
 from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import make_batch
+from tests.makers.translators import copy_attention
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 QUERIES, KEYS, SIZE = 3, 5, 4
@@ -73,11 +75,9 @@ def test_each_score_is_its_equation_for_every_pair(name):
     score = make(name)
     values = score(query, keys)
     assert values.shape == (2, QUERIES, KEYS)
-    for b in range(2):
-        for i in range(QUERIES):
-            for j in range(KEYS):
-                expected = score_pair(name, score, query[b, i], keys[b, j], j)
-                assert torch.allclose(values[b, i, j], expected, atol=1e-12)
+    for b, i, j in itertools.product(range(2), range(QUERIES), range(KEYS)):
+        expected = score_pair(name, score, query[b, i], keys[b, j], j)
+        assert torch.allclose(values[b, i, j], expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -137,11 +137,8 @@ def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
     weights = masked_softmax(numbers, mask)
     assert (weights[1] == 0).all()
     weights.square().sum().backward()
-    assert (
-        numbers.grad.isfinite().all()
-        and (numbers.grad[1] == 0).all()
-        and (numbers.grad[0] != 0).any()
-    )
+    assert numbers.grad.isfinite().all()
+    assert (numbers.grad[1] == 0).all() and (numbers.grad[0] != 0).any()
 
 
 def test_softmax_is_over_the_keys_not_over_the_queries_or_the_batch():
@@ -179,25 +176,17 @@ def test_sizes_that_a_score_cannot_take_are_an_error():
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_multi_head_attention_equals_torchs(heads, dtype):
+def test_multi_head_attention_equals_torchs(heads):
     torch.manual_seed(0)
-    ours = MultiHeadAttention(8, heads).to(dtype)
-    theirs = nn.MultiheadAttention(8, heads, batch_first=True, dtype=dtype)
-    theirs.in_proj_weight.data = torch.cat(
-        [ours.query.weight, ours.key.weight, ours.value.weight]
-    ).data
-    theirs.in_proj_bias.data = torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]).data
-    theirs.out_proj.weight.data, theirs.out_proj.bias.data = (
-        ours.output.weight.data,
-        ours.output.bias.data,
-    )
-    states, mask = torch.randn(3, 5, 8, dtype=dtype), padding_mask(torch.tensor([5, 3, 1]), 5)
-    expected, weights = theirs(
-        states, states, states, key_padding_mask=mask, average_attn_weights=False
-    )
-    assert torch.allclose(ours(states, states, states, mask), expected, atol=1e-6)
-    assert torch.allclose(ours.weights(states, states, mask), weights, atol=1e-6)
+    query, keys, values = (torch.randn(2, time, 8, dtype=torch.float64) for time in (3, 5, 5))
+    mask = padding_mask(torch.tensor([5, 2]), 5)
+    ours = MultiHeadAttention(8, heads).double()
+    theirs = nn.MultiheadAttention(8, heads, batch_first=True, dtype=torch.float64)
+    copy_attention(ours, theirs)
+    expected = theirs(query, keys, values, key_padding_mask=mask, average_attn_weights=False)
+    for tensor, reference in zip(ours.attend(query, keys, values, mask), expected, strict=True):
+        assert torch.allclose(tensor, reference, atol=1e-12)
+    assert torch.allclose(ours(query, keys, values, mask), expected[0], atol=1e-12)
 
 
 def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change_them():
@@ -205,9 +194,7 @@ def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change
     two = MultiHeadAttention(8, 2)
     states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
     assert two.weights(states, states, mask).shape == (1, 2, 5, 5)
-    assert not torch.allclose(*two.weights(states, states, mask)[0]), (
-        "each head has its own weights"
-    )
+    assert not torch.allclose(*two.weights(states, states, mask)[0])
     weights = two.weights(states, states, mask)
     two.output.weight.data *= 3
     assert torch.equal(two.weights(states, states, mask), weights)
@@ -249,29 +236,26 @@ def test_the_learned_query_with_the_additive_score_is_lecture_003():
     pooling = LearnedQuery("additive", 6, 9).double()
     states, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
     score = pooling.attention.score
+    padding = padding_mask(lengths, 5)
+    pooled, weights = pooling(states, lengths, padding), pooling.weights(states, lengths, padding)
     for i, length in enumerate(lengths):
         h = states[i, :length]
         # u_t = phi(h_t)
         u = torch.tanh(F.linear(h, score.key.weight, score.query.weight @ pooling.query))
         a = torch.exp(u @ score.output.weight[0])
         a = a / a.sum()
-        assert torch.allclose(
-            pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12
-        )
-        assert torch.allclose(
-            pooling.weights(states, lengths, padding_mask(lengths, 5))[i, :length], a, atol=1e-12
-        )
+        assert torch.allclose(pooled[i], a @ h, atol=1e-12)
+        assert torch.allclose(weights[i, :length], a, atol=1e-12)
 
 
 def test_max_attention_is_its_equation():
     states, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
     pooling = make_pooling("max-attention", "dot", 6, 5)
+    pooled = pooling(states, lengths, padding_mask(lengths, 5))
     for i, length in enumerate(lengths):
         h = states[i, :length]
         a = torch.softmax(h / h.norm(dim=-1, keepdim=True) @ h.max(0).values, 0)
-        assert torch.allclose(
-            pooling(states, lengths, padding_mask(lengths, 5))[i], a @ h, atol=1e-12
-        )
+        assert torch.allclose(pooled[i], a @ h, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", POOLINGS)

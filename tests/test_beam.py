@@ -47,9 +47,8 @@ def log_probabilities(model: Translator, source: np.ndarray, prefixes: list[list
     """Return log P of every next token of prefixes of one length, (prefixes, vocabulary)."""
     sources = torch.tensor(source).expand(len(prefixes), -1)
     tokens = torch.tensor([[BOS, *prefix] for prefix in prefixes])
-    decoded = model.decode(
-        tokens, *model.encode(sources, torch.tensor([len(source)] * len(tokens)))
-    )
+    lengths = torch.tensor([len(source)] * len(tokens))
+    decoded = model.decode(tokens, *model.encode(sources, lengths))
     return model.logits(decoded.features[:, -1]).log_softmax(-1).numpy()
 
 
@@ -93,9 +92,7 @@ def written_out(model, source: np.ndarray, beam: int, alpha: float) -> list[Hypo
 
 
 def assert_same(hypotheses: list[Hypothesis], expected: list[Hypothesis]) -> None:
-    assert [hypothesis.tokens for hypothesis in hypotheses] == [
-        hypothesis.tokens for hypothesis in expected
-    ]
+    assert [each.tokens for each in hypotheses] == [each.tokens for each in expected]
     for hypothesis, other in zip(hypotheses, expected, strict=True):
         assert hypothesis.score == pytest.approx(other.score, abs=1e-9)
         assert hypothesis.log_probability == pytest.approx(other.log_probability, abs=1e-9)
@@ -119,9 +116,8 @@ def test_the_search_is_its_definition_written_out_and_its_early_end_changes_noth
     for seed in range(3):
         model = make_model(9, seed=seed, scale=2.0)
         sources = make_sources(seed, [4, 2, 1])
-        for source, hypotheses in zip(
-            sources, search(model, *pad(sources), width, alpha, width), strict=True
-        ):
+        found = search(model, *pad(sources), width, alpha, width)
+        for source, hypotheses in zip(sources, found, strict=True):
             assert_same(hypotheses, written_out(model, source, width, alpha)[:width])
 
 
@@ -159,9 +155,8 @@ def test_translate_keeps_the_order_of_the_sources_whatever_its_batches(monkeypat
     sources = make_sources(4, [3, 8, 1, 0, 5, 8, 2])
     whole = translate(model, sources, 4, 0.8, "cpu", n_best=2)
     monkeypatch.setattr(beam_module, "MAX_HYPOTHESES", 8)
-    for hypotheses, others in zip(
-        whole, translate(model, sources, 4, 0.8, "cpu", n_best=2), strict=True
-    ):
+    again = translate(model, sources, 4, 0.8, "cpu", n_best=2)
+    for hypotheses, others in zip(whole, again, strict=True):
         assert_same(hypotheses, others)
     for source, hypotheses in zip(sources, whole, strict=True):
         if len(source):
@@ -194,9 +189,8 @@ def test_padding_bos_and_unknown_are_never_produced():
 def test_the_n_best_are_sorted_distinct_and_scored_as_forced_translations():
     model = make_model(25, "input", score="additive")
     sources = make_sources(7, [5, 3])
-    for source, hypotheses in zip(
-        sources, search(model, *pad(sources), 6, 0.6, n_best=6), strict=True
-    ):
+    found = search(model, *pad(sources), 6, 0.6, n_best=6)
+    for source, hypotheses in zip(sources, found, strict=True):
         scores = [hypothesis.score for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True) and len(hypotheses) == 6
         assert len({tuple(hypothesis.tokens) for hypothesis in hypotheses}) == 6

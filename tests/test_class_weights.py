@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from heed.recipe import read_model_recipe, write_recipe
 from heed.tasks.classification.learning import balanced_weights, make_learner
 from heed.tokens.arrays import load_tokens
-from heed.training.determinism import seed_everything
+from heed.training.machine import seed_everything
 from heed.training.run import split_documents, train_model
 from tests.conftest import change_recipe, write_tokens
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from heed.files import HeedError
-from heed.models.source_gradients import SourceGradients
+from heed.models.dependence import SourceGradients
 from heed.report.sources import Sources
 from heed.tasks.translation import state_figures as figures
 from heed.tasks.translation.gradients import sentence_table

@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS
+from heed.models.dependence import SourceGradients, source_gradients
 from heed.models.recurrent import step_layer
-from heed.models.source_gradients import SourceGradients, source_gradients
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
 from heed.tasks.translation.gradients import by_length, sentence_table

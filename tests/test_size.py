@@ -10,13 +10,13 @@ import pytest
 from benchmarks import size
 from benchmarks.generated import write_texts
 
-from heed.cli import workspace
+from heed.cli import program
 from heed.inputs import vocabulary
 from heed.tokens import arrays
 from heed.tokens.arrays import load_tokens
 
 SHOW_TUNABLES = (
-    "import os, sys; from heed.cli.workspace import restart_without_cache; "
+    "import os, sys; from heed.cli.program import restart_without_cache; "
     "print('started', flush=True); restart_without_cache(); print(os.environ['GLIBC_TUNABLES'])"
 )
 
@@ -69,7 +69,7 @@ def test_a_process_that_runs_a_command_for_others_is_not_restarted(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["heed", "train", "no-argument-of-this-process"])
     monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("replaced the process"))
     monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    workspace.restart_without_cache()
+    program.restart_without_cache()
     assert "GLIBC_TUNABLES" not in os.environ
 
 

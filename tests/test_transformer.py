@@ -3,7 +3,6 @@
 import dataclasses
 import math
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,14 +11,16 @@ from torch import nn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.vocabulary import BOS, EOS, PADDING
-from heed.models.attention import MultiHeadAttention, causal_mask
+from heed.inputs.vocabulary import PADDING
+from heed.models.attention import causal_mask
 from heed.models.classifier import Classifier
 from heed.models.recurrent import padding_mask
-from heed.models.transformer_layers import TransformerEncoder, positions
+from heed.models.transformer import TransformerEncoder, positions
 from heed.models.translators import TransformerTranslator
 from tests.conftest import HYPERPARAMETERS
+from tests.makers import translators
 from tests.makers.classifiers import make_batch, random_texts
+from tests.makers.translators import copy_attention
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # of nn.Transformer
 
@@ -40,25 +41,17 @@ def make(dtype=torch.float32, **changes) -> TransformerTranslator:
     return model
 
 
-def pad(rows: list[list[int]], more: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    lengths = torch.tensor([len(row) for row in rows])
-    ids = torch.full((len(rows), int(lengths.max()) + more), PADDING)
-    for filled, row in zip(ids, rows, strict=True):
-        filled[: len(row)] = torch.tensor(row)
-    return ids, lengths
-
-
 def make_pairs(
     source_lengths: list[int], target_lengths: list[int], source_more: int = 0, target_more: int = 0
 ) -> PairBatch:
     generator = torch.Generator().manual_seed(7)
 
-    def words(length: int, vocabulary: int) -> list[int]:
-        return torch.randint(4, vocabulary, (length,), generator=generator).tolist()
+    def texts(lengths: list[int], vocabulary: int) -> list[list[int]]:
+        draws = [torch.randint(4, vocabulary, (n,), generator=generator) for n in lengths]
+        return [draw.tolist() for draw in draws]
 
-    source = pad([words(length, SOURCE) for length in source_lengths], source_more)
-    targets = [[BOS, *words(length, TARGET), EOS] for length in target_lengths]
-    return PairBatch(*source, *pad(targets, target_more), np.arange(len(targets)))
+    sources, targets = texts(source_lengths, SOURCE), texts(target_lengths, TARGET)
+    return translators.make_pairs(sources, targets, source_more, target_more)
 
 
 def select(batch: PairBatch, row: int) -> PairBatch:
@@ -73,16 +66,8 @@ def select(batch: PairBatch, row: int) -> PairBatch:
 
 def forced(model: TransformerTranslator, batch: PairBatch) -> torch.Tensor:
     """The features of all predicted tokens, by teacher forcing."""
-    return model.decode(
-        batch.target[:, :-1], *model.encode(batch.source, batch.source_lengths)
-    ).features
-
-
-def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    projections = (ours.query, ours.key, ours.value)
-    theirs.in_proj_weight.data = torch.cat([each.weight for each in projections]).data
-    theirs.in_proj_bias.data = torch.cat([each.bias for each in projections]).data
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    return model.decode(batch.target[:, :-1], memory, state).features
 
 
 def copy_layer(ours: nn.Module, theirs: nn.Module) -> None:
@@ -296,11 +281,6 @@ def test_dropout_is_in_training_alone_and_a_large_rate_changes_the_features():
     assert torch.equal(forced(model, batch), forced(model, batch))
     model.train()
     assert not torch.allclose(forced(model, batch), forced(model, batch))
-
-
-def test_heads_must_divide_the_models_size():
-    with pytest.raises(ValueError, match="3 heads do not divide the size 8"):
-        make(heads=3)
 
 
 # The transformer as a classifier's encoder

@@ -11,11 +11,11 @@ from typing import Any, BinaryIO
 
 from jinja2 import nodes
 
+from heed import hyperparameters
 from heed.explanation import scaling
 from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
-from heed.hyperparameters import networks
 from heed.report import documents, settings
 from heed.report.renderers.escape import TEMPLATES
 from heed.report.renderers.html import environment
@@ -73,7 +73,7 @@ def table_texts() -> Iterator[Text]:
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         documents.POOLINGS.values(),
         documents.EVIDENCE.values(),
-        *(part_texts(parts.values()) for parts in networks.PARTS),
+        *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
         RULES,
         STOPS,
         OFTEN,
@@ -86,7 +86,7 @@ def table_texts() -> Iterator[Text]:
     yield from ((1, text) for texts in others for text in texts)
 
 
-def part_texts(parts: Iterable[networks.Part]) -> Iterator[str | tuple[str, str]]:
+def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[str, str]]:
     """Yield the sentences on parts of networks, and their labels in drawings."""
     for part in parts:
         if part.sentence:

@@ -160,7 +160,7 @@ def _other_files(package: Path) -> list[Path]:
 
 
 def code_texts() -> dict[Path, str]:
-    """Return what the stage writes: {file: text}.
+    """Return the files of the stage: {file: text}.
 
     Raises HeedError: params.yaml is wrong; code that does not parse.
     """
@@ -186,7 +186,7 @@ def code_texts() -> dict[Path, str]:
 
 
 def find_changed(texts: dict[Path, str]) -> dict[Path, str]:
-    """Return those of the files that do not exist or have another text."""
+    """Return the files that do not exist or have another text."""
     there = {path: path.read_text("utf-8") for path in texts if path.exists()}
     return {path: text for path, text in texts.items() if there.get(path) != text}
 

@@ -1,4 +1,4 @@
-"""What heed uses of DVC and Snakemake beyond their documented interfaces.
+"""The names of DVC and Snakemake that heed uses beyond their documented interfaces.
 
 Each section names the issues upstream that would make it needless. DVC is imported late: it takes
 a second.
@@ -23,7 +23,7 @@ def open_repository(root: Path) -> Any:
 
 
 def missing_repository_errors() -> tuple[type[Exception], ...]:
-    """Return what DVC raises where there is no .dvc or no .git."""
+    """Return the errors of DVC where there is no .dvc or no .git."""
     from dvc.exceptions import NotDvcRepoError
     from dvc.scm import SCMError
 

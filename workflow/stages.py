@@ -80,7 +80,6 @@ def read_stages(root: str | Path = ".", params: Params | None = None) -> list[St
     Raises:
         HeedError: params.yaml is wrong, or DVC reads other values in it; no DVC repository; a
             dvc.yaml that DVC refuses; a file of a stage that cannot be read.
-
     """
     root = Path(root)
     params = params or load(root / "params.yaml")
@@ -129,15 +128,10 @@ def _read_stage(repository: Any, stage: Any, params: Params) -> Stage:
     name, meta = stage.addressing, stage.meta or {}
     on_ray = name.startswith("search") and read_address() != LOCAL  # it is started from here
     return Stage(
-        name,
-        engine.upstream(repository, stage),
-        engine.paths(repository, stage.deps),
-        engine.paths(repository, stage.outs),
-        *_resources(name, params),
-        bool(meta.get("quick")),
-        bool(meta.get("quick") or meta.get("local") or on_ray),
-        engine.reasons(repository, stage),
-    )
+        name, engine.upstream(repository, stage), engine.paths(repository, stage.deps),
+        engine.paths(repository, stage.outs), *_resources(name, params), bool(meta.get("quick")),
+        bool(meta.get("quick") or meta.get("local") or on_ray), engine.reasons(repository, stage),
+    )  # fmt: skip
 
 
 def _resources(name: str, params: Params) -> tuple[int, int]:

@@ -30,9 +30,8 @@ SECTIONS = {
 # which are verified. They cannot change any result, but for the report, which prints the contents
 # of dvc.lock (`pipeline`).
 IGNORED = {
-    "heed", "heed.cli", "heed.cli.__main__", "heed.cli.commands", "heed.cli.parser",
-    "heed.cli.program", "heed.cli.stages", "heed.cli.workspace", "heed.digests",
-    "heed.pipeline", "heed.progress", "heed.task", "heed.tasks",
+    "heed", "heed.cli", "heed.cli.__main__", "heed.cli.commands", "heed.cli.program",
+    "heed.cli.stages", "heed.digests", "heed.pipeline", "heed.progress", "heed.task", "heed.tasks",
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {

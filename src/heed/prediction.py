@@ -23,8 +23,7 @@ from heed.recipe import read_model_prediction, write_prediction, write_recipe
 from heed.task import task_module
 from heed.task.interface import Predictor
 from heed.tokens.arrays import load_tokens
-from heed.training.determinism import make_deterministic
-from heed.training.device import choose_device
+from heed.training.machine import choose_device, make_deterministic
 from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 

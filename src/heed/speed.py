@@ -172,8 +172,8 @@ def measure(workload: Workload, seconds: float) -> float:
 
     One is measured, or as many as fit in `seconds`, after a first one in which memory is allocated.
     """
-    from heed.training.determinism import keep_memory, make_deterministic, seed_everything
     from heed.training.loop import AdamW
+    from heed.training.machine import keep_memory, make_deterministic, seed_everything
 
     make_deterministic()
     keep_memory()

@@ -62,12 +62,9 @@ class ExecutorSettings(ExecutorSettingsBase):
 
 
 common_settings = CommonSettings(
-    non_local_exec=True,
-    implies_no_shared_fs=False,
-    job_deploy_sources=False,
-    auto_deploy_default_storage_provider=False,
-    can_transfer_local_files=True,
-)
+    non_local_exec=True, implies_no_shared_fs=False, job_deploy_sources=False,
+    auto_deploy_default_storage_provider=False, can_transfer_local_files=True,
+)  # fmt: skip
 
 
 class Executor(RemoteExecutor):

@@ -1,4 +1,4 @@
-"""What runs on a node of the Ray cluster: one job, whose logs go back while it runs."""
+"""One job on a node of the Ray cluster, whose logs go back while it runs."""
 
 import contextlib
 import io
@@ -61,14 +61,9 @@ def write(path: str, offset: int, content: bytes) -> None:
 
 
 def run_job(
-    name: str,
-    command: str,
-    folder: str,
-    inputs: bytes,
-    outputs: list[str],
-    logs: list[str],
+    name: str, command: str, folder: str, inputs: bytes, outputs: list[str], logs: list[str],
     feed: Any,
-) -> tuple[int, bytes]:
+) -> tuple[int, bytes]:  # fmt: skip
     """Run a job; return its exit status, and its outputs as an archive.
 
     What it prints goes to the first of `logs`. A relative `folder` is one of the folder that Ray

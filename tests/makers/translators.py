@@ -2,34 +2,42 @@
 
 import numpy as np
 import torch
+from torch import nn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING
+from heed.models.attention import MultiHeadAttention
 
 SOURCE, TARGET = 30, 9  # sizes of the vocabularies
-
-
 ARCHITECTURE = TranslatorArchitecture(
     embedding_dim=5, hidden_size=6, max_source_tokens=8, dropout=0.3
 )
-
-
 SOURCES = [[5, 6, 7, 8, 9], [4, 5], [11, 12, 13]]
-
-
 TARGETS = [[4, 5], [6], [4, 4, 7, 7]]
 
 
-def make_pairs(sources: list[list[int]], targets: list[list[int]], padding: int = 0) -> PairBatch:
+def make_pairs(
+    sources: list[list[int]], targets: list[list[int]], padding: int = 0,
+    target_padding: int | None = None,
+) -> PairBatch:  # fmt: skip
     """Return pairs as a batch, both sides `padding` positions longer than the longest."""
 
-    def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    def pad(rows: list[list[int]], more: int) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = torch.tensor([len(row) for row in rows])
-        ids = torch.full((len(rows), int(lengths.max()) + padding), PADDING)
+        ids = torch.full((len(rows), int(lengths.max()) + more), PADDING)
         for row, padded in zip(rows, ids, strict=True):
             padded[: len(row)] = torch.tensor(row)
         return ids, lengths
 
     framed = [[BOS, *target, EOS] for target in targets]
-    return PairBatch(*pad(sources), *pad(framed), np.arange(len(sources)))
+    behind = padding if target_padding is None else target_padding
+    return PairBatch(*pad(sources, padding), *pad(framed, behind), np.arange(len(sources)))
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    """Give torch's multi-head attention the weights of ours."""
+    projections = (ours.query, ours.key, ours.value)
+    theirs.in_proj_weight.data = torch.cat([each.weight for each in projections]).data
+    theirs.in_proj_bias.data = torch.cat([each.bias for each in projections]).data
+    theirs.out_proj.load_state_dict(ours.output.state_dict())

@@ -278,7 +278,7 @@ def test_a_clone_runs_its_own_code(edited: Path, tmp_path: Path) -> None:
 LOADS = """
 from heed import digests
 from heed.training import checkpoint
-from heed.training.runs import train_runs
+from heed.training.run import train_runs
 named = {}
 loaded_modules = digests.loaded_modules
 def note():

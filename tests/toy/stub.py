@@ -80,7 +80,7 @@ def recipe() -> None:
 
 def train() -> str:
     if "TOY_GPU" in os.environ:
-        from heed.training.device import claim_gpu
+        from heed.training.machine import claim_gpu
 
         print("GPU", claim_gpu())
     folder, times = Path("results/train", KEY), Path("results/timing/train", KEY)

@@ -1,12 +1,22 @@
-"""The commands that are no stages: studies and their publication, and texts of a user."""
+"""The command line: each command is a function, with its docstring as help.
 
+The commands of stages are in `stages`; here are the others, on studies and their publication and on
+texts of a user, and the parser of all.
+"""
+
+import argparse
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from heed.cli.stages import read_comparison
-from heed.cli.workspace import count_cores
+from heed.cli import stages
+from heed.cli.stages import count_cores, read_comparison
 from heed.paths import PARAMS, PUBLISHED, REPORTS, RESULTS, SEARCHES
 from heed.terminal import print_data, print_line
+
+# argparse has no public name for what add_subparsers returns
+Commands = argparse._SubParsersAction
 
 
 def adopt(name: str) -> None:
@@ -130,17 +140,9 @@ def publish() -> None:
 
 
 def classify(
-    model: str,
-    text: str,
-    table: Path | None,
-    text_column: list[str],
-    text_separator: str | None,
-    id_column: str,
-    encoding: str,
-    delimiter: str | None,
-    no_quotes: bool,
-    output: Path | None,
-) -> None:
+    model: str, text: str, table: Path | None, text_column: list[str], text_separator: str | None,
+    id_column: str, encoding: str, delimiter: str | None, no_quotes: bool, output: Path | None,
+) -> None:  # fmt: skip
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
 
     Of a text the weights over its words are printed too.
@@ -187,3 +189,298 @@ def _texts_of(model: str, command: str) -> Any:
     if not hasattr(part, command):
         raise HeedError(f"{model}: is a model of the task {task}, which has no `heed {command}`")
     return part
+
+
+def with_tabs(text: str) -> str:
+    r"""Return a text with a tab for each `\t`, which a shell passes as two characters."""
+    return text.replace("\\t", "\t")
+
+
+def delimiter(text: str) -> str:
+    """Return the character between the fields of a table."""
+    character = with_tabs(text)
+    if len(character) != 1 or character in '"\r\n':
+        raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
+    return character
+
+
+def _number(
+    kind: type[int] | type[float], low: float, high: float, expected: str
+) -> Callable[[str], Any]:
+    """Return the type of an argument that is a number above `low` and at most `high`."""
+
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = low
+        if not low < number <= high:
+            raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]}")
+        return number
+
+    return read
+
+
+count = _number(int, 0, 1000, "a whole number from 1 to 1000")
+size = _number(int, 0, 100_000_000, "a number of texts from 1")
+share = _number(float, 0, math.nextafter(1, 0), "a share above 0 and below 1")
+factor = _number(float, 0, 100, "a number above 0 and at most 100")
+
+
+def seed(text: str) -> int:
+    """Return the seed of a run."""
+    from heed.hyperparameters import MAX_SEED
+
+    return int(_number(int, 0, MAX_SEED, f"a seed is a whole number from 1 to {MAX_SEED}")(text))
+
+
+def seeds(text: str) -> list[int]:
+    """Return the seeds of several runs, from a list with commas."""
+    return [seed(part) for part in text.split(",")]
+
+
+Argument = tuple[str, dict[str, Any]]
+
+
+def argument(name: str, metavar: str | None, meaning: str, **settings: Any) -> Argument:
+    """Return name and settings of an argument, as `add_argument` takes them."""
+    return name, {"metavar": metavar, "help": meaning} | settings
+
+
+def key(name: str, section: str, metavar: str = "") -> Argument:
+    """Return the argument that is a key of a section of params.yaml."""
+    return argument(name, metavar or name.upper(), f"a key of `{section}` in params.yaml")
+
+
+def flag(name: str, meaning: str) -> Argument:
+    """Return an option that takes nothing."""
+    return name, {"action": "store_true", "help": meaning}
+
+
+MODEL = key("model", "models")
+RUN = argument("model", "MODEL", "a model with trained runs")
+SEEDS = argument(
+    "--seeds", None, "such as 1,2,3; default: the seeds in params.yaml", type=seeds, default=[]
+)
+STUDY = argument(
+    "name", "STUDY", "a study of heed's or of your own, or a file; without one the active study",
+    nargs="?", default="",
+)  # fmt: skip
+TEXT = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
+CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
+    "study": "the new study's name; default: the corpus's name",
+    "title": "title of the study's report",
+    "name": "name of the corpus; default: the file's name",
+    "label-separator": "between the labels of a cell that has several, such as ;: task multilabel",
+    "split-column": "the column with train, validation (dev) or test; default: a random split",
+    "id-column": "the column with a name for each document",
+    "group-column": "the column whose groups stay together in the random split: an author, …",
+    "evidence-column": "the column with the evidence: spans of the text, such as 0-4 10-15",
+    "text-separator": "between the texts of several --text-column; default: a space",
+    "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
+    "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
+    "quote": "the character around fields, such as ': found by itself where one fits",
+    "header": "the names of the columns of a file without them: label,text",
+    "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
+    "metric": "the figure that decides (docs/tasks.md)",
+    "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
+}
+EMPTY = ("text-separator", "quote")  # an empty one is one too
+SEPARATORS = ("text-separator", "label-separator", "delimiter")
+# The arguments of each command; of a list in a list one is required.
+ARGUMENTS: dict[Callable[..., None], list[Any]] = {
+    stages.download: [key("source", "sources")],
+    stages.tokenize: [key("corpus", "corpora")],
+    stages.search: [
+        key("name", "searches", "SEARCH"),
+        argument(
+            "--address", "HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
+            default="",
+        ),
+    ],
+    stages.recipe: [MODEL],
+    stages.train: [MODEL, SEEDS],
+    stages.score: [MODEL, SEEDS],
+    stages.explain: [
+        MODEL, SEEDS,
+        argument(
+            "--documents", "FACTOR",
+            "multiplies the numbers of documents; default: explain.documents in params.yaml",
+            type=factor, default=0.0,
+        ),
+    ],
+    stages.adversaries: [key("name", "adversaries", "ADVERSARY"), SEEDS],
+    stages.opponents: [key("experiment", "experiments")],
+    stages.report: [
+        flag("--check", "write nothing; list the numbers in reports/ that differ from results/")
+    ],
+    adopt: [argument("name", "SEARCH", "a key of `searches` that has run")],
+    study: [
+        argument(
+            "name", "STUDY",
+            "the name of a study of heed's or of your own, or a file from elsewhere, which is "
+            "checked first; without one they are listed. `new`: make one of your own",
+            nargs="?", default="",
+        ),
+        argument("new_name", "NAME", "of the study that `new` makes", nargs="?", default=""),
+        argument("--title", None, "of the study that `new` makes", default=""),
+        flag("--force", "overwrite a params.yaml that you have edited"),
+    ],
+    cost: [STUDY],
+    graph: [STUDY, flag("--dot", "in Graphviz's language")],
+    classify: [
+        RUN,
+        [
+            argument("text", "TEXT", TEXT, nargs="?"),
+            argument("--table", "FILE", "classify each row of a table instead", type=Path),
+        ],
+        argument(
+            "--text-column", "COLUMN",
+            "of the table, several times for texts to join; default: as the model's corpus",
+            action="append", default=[],
+        ),
+        argument(
+            "--text-separator", None, "what joins several texts; default: as the model's corpus, "
+            "of --text-column a space", type=with_tabs,
+        ),
+        argument(
+            "--id-column", "COLUMN",
+            "of the table: a name for each row; default: rows are numbered from 1", default="",
+        ),
+        argument(
+            "--encoding", None, "of the table, such as windows-1252; default: utf-8", default=""
+        ),
+        argument(
+            "--delimiter", None, "of the table; default: a comma in .csv, a tab in .tsv",
+            type=delimiter,
+        ),
+        flag("--no-quotes", "of the table: a quote is any other character"),
+        argument(
+            "--output", "FILE",
+            "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
+            type=Path,
+        ),
+    ],
+    translate: [
+        RUN,
+        argument("text", "TEXT", TEXT),
+        argument(
+            "--translation", "TEXT",
+            "score this translation instead of searching; a text or a file, as TEXT", default="",
+        ),
+        argument(
+            "--n-best", "N",
+            "so many translations of each line; above the beam, the beam is as wide as that",
+            type=count, default=1,
+        ),
+        argument(
+            "--format", None,
+            "text: translations; pharaoh: with score and word alignment, between |||; json: JSON "
+            "lines with words and weights",
+            dest="form", choices=("text", "pharaoh", "json"), default="text",
+        ),
+        argument("--seed", None, "the run's seed; default: the smallest", type=seed),
+    ],
+    corpus_add: [
+        argument(
+            "files", "FILE",
+            "a table, a folder with a folder of .txt files for each class, or a data set that "
+            "save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "
+            "those named by train, dev or test, or given as test=FILE, are these parts of it",
+            nargs="+",
+        ),
+        *(
+            argument(
+                f"--{key}-column", "COLUMN",
+                f"the column with the {key}; several times for several. Known names are found",
+                action="append", default=[],
+            )
+            for key in ("text", "label")
+        ),
+        *(
+            argument(
+                f"--{name}", "TEXT", meaning, default=None if name in EMPTY else "",
+                type=with_tabs if name in SEPARATORS else str,
+            )
+            for name, meaning in CORPUS_OPTIONS.items()
+        ),
+        flag("--no-quotes", "a quote is any other character"),
+        flag("--no-header", "the first row has a text, and no names of columns"),
+        flag("--drop-unlabelled", "leave out the rows without a label"),
+        flag("--as-labels", "a label with many different numbers, or values, is one"),
+        argument("--test", "SHARE", "of a random split; .2", type=share),
+        argument("--train", "N", "train on at most so many texts", type=size),
+        argument("--train-per-class", "N", "as --train, but of each class", type=size),
+        argument("--seeds", "N", "of the study; default: 3", type=count),
+    ],
+    corpus_remove: [key("name", "corpora", "CORPUS")],
+    model_add: [
+        argument("experiment", "EXPERIMENT", "a key of `experiments`"),
+        argument("variant", "VARIANT", "its name: the model is EXPERIMENT-VARIANT"),
+        argument(
+            "settings", "KEY=VALUE", "what differs from `defaults`, and preset, tuned_by, match, "
+            "threads, gpus (docs/params.md)", nargs="*",
+        ),
+        argument(
+            "--like", "VARIANT",
+            "take the keys of another variant or model; those of the command replace them",
+            default="",
+        ),
+    ],
+    model_remove: [argument("model", "MODEL", "a key of `models`")],
+}  # fmt: skip
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser; the commands are in the order of `heed --help`."""
+    parser = argparse.ArgumentParser(
+        prog="heed", description="Does attention help? From raw corpora to a printed report."
+    )
+    subparsers = parser.add_subparsers(
+        title="stages, in the order of the pipeline, then further commands",
+        metavar="COMMAND",
+        required=True,
+    )
+    for function in (
+        *stages.STAGES, provenance, publish, adopt, study, cost, graph, classify, translate, check,
+        schema,
+    ):  # fmt: skip
+        _add(subparsers, function, function.__name__)
+    groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (
+        ("corpus", "corpora of your own: heed corpus add --help", (corpus_add, corpus_remove)),
+        ("model", "models: heed model add --help", (model_add, model_remove)),
+    )
+    for name, description, edits in groups:
+        group = subparsers.add_parser(name, help=description, description=description)
+        commands = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
+        for edit in edits:
+            _add(commands, edit, edit.__name__.removeprefix(f"{name}_"))
+    return parser
+
+
+def _add(subparsers: Commands, function: Callable[..., None], name: str) -> None:
+    """Add the command of a function, under a name, with its arguments."""
+    description = (function.__doc__ or "").strip().rstrip(".")
+    command = subparsers.add_parser(name, help=description, description=description)
+    command.set_defaults(function=function)
+    for each in ARGUMENTS.get(function, ()):
+        if isinstance(each, list):
+            alternatives = command.add_mutually_exclusive_group(required=True)
+            for argument_name, settings in each:
+                alternatives.add_argument(argument_name, **settings)
+        else:
+            command.add_argument(each[0], **each[1])
+
+
+class _Intermixed(argparse.ArgumentParser):
+    """A parser whose list of arguments, such as FILE…, may go on after an option."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the parsed arguments, and those that are not known."""
+        namespace, rest = super().parse_known_args(args, namespace)
+        lists = [each for each in self._actions if each.nargs in ("*", "+")]
+        if lists and not lists[0].option_strings:
+            values = getattr(namespace, lists[0].dest)
+            values += [each for each in rest if not each.startswith("-")]
+            rest = [each for each in rest if each.startswith("-")]
+        return namespace, rest

@@ -1,15 +1,21 @@
-"""The program `heed`: reads the command line, runs the command, and reports what went wrong."""
+"""The program `heed`: reads the command line, runs the command, and reports what went wrong.
+
+It runs the code of its working folder, and a training without a cache of small blocks.
+"""
 
 import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
-from heed.cli.workspace import restart_without_cache, run_own_code
 from heed.files import HeedError, locked
 from heed.paths import LOCKS, PARAMS, RESULTS
 from heed.progress import INTERRUPTED
 from heed.terminal import visible
+
+VARIABLE, WITHOUT_CACHE = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
+OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted process must run
 
 
 def main() -> None:
@@ -45,7 +51,7 @@ def main() -> None:
 
 def _run_command() -> None:
     """Run the command in the arguments of this process; that of a stage alone in its folder."""
-    from heed.cli.parser import make_parser
+    from heed.cli.commands import make_parser
     from heed.cli.stages import STAGES, search, train
 
     arguments = vars(make_parser().parse_args())
@@ -73,3 +79,56 @@ def _lock_command(command: str) -> Iterator[None]:
     busy = f"another `heed {command}` is running here: waiting for it"
     with locked(LOCKS / command.replace("/", "-"), busy):
         yield
+
+
+def environment_without_cache() -> dict[str, str]:
+    """Return the environment of a process that has no cache of small blocks."""
+    tunables = [part for part in [os.environ.get(VARIABLE), WITHOUT_CACHE] if part]
+    return dict(os.environ) | {VARIABLE: ":".join(tunables)}
+
+
+def restart_without_cache() -> None:
+    """Replace this process by one with the same arguments and no cache of small blocks (tcache).
+
+    A training keeps the memory that it frees (heed.training.machine). Kept memory is reused
+    only where its gaps grow together again, and the cache hinders that: the blocks in it are free,
+    but lie between the gaps like blocks in use. With the cache, the heap of a long training grew
+    without end.
+
+    glibc reads that setting only when a program starts. Nothing happens where GLIBC_TUNABLES has
+    it already, or where Python was started with other arguments than sys.argv has.
+    """
+    is_set = "tcache_count" in os.environ.get(VARIABLE, "")
+    is_own = sys.orig_argv[-len(sys.argv[1:]) :] == sys.argv[1:]
+    if sys.platform == "linux" and is_own and not is_set:
+        arguments = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, arguments, environment_without_cache())
+
+
+def run_own_code() -> None:
+    """Run the code of the clone in the working folder, where another clone's code is installed.
+
+    `dvc exp run --temp` works in such a clone. The process is replaced by one with the same
+    arguments. Raises HeedError: that process still runs the installed code.
+    """
+    source, package = find_source(Path.cwd()), Path(__file__).resolve().parent.parent
+    if source is None or source == package.parent:
+        return
+    if os.environ.get(OWN_CODE) == str(source):
+        raise HeedError(
+            f"{source}/heed: the code of this clone cannot be run in place of {package}. Install "
+            "it: make setup"
+        )
+    paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), OWN_CODE: str(source)}
+    os.execve(sys.executable, [sys.executable, "-m", "heed.cli", *sys.argv[1:]], environment)
+
+
+def find_source(folder: Path) -> Path | None:
+    """Return the folder src of the clone of heed that holds `folder`, or None."""
+    for root in (folder, *folder.parents):
+        if (root / "src/heed/__init__.py").exists():
+            return (root / "src").resolve()
+        if (root / ".git").exists() or (root / ".dvc").exists():
+            return None
+    return None

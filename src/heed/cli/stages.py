@@ -4,12 +4,13 @@ Each stage has the name of its command, and its code is found from the imports o
 (workflow/digests.py).
 """
 
+import os
 from typing import TYPE_CHECKING
 
-from heed.cli.workspace import count_cores, read_seeds
 from heed.paths import (
     COMPARISON,
     METRICS,
+    PARAMS,
     PUBLISHED,
     RAW,
     REPORTS,
@@ -78,7 +79,7 @@ def train(model: str, seeds: list[int]) -> None:
     last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
     or GPUs (HEED_GPUS).
     """
-    from heed.training.runs import delete_other_runs, train_runs
+    from heed.training.run import delete_other_runs, train_runs
 
     of_study = seeds or read_seeds()
     for info in train_runs(model, of_study, count_cores()):
@@ -114,12 +115,9 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
     with progress_bar(model) as bar:
         summary = write_explanations(
-            model,
-            seeds or read_seeds(),
-            documents or read_scale(),
-            lambda seed, done, total: bar.update(done, total, f"seed {seed}"),
-            read_noise(model),
-        )
+            model, seeds or read_seeds(), documents or read_scale(),
+            lambda seed, done, total: bar.update(done, total, f"seed {seed}"), read_noise(model),
+        )  # fmt: skip
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
 
 
@@ -200,6 +198,44 @@ def read_comparison() -> "Comparison":
 
     verify_checksums(COMPARISON, "heed compare")
     return read_comparison(COMPARISON / "comparison.json")
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use: HEED_THREADS, else all that the system allows."""
+    threads = os.environ.get("HEED_THREADS", "")
+    return int(threads) if threads.isdigit() and int(threads) else len(os.sched_getaffinity(0))
+
+
+def read_seeds() -> list[int]:
+    """Return `seeds` of params.yaml, read without the schema, which checks all of the file.
+
+    Raises HeedError when they are missing or are not whole numbers from 1.
+    """
+    import yaml
+
+    from heed.files import HeedError
+    from heed.hyperparameters import MAX_SEED
+
+    try:
+        seeds = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["seeds"]
+    except FileNotFoundError:
+        raise HeedError(
+            f"{PARAMS}: not there. Run heed in the top folder of a clone, or name --seeds"
+        ) from None
+    except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError, RecursionError):
+        raise HeedError(
+            f"{PARAMS}: no seeds can be read. `heed check` says where it is wrong"
+        ) from None
+    if (
+        not isinstance(seeds, list)
+        or not seeds
+        or not all(type(seed) is int and 1 <= seed <= MAX_SEED for seed in seeds)
+    ):
+        raise HeedError(
+            f"{PARAMS}: seeds: expected whole numbers from 1 to {MAX_SEED}, found {seeds}. `heed "
+            "check` says more"
+        )
+    return seeds
 
 
 STAGES = (

@@ -124,7 +124,7 @@ class ModelResult:
     is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
     `last_rises_pp`: by how much the validation figure rose over the last two validations of each
     run (None where it had no more than two); `converged`: whether that is no more than the study
-    allows. `machine_kinds`: that of each training (heed.training.device), empty where it was not
+    allows. `machine_kinds`: that of each training (heed.training.machine), empty where it was not
     noted.
     """
 

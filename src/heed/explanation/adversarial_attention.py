@@ -55,8 +55,7 @@ from heed.explanation.test import (
     no_weights,
 )
 from heed.inputs.batches import Batch, EncodedCorpus
-from heed.models.classifier import Classifier
-from heed.models.weighted_sum import WeightedSum, weighted_sum
+from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 
 # a trained adversary has kept accuracy and predictions
 MAX_LOSS = 0.01

@@ -21,8 +21,8 @@ from heed.paths import ADVERSARIES, PARAMS, TOKENS
 from heed.records import as_json, read_record
 from heed.task import task_module
 from heed.tokens.arrays import load_tokens
-from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
+from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 TABLES = ("documents", "units", "summary")

@@ -28,10 +28,10 @@ from heed.explanation.test import Axis, Explained, Series, measured
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
-from heed.models.pooling import LearnedQuery
+from heed.models.encoder import LearnedQuery
 from heed.models.recurrent import padding_mask
-from heed.training.determinism import seed_everything
 from heed.training.loop import DivergedError
+from heed.training.machine import seed_everything
 
 PLACES = 10  # parts of a document that the control `constant_token` tells apart
 MAJORITIES = ("majority", "majority_with_evidence")

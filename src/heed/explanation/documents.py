@@ -15,9 +15,8 @@ from heed.files import HeedError
 from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
 from heed.inputs.ngrams import bigrams
 from heed.inputs.vocabulary import UNKNOWN
-from heed.models.classifier import Classifier, Network
+from heed.models.classifier import Classifier, Network, weighted_sum
 from heed.models.encoder import HierarchicalEncoder
-from heed.models.weighted_sum import weighted_sum
 
 
 class Group(NamedTuple):

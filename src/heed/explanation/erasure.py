@@ -28,7 +28,7 @@ from heed.explanation.test import (
     WeightsTest,
     descending,
 )
-from heed.models.weighted_sum import WeightedSum
+from heed.models.classifier import WeightedSum
 
 RANDOM_RANKINGS = 5
 NOT_ALL_UNITS = (

@@ -26,8 +26,7 @@ from heed.explanation.rankings import gradient_rankings, left_out, replaced, wei
 from heed.explanation.registry import measure_weights
 from heed.explanation.test import Prediction
 from heed.inputs.batches import Batch
-from heed.models.classifier import Classifier
-from heed.models.weighted_sum import weighted_sum
+from heed.models.classifier import Classifier, weighted_sum
 
 
 def judge(

@@ -19,8 +19,7 @@ from heed.explanation.documents import (
 )
 from heed.inputs.batches import Batch
 from heed.models.attention import MultiHeadAttention
-from heed.models.classifier import Classifier
-from heed.models.weighted_sum import WeightedSum, weighted_sum
+from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 
 # the weights themselves, their gradients, and what each weight adds to the sum
 WEIGHT_RANKINGS = ("attention", "weight_gradient", "product", "signed_product", "value_norm")

@@ -20,7 +20,7 @@ from heed.params_file import read_section
 from heed.paths import EXPLANATIONS, PARAMS, TOKENS, WEIGHTS, WORK, is_name, run_folder
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
-from heed.training.determinism import make_deterministic
+from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 TABLES = ("documents", "rankings", "units")

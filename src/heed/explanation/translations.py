@@ -28,7 +28,7 @@ from heed.explanation.test import Prediction
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.vocabulary import UNKNOWN
-from heed.models.target_steps import TargetSteps, read_target, target_steps
+from heed.models.dependence import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 
 DRAWN_TARGETS = 2

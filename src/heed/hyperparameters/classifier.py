@@ -3,16 +3,19 @@
 import dataclasses
 from typing import Literal, Self
 
-from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
-from heed.hyperparameters.networks import (
+from heed.hyperparameters import (
     ATTENTIONS,
     ENCODERS,
+    MAX_LAYERS,
+    MAX_ROWS,
+    MAX_SIZE,
     POOLINGS,
     AttentionName,
     EncoderName,
     PoolingName,
     ScoreName,
     describe,
+    hyperparameter,
 )
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
@@ -23,11 +26,9 @@ class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = hyperparameter(
-        30000,
-        "types of the run's training part in the vocabulary, with padding and unknown",
-        ge=3,
-        le=MAX_ROWS,
-    )
+        30000, "types of the run's training part in the vocabulary, with padding and unknown",
+        ge=3, le=MAX_ROWS,
+    )  # fmt: skip
     lowercase: bool = hyperparameter(
         True, "types that differ only in case are one entry of the vocabulary"
     )
@@ -35,12 +36,9 @@ class Preprocessing:
         400, "length cap: the tokens of a document that are read", gt=0, le=1_000_000
     )
     truncation: Literal["head", "ends"] = hyperparameter(
-        "head",
-        (
-            "of a longer document the first tokens are read, or half from its start and half up "
-            "to its end"
-        ),
-    )
+        "head", "of a longer document the first tokens are read, or half from its start and half "
+        "up to its end",
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,26 +47,20 @@ class Architecture(Preprocessing):
 
     embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
     embedding_std: float = hyperparameter(
-        0.1,
-        "standard deviation of the initial embeddings, which are normal (torch's default is 1)",
-        gt=0,
-    )
+        0.1, "standard deviation of the initial embeddings, which are normal (torch's default is "
+        "1)", gt=0,
+    )  # fmt: skip
     vectors: Literal["none", "frozen", "tuned"] = hyperparameter(
-        "none",
-        (
-            "the corpus's word vectors (`vectors` of its source), of size embedding_dim, are the "
-            "initial embeddings of the words that have one; frozen: no word's embedding is trained"
-        ),
-    )
+        "none", "the corpus's word vectors (`vectors` of its source), of size embedding_dim, are "
+        "the initial embeddings of the words that have one; frozen: no word's embedding is trained",
+    )  # fmt: skip
     bigram_buckets: int = hyperparameter(
         0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0, le=MAX_ROWS
     )
     character_buckets: int = hyperparameter(
-        0,
-        "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
-        ge=0,
-        le=MAX_ROWS,
-    )
+        0, "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
+        ge=0, le=MAX_ROWS,
+    )  # fmt: skip
     encoder: EncoderName = hyperparameter("bilstm", describe("what makes states: ", ENCODERS))
     encoder_layers: int = hyperparameter(
         1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS
@@ -92,21 +84,16 @@ class Architecture(Preprocessing):
         "none", describe("self-attention over the states: ", ATTENTIONS)
     )
     heads: int = hyperparameter(
-        1,
-        "heads of multi-head and uniform attention and of a transformer; divides the states' size",
-        gt=0,
-        le=MAX_SIZE,
-    )
+        1, "heads of multi-head and uniform attention and of a transformer; divides the states' "
+        "size", gt=0, le=MAX_SIZE,
+    )  # fmt: skip
     attention_residual: bool = hyperparameter(
         False, "the states are added to the output of self-attention"
     )
     attention_positions: bool = hyperparameter(
-        False,
-        (
-            "encodings of the positions (Vaswani et al. 2017, section 3.5) are added to the states "
-            "before self-attention reads them"
-        ),
-    )
+        False, "encodings of the positions (Vaswani et al. 2017, section 3.5) are added to the "
+        "states before self-attention reads them",
+    )  # fmt: skip
     pooling: PoolingName = hyperparameter(
         "last", describe("how the states become one vector; ", POOLINGS)
     )
@@ -122,29 +109,22 @@ class Architecture(Preprocessing):
         262144, "columns that each kind of the branch's features is hashed into", gt=0, le=MAX_ROWS
     )
     branch_loss: Literal["joint", "separate"] = hyperparameter(
-        "joint",
-        (
-            "joint: one loss on the sum of both logits; separate: a loss for each part; the sum of "
-            "logits is only for prediction"
-        ),
-    )
+        "joint", "joint: one loss on the sum of both logits; separate: a loss for each part; the "
+        "sum of logits is only for prediction",
+    )  # fmt: skip
     branch_rate: float = hyperparameter(
         1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0
     )
     branch_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
     word_dropout: float = hyperparameter(
-        0.0,
-        "share of tokens that are replaced by the unknown word, at random in every step",
-        ge=0,
-        lt=1,
-    )
+        0.0, "share of tokens that are replaced by the unknown word, at random in every step",
+        ge=0, lt=1,
+    )  # fmt: skip
     embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
     state_dropout: float = hyperparameter(
-        0.0,
-        "dropout on the states, and on the output of each sub-layer of a transformer",
-        ge=0,
-        lt=1,
-    )
+        0.0, "dropout on the states, and on the output of each sub-layer of a transformer",
+        ge=0, lt=1,
+    )  # fmt: skip
     dropout: float = hyperparameter(
         0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
     )

@@ -3,15 +3,18 @@
 import dataclasses
 from typing import Literal
 
-from heed.hyperparameters import MAX_LAYERS, MAX_ROWS, MAX_SIZE, hyperparameter
-from heed.hyperparameters.networks import (
+from heed.hyperparameters import (
     DECODERS,
+    MAX_LAYERS,
+    MAX_ROWS,
+    MAX_SIZE,
     SOURCE_ENCODERS,
     UNIFORM,
     DecoderName,
     SourceEncoderName,
     SourceScoreName,
     describe,
+    hyperparameter,
 )
 
 MAX_TOKENS = 10_000  # of a sentence
@@ -24,53 +27,38 @@ class Segmentation:
     """How the sentences of a pair become the input and the output of a network."""
 
     segmentation: Literal["words", "bpe", "unigram"] = hyperparameter(
-        "words",
-        (
-            "the units of a sentence: the corpus's tokens, or pieces of words by sentencepiece, "
-            "trained on the run's own training part"
-        ),
-    )
+        "words", "the units of a sentence: the corpus's tokens, or pieces of words by "
+        "sentencepiece, trained on the run's own training part",
+    )  # fmt: skip
     lowercase: bool = hyperparameter(
         False, "words: types that differ only in case are one entry of the vocabulary"
     )
     source_vocabulary: int = hyperparameter(
-        10_000,
-        "entries of the source vocabulary, at most; special ones included",
-        ge=5,
-        le=MAX_ROWS,
-    )
+        10_000, "entries of the source vocabulary, at most; special ones included",
+        ge=5, le=MAX_ROWS,
+    )  # fmt: skip
     target_vocabulary: int = hyperparameter(
-        10_000,
-        "entries of the target vocabulary, at most; special ones included",
-        ge=5,
-        le=MAX_ROWS,
-    )
+        10_000, "entries of the target vocabulary, at most; special ones included",
+        ge=5, le=MAX_ROWS,
+    )  # fmt: skip
     min_count: int = hyperparameter(
         1, "words: types that occur less often in the training part are unknown", ge=1, le=MAX_ROWS
     )
     training_share: float = hyperparameter(
-        1.0,
-        "share of the training part that is used, drawn by the run's seed: less data, same test",
-        gt=0,
-        le=1,
-    )
+        1.0, "share of the training part that is used, drawn by the run's seed: less data, same "
+        "test", gt=0, le=1,
+    )  # fmt: skip
     max_source_tokens: int = hyperparameter(
-        60,
-        (
-            "training pairs with a longer source are left out; decoder concatenate: its states; "
-            "score location: its positions"
-        ),
-        gt=0,
-        le=MAX_TOKENS,
-    )
+        60, "training pairs with a longer source are left out; decoder concatenate: its states; "
+        "score location: its positions", gt=0, le=MAX_TOKENS,
+    )  # fmt: skip
     max_target_tokens: int = hyperparameter(
         60, "training pairs with a longer target are left out", gt=0, le=MAX_TOKENS
     )
     max_length_ratio: float = hyperparameter(
-        0.0,
-        "training pairs of which one side is more than so many times as long are left out; 0: none",
-        ge=0,
-    )
+        0.0, "training pairs of which one side is more than so many times as long are left out; 0: "
+        "none", ge=0,
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,18 +73,13 @@ class TranslatorArchitecture(Segmentation):
         "lstm", "the recurrent cell of encoder and decoder"
     )
     score: SourceScoreName = hyperparameter(
-        "general",
-        (
-            "the score of a recurrent decoder's attention (docs/attention.md); uniform: equal "
-            "weights in place of learned ones, a control"
-        ),
-    )
+        "general", "the score of a recurrent decoder's attention (docs/attention.md); uniform: "
+        "equal weights in place of learned ones, a control",
+    )  # fmt: skip
     embedding_dim: int = hyperparameter(
-        256,
-        "E, size of a token embedding; of a transformer the size of everything",
-        gt=0,
-        le=MAX_SIZE,
-    )
+        256, "E, size of a token embedding; of a transformer the size of everything",
+        gt=0, le=MAX_SIZE,
+    )  # fmt: skip
     hidden_size: int = hyperparameter(
         256, "H, size of a recurrent state, of encoder and decoder", gt=0, le=MAX_SIZE
     )
@@ -115,12 +98,9 @@ class TranslatorArchitecture(Segmentation):
         512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
     )
     tied_readout: bool = hyperparameter(
-        False,
-        (
-            "the output layer is the target embedding, and reads tanh(W [s; h*]) of its size "
-            "(Luong et al. 2015, equation 5)"
-        ),
-    )
+        False, "the output layer is the target embedding, and reads tanh(W [s; h*]) of its size "
+        "(Luong et al. 2015, equation 5)",
+    )  # fmt: skip
     dropout: float = hyperparameter(
         0.3, "dropout on embeddings, between layers and before the output layer", ge=0, lt=1
     )

@@ -1,6 +1,6 @@
 """Attention with any score, multi-head scaled dot-product attention, and the uniform control.
 
-Each attention has three methods.
+Every attention has three methods.
 
 `weights(query, keys, key_padding_mask)` returns how much each query attends to each key: 0 at
 padding, and rows sum to 1 (all 0 where every key is padding).
@@ -19,37 +19,58 @@ Shapes, H being the heads:
     output: (batch, queries, value_size)
 """
 
+import abc
 import math
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from heed.models.scores import SCORES, ScaledDot
 
 
-def masked_softmax(scores: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """Return the softmax over the keys that are not padding.
+def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
+    """Return the softmax over the keys that are not padding, of scores (batch, ..., keys).
 
-    Args:
-        scores: (batch, ..., keys)
-        key_padding_mask: (batch, keys), True at padding
-
-    Returns:
-        weights: as `scores`; exactly 0 at padding; rows sum to 1, or are all 0 where every key is
-            padding
-
+    Weights are exactly 0 at padding; rows sum to 1, or are all 0 where every key is padding.
     """
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
     weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
     return weights.nan_to_num(0.0)  # the softmax of a row of -inf is NaN: defined as 0
 
 
-class Attention(nn.Module):
+class AttentionLayer(nn.Module, abc.ABC):
+    """The interface of every attention; shapes as in the module's docstring."""
+
+    @abc.abstractmethod
+    def weights(self, query: Tensor, keys: Tensor, key_padding_mask: Tensor) -> Tensor:
+        """Return how much each query attends to each key."""
+
+    @abc.abstractmethod
+    def weigh(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Return the output (batch, queries, value_size) of weights over values."""
+
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, key_padding_mask: Tensor,
+        weights: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Return the output and the weights used, computed or as given."""
+        if weights is None:
+            weights = self.weights(query, keys, key_padding_mask)
+        return self.weigh(weights, values), weights
+
+    def forward(
+        self, query: Tensor, keys: Tensor, values: Tensor, key_padding_mask: Tensor
+    ) -> Tensor:
+        """Return the output of `attend`."""
+        return self.attend(query, keys, values, key_padding_mask)[0]
+
+
+class Attention(AttentionLayer):
     """o_i = sum_j a_ij v_j with a_i = softmax_j(score(q_i, k_j)) (lecture 001).
 
-    The score is any of `scores.SCORES`. Queries may come from one sequence, and keys and values
-    from another, as in a decoder.
+    The score is any of SCORES. Queries may come from one sequence, and keys and values from
+    another, as in a decoder. The output is 0 where every key is padding.
     """
 
     def __init__(self, score: str, query_size: int, key_size: int, positions: int) -> None:
@@ -57,37 +78,16 @@ class Attention(nn.Module):
         super().__init__()
         self.score = SCORES[score](query_size, key_size, positions)
 
-    def weights(
-        self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
-    ) -> torch.Tensor:
+    def weights(self, query: Tensor, keys: Tensor, key_padding_mask: Tensor) -> Tensor:
         """Return the weights (batch, queries, keys)."""
         return masked_softmax(self.score(query, keys), key_padding_mask)
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        key_padding_mask: torch.Tensor,
-        weights: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the output, 0 where every key is padding, and the weights used."""
-        if weights is None:
-            weights = self.weights(query, keys, key_padding_mask)
-        return weights @ values, weights
-
-    def forward(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        key_padding_mask: torch.Tensor,
-    ) -> torch.Tensor:
-        """Return the output of `attend`."""
-        return self.attend(query, keys, values, key_padding_mask)[0]
+    def weigh(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Return the weighted sums (batch, queries, value_size)."""
+        return weights @ values
 
 
-class SingleHeadAttention(nn.Module):
+class SingleHeadAttention(AttentionLayer):
     """`Attention` with the interface of `MultiHeadAttention`: one head, no projections.
 
     Query = keys = values = states is lecture 001's self-attention with Q = V.
@@ -98,62 +98,31 @@ class SingleHeadAttention(nn.Module):
         super().__init__()
         self.attention = Attention(score, size, size, positions)
 
-    def weights(
-        self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
-    ) -> torch.Tensor:
+    def weights(self, query: Tensor, keys: Tensor, key_padding_mask: Tensor) -> Tensor:
         """Return the weights (batch, heads = 1, queries, keys)."""
         return self.attention.weights(query, keys, key_padding_mask)[:, None]
 
-    def split_values(self, values: torch.Tensor) -> torch.Tensor:
+    def split_values(self, values: Tensor) -> Tensor:
         """Return the values that the weights are applied to, (batch, heads = 1, keys, size)."""
         return values[:, None]
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        key_padding_mask: torch.Tensor,
-        weights: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the output (batch, queries, size) and the weights used."""
-        if weights is None:
-            weights = self.weights(query, keys, key_padding_mask)
-        output, _ = self.attention.attend(query, keys, values, key_padding_mask, weights.squeeze(1))
-        return output, weights
-
-    def forward(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        key_padding_mask: torch.Tensor,
-    ) -> torch.Tensor:
-        """Return the output of `attend`."""
-        return self.attention(query, keys, values, key_padding_mask)
+    def weigh(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Return the weighted sums (batch, queries, size)."""
+        return self.attention.weigh(weights.squeeze(1), values)
 
 
-def uniform_weights(
-    query: torch.Tensor, key: torch.Tensor, key_padding_mask: torch.Tensor
-) -> torch.Tensor:
-    """Return equal weights over the keys that are not padding.
+def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
+    """Return equal weights over the keys that are not padding, (batch, heads, queries, keys).
 
-    Args:
-        query: (batch, heads, queries, d_k)
-        key: (batch, heads, keys, d_k)
-        key_padding_mask: (batch, keys), True at padding
-
-    Returns:
-        weights: (batch, heads, queries, keys); rows sum to 1, or are all 0 where every key is
-            padding
-
+    Rows sum to 1, or are all 0 where every key is padding. Query and key are (batch, heads, time,
+    d_k).
     """
     token_mask = (~key_padding_mask).to(query.dtype)
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(AttentionLayer):
     """Attention whose heads each see size / heads features (Vaswani et al. 2017, section 3.2.2).
 
     Four projections of size x size with bias, as the talk's parameter counts say. Self-attention is
@@ -174,36 +143,21 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(size, size)
         self.score = ScaledDot(size // heads, size // heads, 0)
 
-    def weights(
-        self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
-    ) -> torch.Tensor:
+    def weights(self, query: Tensor, keys: Tensor, key_padding_mask: Tensor) -> Tensor:
         """Return the weights (batch, heads, queries, keys)."""
         return self.projected_weights(self.query(query), self.key(keys), key_padding_mask)
 
-    def split_values(self, values: torch.Tensor) -> torch.Tensor:
+    def split_values(self, values: Tensor) -> Tensor:
         """Return the projected values of each head, (batch, heads, keys, size / heads)."""
         return self._split(self.value(values))
 
-    def attend(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        key_padding_mask: torch.Tensor,
-        weights: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the output (batch, queries, size) and the weights used."""
-        if weights is None:
-            weights = self.weights(query, keys, key_padding_mask)
-        return self.weigh_projected(weights, self.value(values)), weights
+    def weigh(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Return the output (batch, queries, size) of weights over values."""
+        return self.weigh_projected(weights, self.value(values))
 
     def forward(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        key_padding_mask: torch.Tensor,
-    ) -> torch.Tensor:
+        self, query: Tensor, keys: Tensor, values: Tensor, key_padding_mask: Tensor
+    ) -> Tensor:
         """Return the output of `attend` (equal to 1e-6), by one fused kernel without the weights.
 
         Where every key is padding the output is finite and has no meaning.
@@ -214,16 +168,14 @@ class MultiHeadAttention(nn.Module):
             self.query(query), self.key(keys), self.value(values), _attended_keys(key_padding_mask)
         )
 
-    def project(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def project(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """Return the projected keys and values of states, each (batch, keys, size).
 
         They depend on no query, so a decoder makes them once a sentence, or once a token.
         """
         return self.key(states), self.value(states)
 
-    def projected_weights(
-        self, query: torch.Tensor, keys: torch.Tensor, key_padding_mask: torch.Tensor
-    ) -> torch.Tensor:
+    def projected_weights(self, query: Tensor, keys: Tensor, key_padding_mask: Tensor) -> Tensor:
         """Return the weights (batch, heads, queries, keys) of projected queries and keys."""
         split_query, split_keys = self._split(query), self._split(keys)
         if self.uniform:
@@ -231,57 +183,45 @@ class MultiHeadAttention(nn.Module):
         return masked_softmax(self.score(split_query, split_keys), key_padding_mask)
 
     def attend_projected(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        mask: torch.Tensor | None,
-    ) -> torch.Tensor:
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> Tensor:
         """Return the output (batch, queries, size) of learned weights, by one fused kernel.
 
-        Args:
-            query, keys, values: projected
-            mask: True where a query attends to a key, broadcast to (batch, heads, queries, keys);
-                None: everywhere. A query without any key gives NaN.
-
+        All are projected. `mask` is True where a query attends to a key, broadcast to (batch,
+        heads, queries, keys); None: everywhere. A query without any key gives NaN.
         """
         attended = F.scaled_dot_product_attention(
             self._split(query), self._split(keys), self._split(values), attn_mask=mask
         )
         return self._join(attended)
 
-    def weigh_projected(self, weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    def weigh_projected(self, weights: Tensor, values: Tensor) -> Tensor:
         """Return the output (batch, queries, size) of weights over projected values.
 
         The weights are (batch, heads, queries, keys), or with 1 for heads that all have the same.
         """
         return self._join(weights @ self._split(values))
 
-    def _split(self, projected: torch.Tensor) -> torch.Tensor:
+    def _split(self, projected: Tensor) -> Tensor:
         batch, time, size = projected.shape
         # batch x heads x time x d_k
         return projected.view(batch, time, self.heads, size // self.heads).transpose(1, 2)
 
-    def _join(self, attended: torch.Tensor) -> torch.Tensor:
+    def _join(self, attended: Tensor) -> Tensor:
         return self.output(attended.transpose(1, 2).flatten(2))  # batch x queries x size
 
 
-def causal_mask(query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+def causal_mask(query: Tensor, keys: Tensor) -> Tensor:
     """Return the mask (queries, keys), True where a query attends to a key: none after its own.
 
     The queries are the last of the positions that have keys (Vaswani et al. 2017, section 3.2.3).
-
-    Args:
-        query: (batch, queries, size)
-        keys: (batch, keys, size)
-
     """
     queries, positions = query.shape[1], keys.shape[1]
     mask = torch.ones(queries, positions, dtype=torch.bool, device=query.device)
     return mask.tril(positions - queries)
 
 
-def _attended_keys(key_padding_mask: torch.Tensor) -> torch.Tensor:
+def _attended_keys(key_padding_mask: Tensor) -> Tensor:
     """Return the mask (batch, 1, 1, keys) for all queries, True at tokens.
 
     torch returns NaN for a row that is masked completely. So an empty text attends to its first

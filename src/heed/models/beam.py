@@ -16,10 +16,10 @@ Neither the limit nor the end depends on the other sentences of the batch.
 
 import dataclasses
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
@@ -42,7 +42,7 @@ class Hypothesis:
     log_probability: float
 
 
-def length_limit(lengths: torch.Tensor) -> torch.Tensor:
+def length_limit(lengths: Tensor) -> Tensor:
     """Return the largest number of tokens of a translation, EOS included, by source length."""
     return 2 * lengths + 5
 
@@ -57,19 +57,17 @@ class _Open:
     state: of the decoder, before it has read the last token
     """
 
-    sentence: torch.Tensor
-    tokens: torch.Tensor
-    log_p: torch.Tensor
+    sentence: Tensor
+    tokens: Tensor
+    log_p: Tensor
     state: State
 
-    def place_in_beam(self) -> torch.Tensor:
+    def place_in_beam(self) -> Tensor:
         """Return the place of each hypothesis among those of its sentence, (hypotheses,)."""
         first = torch.searchsorted(self.sentence, self.sentence)
         return torch.arange(len(first), device=first.device) - first
 
-    def extended(
-        self, origin: torch.Tensor, token: torch.Tensor, log_p: torch.Tensor, state: State
-    ) -> "_Open":
+    def extended(self, origin: Tensor, token: Tensor, log_p: Tensor, state: State) -> "_Open":
         """Return hypotheses that extend those at the indices `origin` by a token each."""
         tokens = torch.cat([self.tokens[origin], token[:, None]], 1)
         selected = tuple(tensor[origin.to(tensor.device)] for tensor in state)
@@ -97,26 +95,16 @@ class _Candidates:
 
 @torch.no_grad()
 def search(
-    model: Translator,
-    source: torch.Tensor,
-    lengths: torch.Tensor,
-    beam: int,
-    length_penalty: float,
+    model: Translator, source: Tensor, lengths: Tensor, beam: int, length_penalty: float,
     n_best: int = 1,
-) -> list[list[Hypothesis]]:
+) -> list[list[Hypothesis]]:  # fmt: skip
     """Return the `n_best` translations of each sentence, best first; fewer if fewer were found.
 
-    Args:
-        model: in evaluation mode
-        source: vocabulary indices (batch, source time)
-        lengths: (batch,), at least 1
-        beam: hypotheses kept in each step; `n_best` at most
-        length_penalty: alpha
+    `source` are vocabulary indices (batch, source time), of lengths (batch,) from 1. Each step
+    keeps `beam` hypotheses; `length_penalty` is alpha.
 
-    Raises:
-        ValueError: the model is in training mode, whose dropout would be part of the result, or
-            n_best exceeds beam.
-
+    Raises ValueError: the model is in training mode, whose dropout would be part of the result, or
+    n_best exceeds beam.
     """
     if model.training:
         raise ValueError("a search needs a model in evaluation mode: call model.eval() before it")
@@ -140,9 +128,7 @@ def search(
     return candidates.hypotheses
 
 
-def _step(
-    model: Translator, hypotheses: _Open, memory: Memory, limits: torch.Tensor, beam: int
-) -> _Open:
+def _step(model: Translator, hypotheses: _Open, memory: Memory, limits: Tensor, beam: int) -> _Open:
     """Return the `beam` best extensions of each sentence's open hypotheses, ended ones included."""
     decoded = model.decode(hypotheses.tokens[:, -1:], memory, hypotheses.state)
     is_last = limits[hypotheses.sentence] == hypotheses.tokens.shape[1]
@@ -163,9 +149,7 @@ def _step(
     )
 
 
-def _best_tokens(
-    logits: torch.Tensor, is_last: torch.Tensor, count: int
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _best_tokens(logits: Tensor, is_last: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return log P and index of the best tokens of each row, (rows, at most `count`).
 
     Tokens that are never produced have log P = -inf, as have all but EOS where `is_last` (rows,).
@@ -180,7 +164,7 @@ def _best_tokens(
     return best - normaliser, token
 
 
-def _end(extended: _Open, candidates: _Candidates, limits: torch.Tensor) -> _Open:
+def _end(extended: _Open, candidates: _Candidates, limits: Tensor) -> _Open:
     """Add the ended hypotheses to the candidates; return those that are still worth extending."""
     ended = extended.tokens[:, -1] == EOS
     for sentence, tokens, log_p in zip(
@@ -198,58 +182,38 @@ def _end(extended: _Open, candidates: _Candidates, limits: torch.Tensor) -> _Ope
     goes_on[extended.sentence[can_win]] = True
     kept = ~ended & goes_on[extended.sentence]
     return _Open(
-        extended.sentence[kept],
-        extended.tokens[kept],
-        extended.log_p[kept],
+        extended.sentence[kept], extended.tokens[kept], extended.log_p[kept],
         tuple(tensor[kept.to(tensor.device)] for tensor in extended.state),
-    )
+    )  # fmt: skip
 
 
 def translate(
-    model: Translator,
-    sources: list[np.ndarray],
-    beam: int,
-    length_penalty: float,
-    device: str,
+    model: Translator, sources: list[np.ndarray], beam: int, length_penalty: float, device: str,
     n_best: int = 1,
-) -> list[list[Hypothesis]]:
+) -> list[list[Hypothesis]]:  # fmt: skip
     """Return the `n_best` translations of each source, in the order of `sources`; as `search`.
 
     Sources of like length are translated together. A source without tokens has one translation,
     which has none either, with probability 1.
     """
     results = [[Hypothesis([], 0.0, 0.0)] for _ in sources]
-    for rows in _batches(sources, max(1, MAX_HYPOTHESES // beam)):
-        lengths = [len(sources[row]) for row in rows]
-        source = np.full((len(rows), max(lengths)), PADDING, np.int64)
-        for i, row in enumerate(rows):
-            source[i, : lengths[i]] = sources[row]
-        translations = search(
-            model,
-            torch.from_numpy(source).to(device),
-            torch.tensor(lengths, device=device),
-            beam,
-            length_penalty,
-            n_best,
-        )
-        for row, hypotheses in zip(rows, translations, strict=True):
+    order = sorted(
+        (row for row in range(len(sources)) if len(sources[row])), key=lambda row: len(sources[row])
+    )
+    size = max(1, MAX_HYPOTHESES // beam)
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        tokens = [torch.from_numpy(np.asarray(sources[row], np.int64)) for row in rows]
+        source = nn.utils.rnn.pad_sequence(tokens, batch_first=True, padding_value=PADDING)
+        lengths = torch.tensor([*map(len, tokens)], device=device)
+        found = search(model, source.to(device), lengths, beam, length_penalty, n_best)
+        for row, hypotheses in zip(rows, found, strict=True):
             results[row] = hypotheses
     return results
 
 
-def _batches(sources: list[np.ndarray], size: int) -> Iterator[list[int]]:
-    """Yield the indices of sources that have tokens, in batches of like length."""
-    order = sorted(
-        (row for row in range(len(sources)) if len(sources[row])), key=lambda row: len(sources[row])
-    )
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
-
-
 @torch.no_grad()
-def score(
-    model: Translator, batch: PairBatch, length_penalty: float
-) -> tuple[torch.Tensor, torch.Tensor]:
+def score(model: Translator, batch: PairBatch, length_penalty: float) -> tuple[Tensor, Tensor]:
     """Return log_probability and score, as of `Hypothesis`, of the targets of a batch, (batch,)."""
     memory, state = model.encode(batch.source, batch.source_lengths)
     decoded = model.decode(batch.target[:, :-1], memory, state)

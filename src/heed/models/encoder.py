@@ -2,18 +2,171 @@
 self-attention and pooling.
 """
 
+import abc
 import dataclasses
 from collections.abc import Callable
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture, encoder_size
-from heed.models.attention import MultiHeadAttention, SingleHeadAttention
-from heed.models.pooling import Pooling, make_pooling
+from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, masked_softmax
 from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
-from heed.models.transformer_layers import TransformerEncoder, positions
+from heed.models.transformer import TransformerEncoder, positions
+
+
+class Pooling(nn.Module, abc.ABC):
+    """From the states of a text to one vector, and the weight of each position in it.
+
+    All methods take states (batch, time, size), lengths (batch,) and padding (batch, time), True at
+    padding. `forward` returns vectors (batch, size), 0 for an empty text. `weights` returns weights
+    (batch, time), 0 at padding; rows sum to 1. `pool` returns both, and accepts given weights. The
+    vector is sum_t a_t h_t with the weights a, but for poolings with a `no_sum_reason`.
+    """
+
+    no_sum_reason = ""  # for a pooling that is not a weighted sum of the states: why
+
+    @abc.abstractmethod
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weight of each position (batch, time)."""
+
+    def forward(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the pooled vectors (batch, size)."""
+        return self.pool(states, lengths, padding)[0]
+
+    def pool(
+        self, states: Tensor, lengths: Tensor, padding: Tensor, weights: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the pooled vectors (batch, size) and the weights used (batch, time).
+
+        Raises HeedError if weights are given to a pooling that is not a weighted sum of the states.
+        """
+        if weights is None:
+            weights = self.weights(states, lengths, padding)
+        else:
+            self.check_weighted_sum()
+        if self.no_sum_reason:
+            return self(states, lengths, padding), weights
+        return (weights[:, None] @ states).squeeze(1), weights
+
+    def check_weighted_sum(self) -> None:
+        """Raise HeedError if the vector is not a weighted sum of the states."""
+        if self.no_sum_reason:
+            raise HeedError(
+                f"{self.no_sum_reason}. Poolings that are a weighted sum: mean, attention, "
+                "max-attention"
+            )
+
+
+class Last(Pooling):
+    """The last state of each direction: forward at the last token, backward at the first.
+
+    Weights: half on the last token and half on the first.
+    """
+
+    no_sum_reason = (
+        "pooling `last` takes half of its features from the last token and half from the first: "
+        "one weight for each token cannot make that vector"
+    )
+
+    def forward(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the pooled vectors."""
+        half = states.shape[-1] // 2
+        index = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, half)
+        last = states[..., :half].gather(1, index).squeeze(1)
+        pooled = torch.cat([last, states[:, 0, half:]], -1)
+        return pooled.masked_fill((lengths == 0)[:, None], 0.0)
+
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights."""
+        ends = torch.stack([(lengths - 1).clamp(min=0), torch.zeros_like(lengths)], 1)
+        return F.one_hot(ends, states.shape[1]).to(states.dtype).mean(1).masked_fill(padding, 0.0)
+
+
+class Mean(Pooling):
+    """The mean over the tokens: attention with uniform weights. Weights: equal."""
+
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights."""
+        return (~padding).to(states.dtype) / lengths.clamp(min=1)[:, None]
+
+
+class Max(Pooling):
+    """The maximum over the tokens, feature by feature.
+
+    Weights: the share of features whose maximum is at that position.
+    """
+
+    no_sum_reason = (
+        "pooling `max` takes each feature from a token of its own: one weight for each token "
+        "cannot make that vector"
+    )
+
+    def forward(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the pooled vectors."""
+        return _maximum(states, lengths, padding)
+
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights."""
+        winner = states.masked_fill(padding[..., None], -torch.inf).argmax(1)  # batch x features
+        weights = F.one_hot(winner, states.shape[1]).to(states.dtype).mean(1)
+        return weights.masked_fill(padding, 0.0)
+
+
+class LearnedQuery(Pooling):
+    """Attention with a learned query (lectures 001 and 003; Yang et al. 2016, equations 5-7).
+
+    The query is a parameter of the model. With the score `additive` this is lecture 003's
+    u_t = tanh(W2 h_t + b), a = softmax(u . u_t): the bias is b = W1 q, and the lecture's weight
+    vector w is the score's u.
+    """
+
+    def __init__(self, score: str, size: int, positions: int) -> None:
+        """Build the query (size,) and its score, for texts of up to `positions` tokens."""
+        super().__init__()
+        self.query = nn.Parameter(torch.empty(size).normal_(std=size**-0.5))
+        self.attention = Attention(score, size, size, positions)
+
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights."""
+        query = self.query.expand(len(states), 1, -1)
+        return self.attention.weights(query, states, padding).squeeze(1)
+
+
+class MaxAttention(Pooling):
+    """Attention whose query is the max-pooled text (Maini et al. 2020, section 3).
+
+    a = softmax_t(q . h_t / |h_t|) with q = max_t h_t, feature by feature; the output is
+    sum_t a_t h_t. No parameters. (arxiv.org/abs/2005.00159)
+    """
+
+    def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights."""
+        query = _maximum(states, lengths, padding)[..., None]  # batch x size x 1
+        return masked_softmax((F.normalize(states, dim=-1) @ query).squeeze(-1), padding)
+
+
+def _maximum(states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
+    """Return the maximum of each feature over the tokens, (batch, size); 0 for an empty text."""
+    pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
+    return pooled.masked_fill((lengths == 0)[:, None], 0.0)
+
+
+POOLINGS: dict[str, type[Pooling]] = {
+    "last": Last, "mean": Mean, "max": Max, "max-attention": MaxAttention,
+}  # fmt: skip
+
+
+def make_pooling(name: str, score: str, size: int, positions: int) -> Pooling:
+    """Return the pooling `name` for states of `size`.
+
+    Only the pooling `attention` uses `score` and `positions`, the largest number of tokens.
+    """
+    if name == "attention":
+        return LearnedQuery(score, size, positions)
+    return POOLINGS[name]()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,9 +176,9 @@ class States:
     vectors: (batch, time, size). lengths: (batch,). padding: (batch, time), True at padding.
     """
 
-    vectors: torch.Tensor
-    lengths: torch.Tensor
-    padding: torch.Tensor
+    vectors: Tensor
+    lengths: Tensor
+    padding: Tensor
 
 
 class Encoder(nn.Module):
@@ -37,10 +190,9 @@ class Encoder(nn.Module):
     `size` is the size of the output.
     """
 
-    def __init__(self, input_size: int, hyperparameters: Architecture, scale: float = 1.0) -> None:
+    def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
-        h = hyperparameters
         self.lstm = BiLSTM(input_size, h.hidden_size) if h.encoder == "bilstm" else None
         self.gru = BiGRU(input_size, h.hidden_size) if h.encoder == "gru" else None
         self.transformer: TransformerEncoder | None = None
@@ -56,24 +208,20 @@ class Encoder(nn.Module):
             self.attention = SingleHeadAttention(h.score, self.size, h.max_tokens)
         elif h.attention != "none":
             self.attention = MultiHeadAttention(self.size, h.heads, h.attention == "uniform")
-        has_attention = self.attention is not None
-        self.residual = h.attention_residual and has_attention
-        self.positions = h.attention_positions and has_attention
+        self.residual = h.attention_residual and self.attention is not None
+        self.positions = h.attention_positions and self.attention is not None
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
-    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the texts' vectors (batch, size), 0 for an empty text.
 
-        Args:
-            inputs: (batch, time, input_size)
-            lengths: (batch,)
-
+        `inputs` are (batch, time, input_size), `lengths` (batch,).
         """
         states = self.encode(inputs, lengths)
         return self.pooling(self._self_attention(states), states.lengths, states.padding)
 
-    def encode(self, inputs: torch.Tensor, lengths: torch.Tensor) -> States:
-        """Return the states; arguments as in `forward`."""
+    def encode(self, inputs: Tensor, lengths: Tensor) -> States:
+        """Return the states of the positions."""
         vectors, padding = inputs, padding_mask(lengths, inputs.shape[1])
         if self.transformer is not None:
             vectors = self.transformer(self.scale * inputs, padding)
@@ -86,27 +234,15 @@ class Encoder(nn.Module):
         return States(self.dropout(vectors), lengths, padding)
 
     def attend(
-        self,
-        states: States,
-        pooling: torch.Tensor | None = None,
-        attention: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        self, states: States, pooling: Tensor | None = None, attention: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return the texts' vectors, and the weights that made them: computed, or as given.
 
-        Args:
-            states: returned by `encode`.
-            pooling: weights of the pooling, (batch, time)
-            attention: weights of the self-attention, (batch, heads, time, time)
+        Vectors are (batch, size), weights of the pooling (batch, time), and of the self-attention
+        (batch, heads, time, time), None without one.
 
-        Returns:
-            vectors: (batch, size)
-            pooling: weights of the pooling, (batch, time)
-            attention: weights of the self-attention; None without one.
-
-        Raises:
-            HeedError: weights are given to a pooling that is not a weighted sum of the states, or
-                to a model without self-attention.
-
+        Raises HeedError: weights are given to a pooling that is not a weighted sum of the states,
+        or to a model without self-attention.
         """
         vectors = states.vectors
         if self.attention is None and attention is not None:
@@ -121,11 +257,11 @@ class Encoder(nn.Module):
         pooled, pooling = self.pooling.pool(vectors, states.lengths, states.padding, pooling)
         return pooled, pooling, attention
 
-    def token_weights(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def token_weights(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the weight of each token, (batch, time); see `weights`."""
         return self.weights(self.encode(inputs, lengths))
 
-    def head_weights(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor | None:
+    def head_weights(self, inputs: Tensor, lengths: Tensor) -> Tensor | None:
         """Return how much each token attends to each other, (batch, heads, queries, keys).
 
         Of the self-attention over the states, or without one of a transformer's last layer; None
@@ -139,7 +275,7 @@ class Encoder(nn.Module):
             return self.transformer.last_weights(self.scale * inputs, padding)
         return None
 
-    def weights(self, states: States) -> torch.Tensor:
+    def weights(self, states: States) -> Tensor:
         """Return the weight of each position, (batch, time); rows sum to 1, 0 at padding.
 
         Without self-attention these are the pooling's weights p. With it they are p A: the
@@ -153,7 +289,7 @@ class Encoder(nn.Module):
         attention = self.attention.weights(states.vectors, states.vectors, states.padding).mean(1)
         return (pooling[:, None] @ attention).squeeze(1)
 
-    def _self_attention(self, states: States) -> torch.Tensor:
+    def _self_attention(self, states: States) -> Tensor:
         """Return the vectors that the pooling reads, (batch, time, size)."""
         vectors = states.vectors
         if self.attention is None:
@@ -172,44 +308,36 @@ class HierarchicalEncoder(nn.Module):
 
     GROUP_SIZE = 256  # sentences of similar length are read together, so that padding stays short
 
-    def __init__(self, input_size: int, hyperparameters: Architecture, scale: float = 1.0) -> None:
+    def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         """Build both encoders, with the same hyperparameters; `scale` is that of the words."""
         super().__init__()
-        self.words = Encoder(input_size, hyperparameters, scale)
-        self.sentences = Encoder(self.words.size, hyperparameters)
+        self.words = Encoder(input_size, h, scale)
+        self.sentences = Encoder(self.words.size, h)
         self.size = self.sentences.size
 
-    def forward(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, sentences: Tensor) -> Tensor:
         """Return the documents' vectors (batch, size), 0 for a document without a sentence.
 
-        Args:
-            inputs: the documents' tokens, sentence after sentence, (batch, time, input_size)
-            sentences: number of tokens of each sentence, (batch, sentences); 0 after the last
-
+        `inputs` are the documents' tokens, sentence after sentence, (batch, time, input_size), and
+        `sentences` the numbers of tokens of each, (batch, sentences); 0 after the last.
         """
         return self.sentences(*self._encode_sentences(inputs, sentences))
 
-    def encode(self, inputs: torch.Tensor, sentences: torch.Tensor) -> States:
-        """Return the sentences' states (batch, sentences, size); arguments as in `forward`."""
+    def encode(self, inputs: Tensor, sentences: Tensor) -> States:
+        """Return the sentences' states (batch, sentences, size)."""
         return self.sentences.encode(*self._encode_sentences(inputs, sentences))
 
-    def sentence_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return the weight of each sentence, (batch, sentences); rows sum to 1.
-
-        Arguments as in `forward`.
-        """
+    def sentence_weights(self, inputs: Tensor, sentences: Tensor) -> Tensor:
+        """Return the weight of each sentence, (batch, sentences); rows sum to 1."""
         return self.sentences.weights(self.encode(inputs, sentences))
 
-    def word_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
-        """Return the weight of each word within its sentence, (batch, time).
-
-        The weights of a sentence's words sum to 1.
-        """
+    def word_weights(self, inputs: Tensor, sentences: Tensor) -> Tensor:
+        """Return the weight of each word within its sentence, (batch, time): they sum to 1."""
         time = inputs.shape[1]
 
-        def padded_weights(words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        def padded_weights(words: Tensor, lengths: Tensor) -> Tensor:
             weights = self.words.token_weights(words, lengths)
-            return nn.functional.pad(weights, (0, time - weights.shape[1]))
+            return F.pad(weights, (0, time - weights.shape[1]))
 
         # batch x sentences x position in the sentence
         table = self._apply_to_sentences(inputs, sentences, padded_weights, time)
@@ -217,7 +345,7 @@ class HierarchicalEncoder(nn.Module):
         rows = torch.arange(len(sentences), device=sentences.device)[:, None]
         return table[rows, sentence, position].masked_fill(~token_mask, 0.0)
 
-    def token_weights(self, inputs: torch.Tensor, sentences: torch.Tensor) -> torch.Tensor:
+    def token_weights(self, inputs: Tensor, sentences: Tensor) -> Tensor:
         """Return the weight of each word in the document, (batch, time).
 
         That is its weight in its sentence times the sentence's weight.
@@ -227,20 +355,15 @@ class HierarchicalEncoder(nn.Module):
         weights = self.word_weights(inputs, sentences) * sentence_weights
         return weights.masked_fill(~token_mask, 0.0)
 
-    def _encode_sentences(
-        self, inputs: torch.Tensor, sentences: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _encode_sentences(self, inputs: Tensor, sentences: Tensor) -> tuple[Tensor, Tensor]:
         """Return the sentences' vectors (batch, sentences, size), and their number (batch,)."""
         vectors = self._apply_to_sentences(inputs, sentences, self.words, self.words.size)
         return vectors, (sentences > 0).sum(1)
 
     def _apply_to_sentences(
-        self,
-        inputs: torch.Tensor,
-        sentences: torch.Tensor,
-        function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+        self, inputs: Tensor, sentences: Tensor, function: Callable[[Tensor, Tensor], Tensor],
         size: int,
-    ) -> torch.Tensor:
+    ) -> Tensor:  # fmt: skip
         """Return `function(words, lengths)` of every sentence, (batch, sentences, size).
 
         `function` maps words (group, time, input_size) and lengths (group,) to (group, size).
@@ -249,9 +372,8 @@ class HierarchicalEncoder(nn.Module):
         sentence_mask = sentences > 0
         lengths = sentences[sentence_mask]  # of the sentences of all documents, in order
         starts = (sentences.cumsum(1) - sentences)[sentence_mask]
-        document = torch.arange(len(inputs), device=inputs.device)[:, None].expand_as(sentences)[
-            sentence_mask
-        ]
+        rows = torch.arange(len(inputs), device=inputs.device)[:, None]
+        document = rows.expand_as(sentences)[sentence_mask]
         order = torch.argsort(lengths, stable=True)
         if not len(order):
             return inputs.new_zeros(*sentences.shape, size)
@@ -266,9 +388,7 @@ class HierarchicalEncoder(nn.Module):
         return table.masked_scatter(sentence_mask[..., None], in_order)
 
 
-def _locate_tokens(
-    sentences: torch.Tensor, time: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _locate_tokens(sentences: Tensor, time: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return each token's sentence, its position in the sentence, and the token mask.
 
     All are (batch, time); the mask is True at tokens.

@@ -11,35 +11,32 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 # What a layer or a decoder carries from one step to the next: the first dimension is the batch.
-State = tuple[torch.Tensor, ...]
+State = tuple[Tensor, ...]
 
 
 class _Permuted(torch.autograd.Function):
     """Permute rows by a self-inverse index, so that the backward pass is the same permutation."""
 
     @staticmethod
-    def forward(ctx: Any, rows: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Any, rows: Tensor, order: Tensor) -> Tensor:
         """Return `rows` (rows, features) in `order` (rows,)."""
         ctx.save_for_backward(order)
         return rows.index_select(0, order)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         """Return the gradient of `rows`."""
         (order,) = ctx.saved_tensors
         return _Permuted.apply(gradients[0].contiguous(), order), None
 
 
-def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
     """Return each text reversed within its length; padding stays in place. Its own inverse.
 
-    Args:
-        inputs: (batch, time, features)
-        lengths: (batch,), 0 to time
-
+    `inputs` are (batch, time, features), `lengths` (batch,) from 0 to time.
     """
     batch, time, features = inputs.shape
     position = torch.arange(time, device=inputs.device)[None]
@@ -50,23 +47,16 @@ def reverse_within_length(inputs: torch.Tensor, lengths: torch.Tensor) -> torch.
 
 
 def read_in_both_directions(
-    forwards: nn.RNNBase, backwards: nn.RNNBase, inputs: torch.Tensor, lengths: torch.Tensor
-) -> torch.Tensor:
-    """Return the states of two one-directional layers, the second reading each text backwards.
+    forwards: nn.RNNBase, backwards: nn.RNNBase, inputs: Tensor, lengths: Tensor
+) -> Tensor:
+    """Return the states of `forwards`, then of `backwards`, which reads each text backwards.
 
     A bidirectional layer of torch reads the padding first in its reverse direction, so a text's
     states change with its batch (measured: by up to 0.31). Packing is exact but 13 times slower on
     CPU. Two one-directional passes, the second over each text reversed within its own length, are
     exact and fast. The states at padding are finite and have no meaning.
 
-    Args:
-        forwards, backwards: layers with `batch_first`
-        inputs: (batch, time, input_size)
-        lengths: (batch,), 0 to time
-
-    Returns:
-        states: of `forwards`, then of `backwards`, (batch, time, sum of their sizes)
-
+    Both layers have `batch_first`; shapes as in `reverse_within_length`.
     """
     states, _ = forwards(inputs)
     reversed_states, _ = backwards(reverse_within_length(inputs, lengths))
@@ -82,7 +72,7 @@ class BiLSTM(nn.Module):
         self.forward_lstm = nn.LSTM(input_size, hidden_size, batch_first=True)
         self.backward_lstm = nn.LSTM(input_size, hidden_size, batch_first=True)
 
-    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the states (batch, time, 2 * hidden_size); see `read_in_both_directions`."""
         return read_in_both_directions(self.forward_lstm, self.backward_lstm, inputs, lengths)
 
@@ -95,12 +85,12 @@ class BiGRU(nn.Module):
         self.forward_gru = nn.GRU(input_size, hidden_size, batch_first=True)
         self.backward_gru = nn.GRU(input_size, hidden_size, batch_first=True)
 
-    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
         """Return the states (batch, time, 2 * hidden_size); see `read_in_both_directions`."""
         return read_in_both_directions(self.forward_gru, self.backward_gru, inputs, lengths)
 
 
-def padding_mask(lengths: torch.Tensor, time: int) -> torch.Tensor:
+def padding_mask(lengths: Tensor, time: int) -> Tensor:
     """Return the mask (batch, time), True at padding, as torch's `key_padding_mask` is."""
     return torch.arange(time, device=lengths.device)[None] >= lengths[:, None]
 
@@ -110,15 +100,11 @@ BIDIRECTIONAL_LAYERS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": BiLS
 
 
 def run_layer(
-    layer: nn.RNNBase, inputs: torch.Tensor, state: State | None = None
-) -> tuple[torch.Tensor, State]:
-    """Return the states (batch, time, hidden_size) of a layer, and its last one.
+    layer: nn.RNNBase, inputs: Tensor, state: State | None = None
+) -> tuple[Tensor, State]:
+    """Return the states (batch, time, hidden_size) of a one-directional layer, and its last one.
 
-    Args:
-        layer: one-directional, with `batch_first`
-        inputs: (batch, time, input_size)
-        state: each tensor (batch, hidden_size): h, of an LSTM h and c; None: zeros
-
+    The tensors of `state` are (batch, hidden_size): h, of an LSTM h and c; None: zeros.
     """
     first = None
     if state is not None:
@@ -129,8 +115,8 @@ def run_layer(
     return states, tuple(tensor[0] for tensor in last)
 
 
-def step_layer(layer: nn.RNNBase, inputs: torch.Tensor, state: State) -> State:
-    """Return the state of a layer after one more token; arguments as in `run_layer`, without time.
+def step_layer(layer: nn.RNNBase, inputs: Tensor, state: State) -> State:
+    """Return the state of a layer after one more token, `inputs` (batch, input_size).
 
     Equal to `run_layer` up to rounding, and faster where it would be called a token at a time.
     """
@@ -174,15 +160,9 @@ class RecurrentEncoder(nn.Module):
     """
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        layers: int,
-        recurrence: str,
-        bidirectional: bool,
-        residual: bool,
-        dropout: float,
-    ) -> None:
+        self, input_size: int, hidden_size: int, layers: int, recurrence: str, bidirectional: bool,
+        residual: bool, dropout: float,
+    ) -> None:  # fmt: skip
         """Build the layers; `dropout` is on the input of each from the second on.
 
         Raises ValueError if two directions cannot have half of `hidden_size` each.
@@ -194,33 +174,21 @@ class RecurrentEncoder(nn.Module):
             )
         self.residual = residual
         make_layer = LAYERS[recurrence]
-        self.layers = nn.ModuleList(
-            [
-                BIDIRECTIONAL_LAYERS[recurrence](input_size, hidden_size // 2)
-                if bidirectional
-                else make_layer(input_size, hidden_size, batch_first=True)
-            ]
-        )
-        for _ in range(1, layers):
-            self.layers.append(make_layer(hidden_size, hidden_size, batch_first=True))
+        self.layers = nn.ModuleList()
+        for i in range(layers):
+            if bidirectional and not i:
+                layer = BIDIRECTIONAL_LAYERS[recurrence](input_size, hidden_size // 2)
+            else:
+                layer = make_layer(hidden_size if i else input_size, hidden_size, batch_first=True)
+            self.layers.append(layer)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(
-        self, inputs: torch.Tensor, lengths: torch.Tensor
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return the states of the last layer, and each layer's state h(L) at the sentence's end.
 
         h(L) is the state after a sentence's own last token; of the backward direction, which ends
-        at the first token, the state after that. It is without the residual connection.
-
-        Args:
-            inputs: (batch, time, input_size)
-            lengths: (batch,), at least 1
-
-        Returns:
-            states: (batch, time, hidden_size); at padding finite and without meaning
-            last: (batch, hidden_size) for each layer
-
+        at the first token, the state after that. It is without the residual connection. Lengths
+        are at least 1; states at padding are finite and without meaning.
         """
         device, last = inputs.device, []
         for i, layer in enumerate(self.layers):
@@ -232,9 +200,7 @@ class RecurrentEncoder(nn.Module):
         return inputs.to(device), last
 
 
-def _read(
-    layer: nn.Module, inputs: torch.Tensor, lengths: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _read(layer: nn.Module, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the states of an encoder's layer, and h(L) (batch, hidden_size)."""
     rows = torch.arange(len(inputs), device=inputs.device)
     if isinstance(layer, nn.RNNBase):
@@ -249,14 +215,9 @@ class RecurrentStack(nn.Module):
     """One-directional layers, each with a state that can be handed on to the next call."""
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        layers: int,
-        recurrence: str,
-        residual: bool,
+        self, input_size: int, hidden_size: int, layers: int, recurrence: str, residual: bool,
         dropout: float,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Build the layers; `dropout` is on the input of each from the second on."""
         super().__init__()
         self.residual = residual
@@ -267,7 +228,7 @@ class RecurrentStack(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.tensors = 2 if recurrence == "lstm" else 1  # of a layer's state: h, of an LSTM h and c
 
-    def first_state(self, last: Sequence[torch.Tensor]) -> State:
+    def first_state(self, last: Sequence[Tensor]) -> State:
         """Return the state before the first token, from the encoder's states h(L).
 
         Each layer starts from the encoder's layer that is as far from the last one (Sutskever et
@@ -275,10 +236,6 @@ class RecurrentStack(nn.Module):
         layers, the others start from the encoder's first. An LSTM's cell starts as its state: torch
         returns a layer's cell after the last position alone, which is padding for all but the
         longest sentences, and the cell behind padding is not that of the sentence.
-
-        Args:
-            last: (batch, hidden_size) for each layer of the encoder
-
         """
         count = len(self.layers)
         starts = [last[max(0, len(last) - count + i)] for i in range(count)]
@@ -292,21 +249,11 @@ class RecurrentStack(nn.Module):
         """Return the part of `state` that belongs to a layer."""
         return state[layer * self.tensors : (layer + 1) * self.tensors]
 
-    def forward(
-        self, inputs: torch.Tensor, state: State, first_layer: int = 0
-    ) -> tuple[torch.Tensor, State]:
+    def forward(self, inputs: Tensor, state: State, first_layer: int = 0) -> tuple[Tensor, State]:
         """Return the states of the last layer and the state after the last token.
 
-        Args:
-            inputs: of `first_layer`, (batch, time, size)
-            state: of all layers: (batch, hidden_size) each; that of layers before `first_layer` is
-                left out of the result
-            first_layer: where to begin; the layers before have been run
-
-        Returns:
-            states: (batch, time, hidden_size), on the device of `inputs`
-            state: of the layers from `first_layer` on
-
+        The layers before `first_layer` have been run: `inputs` are those of this layer, `state` has
+        the tensors of all layers, and the result those from this one on.
         """
         device = inputs.device
         after: State = ()

@@ -14,7 +14,7 @@ import abc
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 MAX_ELEMENTS = 2**26  # of a tensor (queries, keys, inner) held at once: 256 MiB in float32
@@ -27,15 +27,15 @@ class Score(nn.Module, abc.ABC):
         """Build the parameters, for queries and keys of these sizes."""
         super().__init__()
 
-    def project_keys(self, keys: torch.Tensor) -> torch.Tensor:
-        """Return what the score needs of the keys: (..., keys, inner), here the keys themselves."""
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """Return the projected keys (..., keys, inner), here the keys themselves."""
         return keys
 
     @abc.abstractmethod
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys) of queries and the result of `project_keys`."""
 
-    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
         return self.compare(query, self.project_keys(keys))
 
@@ -43,27 +43,29 @@ class Score(nn.Module, abc.ABC):
 class Dot(Score):
     """score = q . k, without parameters (lecture 001; [L] `dot`)."""
 
+    name = "dot"
+
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
         """Raise ValueError if the sizes differ."""
         super().__init__(query_size, key_size, positions)
-        _check_same_size("dot", query_size, key_size)
+        if query_size != key_size:
+            raise ValueError(
+                f"{self.name}: query and keys must have one size, found {query_size} and {key_size}"
+            )
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
         return query @ projected.transpose(-2, -1)
 
 
-class ScaledDot(Score):
+class ScaledDot(Dot):
     """score = (q . k) / sqrt(d_k), with d_k the size of a key ([V] equation 1)."""
 
-    def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Raise ValueError if the sizes differ."""
-        super().__init__(query_size, key_size, positions)
-        _check_same_size("scaled-dot", query_size, key_size)
+    name = "scaled-dot"
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
-        return query @ projected.transpose(-2, -1) / math.sqrt(projected.shape[-1])
+        return super().compare(query, projected) / math.sqrt(projected.shape[-1])
 
 
 class General(Score):
@@ -74,7 +76,7 @@ class General(Score):
         super().__init__(query_size, key_size, positions)
         self.weight = nn.Linear(query_size, key_size, bias=False)
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
         return self.weight(query) @ projected.transpose(-2, -1)
 
@@ -92,11 +94,11 @@ class Additive(Score):
         self.key = nn.Linear(key_size, key_size, bias=False)
         self.output = nn.Linear(key_size, 1, bias=False)
 
-    def project_keys(self, keys: torch.Tensor) -> torch.Tensor:
+    def project_keys(self, keys: Tensor) -> Tensor:
         """Return W2 k (..., keys, key_size)."""
         return self.key(keys)
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
         return _tanh_sum(self.query(query), projected, self.output)
 
@@ -118,11 +120,11 @@ class Concat(Score):
         self.weight = nn.Linear(query_size + key_size, key_size if output_vector else 1, bias=False)
         self.output = nn.Linear(key_size, 1, bias=False) if output_vector else nn.Identity()
 
-    def project_keys(self, keys: torch.Tensor) -> torch.Tensor:
+    def project_keys(self, keys: Tensor) -> Tensor:
         """Return W k, W's half for keys, (..., keys, key_size or 1)."""
         return keys @ self.weight.weight[:, self.query_size :].T
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
         return _tanh_sum(query @ self.weight.weight[:, : self.query_size].T, projected, self.output)
 
@@ -143,7 +145,7 @@ class Location(Score):
         super().__init__(query_size, key_size, positions)
         self.weight = nn.Linear(query_size, positions, bias=False)
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys).
 
         Raises ValueError for more keys than positions.
@@ -161,44 +163,26 @@ class Location(Score):
 class Uniform(Score):
     """score = 0 for every key: equal weights, the control of what learned ones are worth."""
 
-    def compare(self, query: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    def compare(self, query: Tensor, projected: Tensor) -> Tensor:
         """Return the scores (..., queries, keys)."""
         return query.new_zeros(*query.shape[:-1], projected.shape[-2])
 
 
 SCORES: dict[str, type[Score]] = {
-    "additive": Additive,
-    "concat": Concat,
-    "concat-tanh": ConcatTanh,
-    "location": Location,
-    "general": General,
-    "dot": Dot,
-    "scaled-dot": ScaledDot,
-    "uniform": Uniform,
-}
+    "additive": Additive, "concat": Concat, "concat-tanh": ConcatTanh, "location": Location,
+    "general": General, "dot": Dot, "scaled-dot": ScaledDot, "uniform": Uniform,
+}  # fmt: skip
 
 
-def _check_same_size(name: str, query_size: int, key_size: int) -> None:
-    if query_size != key_size:
-        raise ValueError(
-            f"{name}: query and keys must have one size, found {query_size} and {key_size}"
-        )
-
-
-def _tanh_sum(query: torch.Tensor, keys: torch.Tensor, output: nn.Module) -> torch.Tensor:
+def _tanh_sum(query: Tensor, keys: Tensor, output: nn.Module) -> Tensor:
     """Return output(tanh(query + keys)) for every pair of a query and a key, (..., queries, keys).
 
     That takes a tensor (..., queries, keys, inner). If it would be larger than MAX_ELEMENTS it is
-    computed in chunks of queries, and again in the backward pass instead of being stored.
-
-    Args:
-        query: (..., queries, inner)
-        keys: (..., keys, inner)
-        output: maps (..., inner) to (..., 1), or is the identity where inner is 1.
-
+    computed in chunks of queries, and again in the backward pass instead of being stored. `output`
+    maps (..., inner) to (..., 1), or is the identity where inner is 1.
     """
 
-    def scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    def scores(queries: Tensor, keys: Tensor) -> Tensor:
         return output(torch.tanh(queries[..., :, None, :] + keys[..., None, :, :])).squeeze(-1)
 
     count = math.ceil(query.shape[-2] * keys.numel() / MAX_ELEMENTS)

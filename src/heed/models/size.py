@@ -107,7 +107,6 @@ def match_parameters(
         by_size: from a size, at least 1, to hyperparameters of which only that size differs.
         build: from hyperparameters to their network.
         matched: the hyperparameters of the network to be matched.
-
     """
 
     def count(h: Hyperparameters) -> int:

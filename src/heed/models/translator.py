@@ -8,9 +8,8 @@ next token.
 import abc
 import dataclasses
 
-import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import PADDING
@@ -19,7 +18,7 @@ from heed.models.recurrent import State
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """What a decoder reads of the source.
+    """The source as a decoder reads it.
 
     states: (batch, source time, size)
     padding: (batch, source time), True at padding
@@ -27,11 +26,11 @@ class Memory:
         …); the first dimension of each is the batch
     """
 
-    states: torch.Tensor
-    padding: torch.Tensor
+    states: Tensor
+    padding: Tensor
     keys: State = ()
 
-    def select(self, rows: torch.Tensor) -> "Memory":
+    def select(self, rows: Tensor) -> "Memory":
         """Return the memory of the sentences `rows`, which may repeat: (rows,)."""
         return Memory(
             self.states[rows], self.padding[rows], tuple(keys[rows] for keys in self.keys)
@@ -49,8 +48,8 @@ class Decoded:
     state: after the last token
     """
 
-    features: torch.Tensor
-    weights: torch.Tensor | None
+    features: Tensor
+    weights: Tensor | None
     state: State
 
 
@@ -61,35 +60,23 @@ class Translator(nn.Module, abc.ABC):
     output_dropout: nn.Dropout
 
     @abc.abstractmethod
-    def embed(self, source: torch.Tensor) -> torch.Tensor:
-        """Return the encoder's input, (batch, source time, embedding_dim), of vocabulary indices.
-
-        Args:
-            source: (batch, source time)
-
-        """
+    def embed(self, source: Tensor) -> Tensor:
+        """Return the encoder's input (batch, source time, embedding_dim) of vocabulary indices."""
 
     @abc.abstractmethod
-    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and its first state.
+    def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
+        """Return the memory of the source, and the decoder's first state.
 
-        Args:
-            embedded: of `embed`
-            lengths: (batch,), at least 1
-
+        The source is `embed`ded, and lengths (batch,) are at least 1.
         """
 
-    def encode(self, source: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
-        """Return what `read` returns, of vocabulary indices (batch, source time)."""
+    def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, State]:
+        """Return memory and first state of vocabulary indices (batch, source time)."""
         return self.read(self.embed(source), lengths)
 
     @abc.abstractmethod
     def decode(
-        self,
-        tokens: torch.Tensor,
-        memory: Memory,
-        state: State,
-        weights: torch.Tensor | None = None,
+        self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
         """Return features, weights and the state after `tokens`.
 
@@ -98,14 +85,13 @@ class Translator(nn.Module, abc.ABC):
                 stands behind EOS does not matter
             memory, state: of `encode`, or `state` of the step before
             weights: (batch, target time, source time), used in place of the decoder's own
-
         """
 
-    def logits(self, features: torch.Tensor) -> torch.Tensor:
+    def logits(self, features: Tensor) -> Tensor:
         """Return the scores of the next token, (..., vocabulary), of features (..., size)."""
         return self.output(features)
 
-    def loss(self, batch: PairBatch, label_smoothing: float = 0.0) -> torch.Tensor:
+    def loss(self, batch: PairBatch, label_smoothing: float = 0.0) -> Tensor:
         """Return the cross entropy summed over the predicted tokens: those after BOS, with EOS.
 
         Padding never reaches the output layer, which is most of the work.
@@ -114,15 +100,12 @@ class Translator(nn.Module, abc.ABC):
         features = self.decode(batch.target[:, :-1], memory, state).features
         is_token = batch.target[:, 1:] != PADDING
         return F.linear_cross_entropy(
-            self.output_dropout(features[is_token]),
-            self.output.weight,
-            batch.target[:, 1:][is_token],
-            linear_bias=self.output.bias,
-            label_smoothing=label_smoothing,
-            reduction="sum",
-        )
+            self.output_dropout(features[is_token]), self.output.weight,
+            batch.target[:, 1:][is_token], linear_bias=self.output.bias,
+            label_smoothing=label_smoothing, reduction="sum",
+        )  # fmt: skip
 
-    def weights(self, batch: PairBatch) -> torch.Tensor | None:
+    def weights(self, batch: PairBatch) -> Tensor | None:
         """Return the attention of each predicted token, (batch, target time - 1, source time).
 
         None for a decoder without attention.

@@ -1,26 +1,188 @@
 """Translators: two recurrent networks, with attention or without (lectures 001 and 004), and the
 transformer (Vaswani et al. 2017, arxiv.org/abs/1706.03762).
+
+s(t) is a recurrent decoder's state after reading u(t), the embedding of the word before; H are the
+encoder's states. Sources: lecture 001 (`last-state`, `output`), lecture 004 (`concatenate`,
+`input`, `input-literal`).
 """
 
+import abc
 import math
 from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
+from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import PADDING
-from heed.models.decoder import (
-    InputAttentionDecoder,
-    OutputAttentionDecoder,
-    PlainDecoder,
-    RecurrentDecoder,
+from heed.models.attention import masked_softmax
+from heed.models.recurrent import (
+    RecurrentEncoder,
+    RecurrentStack,
+    padding_mask,
+    place_layers,
+    step_layer,
 )
-from heed.models.recurrent import RecurrentEncoder, RecurrentStack, padding_mask, place_layers
-from heed.models.transformer_layers import TransformerDecoder, TransformerEncoder
+from heed.models.scores import SCORES, Location, Uniform
+from heed.models.transformer import TransformerDecoder, TransformerEncoder
 from heed.models.translator import Decoded, Memory, State, Translator
+
+
+class SourceAttention(nn.Module):
+    """ATT(q, H): the sum of the source's states, each times its weight softmax(score(q, h)).
+
+    The score `location` has parameters for so many positions: those after them have weight 0.
+    """
+
+    def __init__(self, score: str, size: int, positions: int) -> None:
+        """Build the score, for queries and states of `size`."""
+        super().__init__()
+        self.score = SCORES[score](size, size, positions)
+        self.positions = positions if isinstance(self.score, Location) else None
+        self.is_learned = not isinstance(self.score, Uniform)
+
+    def keys(self, states: Tensor) -> State:
+        """Return the keys for `Memory.keys`, made once a sentence; () if they are `states`."""
+        projected = self.score.project_keys(states)
+        return () if projected is states else (projected,)
+
+    def weights(self, query: Tensor, memory: Memory) -> Tensor:
+        """Return the weights (batch, queries, source time) of queries (batch, queries, size)."""
+        keys = memory.keys[0] if memory.keys else memory.states
+        time = keys.shape[1]
+        used = time if self.positions is None else min(time, self.positions)
+        scores = self.score.compare(query, keys[:, :used])
+        return F.pad(masked_softmax(scores, memory.padding[:, :used]), (0, time - used))
+
+    def forward(
+        self, query: Tensor, memory: Memory, weights: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the sums (batch, queries, size) and the weights used: its own, or as given.
+
+        Equal weights are not returned, since they say nothing: None.
+        """
+        own = self.weights(query, memory) if weights is None else weights
+        return own @ memory.states, own if self.is_learned else weights
+
+
+class RecurrentDecoder(nn.Module, abc.ABC):
+    """Reads target words, and returns what the next one is chosen by.
+
+    feature_size: of the features, [s; h*] or s
+    """
+
+    feature_size: int
+
+    def __init__(self, stack: RecurrentStack) -> None:
+        super().__init__()
+        self.stack = stack
+
+    def keys(self, states: Tensor) -> State:
+        """Return the tensors derived from the source's states alone, for `Memory.keys`."""
+        return ()
+
+    @abc.abstractmethod
+    def forward(
+        self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
+    ) -> Decoded:
+        """Return features (batch, time, feature_size), weights and state; see `Translator.decode`.
+
+        `inputs` are u, the embeddings of the words before, (batch, time, embedding_dim).
+        """
+
+
+class PlainDecoder(RecurrentDecoder):
+    """Without attention: all it knows of the source is its first state (lecture 001's recap)."""
+
+    def __init__(self, stack: RecurrentStack, size: int) -> None:
+        super().__init__(stack)
+        self.feature_size = size
+
+    def forward(
+        self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
+    ) -> Decoded:
+        """Return s(t) as features, and no weights.
+
+        Raises HeedError if weights are given.
+        """
+        if weights is not None:
+            raise HeedError(
+                "weights of an attention are given to a decoder that has none (decoder: last-state "
+                "or concatenate)"
+            )
+        states, state = self.stack(inputs, state)
+        return Decoded(states, None, state)
+
+
+class AttentionDecoder(RecurrentDecoder, abc.ABC):
+    """A decoder with attention over the source: its features have the context beside the state."""
+
+    def __init__(self, stack: RecurrentStack, size: int, score: str, positions: int) -> None:
+        super().__init__(stack)
+        self.attention = SourceAttention(score, size, positions)
+        self.feature_size = 2 * size
+
+    def keys(self, states: Tensor) -> State:
+        """Return the keys of the attention."""
+        return self.attention.keys(states)
+
+
+class OutputAttentionDecoder(AttentionDecoder):
+    """h*(t) = ATT(s(t), H) with s(t) = RNN(s(t-1), u(t)), and features [s; h*] (lecture 001).
+
+    The recurrence does not see the context: all words of a translation are one call of the stack
+    and one of the attention. The query is the state of the last layer.
+    """
+
+    def forward(
+        self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
+    ) -> Decoded:
+        """Return features [s; h*], weights and state."""
+        states, state = self.stack(inputs, state)
+        context, weights = self.attention(states, memory, weights)
+        return Decoded(torch.cat([states, context], -1), weights, state)
+
+
+class InputAttentionDecoder(AttentionDecoder):
+    """s(t) = RNN(s(t-1), x(t)) with A(t) = ATT(s(t-1), H) and features [s; A] (lecture 004).
+
+    x(t) = [u(t); A(t)], as it is built in practice (Bahdanau et al. 2015, appendix A.2). With
+    `literal` x(t) = [s(t-1); A(t)], as the lecture writes it: the previous word is never read.
+
+    Queries are the states of the first layer, and that layer alone reads the contexts, so it goes
+    word by word; the layers above it do not. GNMT takes its queries from there too, but all its
+    layers read the contexts.
+    """
+
+    def __init__(
+        self, stack: RecurrentStack, size: int, score: str, positions: int, literal: bool
+    ) -> None:
+        super().__init__(stack, size, score, positions)
+        self.literal = literal
+
+    def forward(
+        self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
+    ) -> Decoded:
+        """Return features [s; A], weights and state; with `literal` nothing of `inputs` is read."""
+        layer = self.stack.layers[0]
+        assert isinstance(layer, nn.RNNBase)
+        first = self.stack.state_of(state, 0)
+        states, contexts, all_weights = [], [], list[Tensor]()
+        for t in range(inputs.shape[1]):
+            given = None if weights is None else weights[:, t : t + 1]
+            context, used = self.attention(first[0][:, None], memory, given)
+            previous = first[0] if self.literal else inputs[:, t]
+            first = step_layer(layer, torch.cat([previous, context[:, 0]], -1), first)
+            states.append(first[0])
+            contexts.append(context)
+            all_weights += [] if used is None else [used]
+        upper, upper_state = self.stack(torch.stack(states, 1), state, first_layer=1)
+        features = torch.cat([upper, torch.cat(contexts, 1)], -1)
+        used_weights = torch.cat(all_weights, 1) if all_weights else None
+        return Decoded(features, used_weights, first + upper_state)
 
 
 class ConcatenatedStates(nn.Module):
@@ -36,14 +198,8 @@ class ConcatenatedStates(nn.Module):
         self.max_states = max_states
         self.linear = nn.Linear(max_states * size, size)
 
-    def forward(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        """Return one state for each source, (batch, size).
-
-        Args:
-            states: (batch, source time, size)
-            padding: (batch, source time), True at padding
-
-        """
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
+        """Return one state for each source, (batch, size), of states (batch, source time, size)."""
         kept = states.masked_fill(padding[..., None], 0.0)[:, : self.max_states]
         fixed = F.pad(kept, (0, 0, 0, self.max_states - kept.shape[1]))
         return torch.tanh(self.linear(fixed.flatten(1)))
@@ -61,10 +217,7 @@ class RecurrentTranslator(Translator):
     """
 
     def __init__(
-        self,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        hyperparameters: TranslatorArchitecture,
+        self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
     ) -> None:
         """Build the layers; both vocabularies include the special entries.
 
@@ -72,7 +225,6 @@ class RecurrentTranslator(Translator):
         an odd hidden_size.
         """
         super().__init__()
-        h = hyperparameters
         if "transformer" in (h.encoder, h.decoder):
             raise ValueError(
                 f"encoder {h.encoder} with decoder {h.decoder}: a recurrent translator has neither "
@@ -104,36 +256,24 @@ class RecurrentTranslator(Translator):
             nn.init.normal_(self.target_embedding.weight, std=e**-0.5)
             self.output.weight = self.target_embedding.weight
 
-    def embed(self, source: torch.Tensor) -> torch.Tensor:
+    def embed(self, source: Tensor) -> Tensor:
         """Return the embeddings of the source (batch, source time, embedding_dim)."""
         return self.embedding_dropout(self.source_embedding(source))
 
-    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and its first state."""
+    def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
+        """Return the memory of the source, and the decoder's first state."""
         states, last = self.encoder(embedded, lengths)
         return self.hand_on(states, last, padding_mask(lengths, embedded.shape[1]))
 
-    def hand_on(
-        self, states: torch.Tensor, last: list[torch.Tensor], padding: torch.Tensor
-    ) -> tuple[Memory, State]:
-        """Return what `read` returns, from the encoder's states and h(L) of each of its layers.
-
-        Args:
-            states, last: of the encoder
-            padding: (batch, source time), True at padding
-
-        """
+    def hand_on(self, states: Tensor, last: list[Tensor], padding: Tensor) -> tuple[Memory, State]:
+        """Return the decoder's memory and first state, from the encoder's states and h(L)."""
         if self.concatenated is not None:
             last = [self.concatenated(states, padding)]
         memory = Memory(states, padding, self.decoder.keys(states))
         return memory, self.decoder.stack.first_state(last)
 
     def decode(
-        self,
-        tokens: torch.Tensor,
-        memory: Memory,
-        state: State,
-        weights: torch.Tensor | None = None,
+        self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
         """Return features, weights and the state after `tokens`.
 
@@ -159,13 +299,9 @@ def make_decoder(h: TranslatorArchitecture) -> RecurrentDecoder:
     size = h.hidden_size
     input_size = {"input": h.embedding_dim + size, "input-literal": 2 * size}
     stack = RecurrentStack(
-        input_size.get(h.decoder, h.embedding_dim),
-        size,
-        h.decoder_layers,
-        h.recurrence,
-        h.residual,
-        h.dropout,
-    )
+        input_size.get(h.decoder, h.embedding_dim), size, h.decoder_layers, h.recurrence,
+        h.residual, h.dropout,
+    )  # fmt: skip
     if h.decoder == "output":
         return OutputAttentionDecoder(stack, size, h.score, h.max_source_tokens)
     if h.decoder in ("input", "input-literal"):
@@ -208,31 +344,24 @@ class TransformerTranslator(Translator):
         if h.tied_readout:
             self.output.weight = self.target_embedding.weight
 
-    def embed(self, source: torch.Tensor) -> torch.Tensor:
+    def embed(self, source: Tensor) -> Tensor:
         """Return the embeddings times the square root of their size, without positions."""
         return self.source_embedding(source) * self.scale
 
-    def read(self, embedded: torch.Tensor, lengths: torch.Tensor) -> tuple[Memory, State]:
-        """Return what the decoder reads of the source, and the state before any target token.
-
-        That state has tensors of time 0. Arguments as in `Translator.read`.
-        """
+    def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
+        """Return the memory of the source, and the state of no word, with tensors of time 0."""
         padding = padding_mask(lengths, embedded.shape[1])
         states = self.encoder(embedded, padding)
         keys = self.decoder.project(states)
         return Memory(states, padding, keys), tuple(each[:, :0] for each in keys)
 
     def decode(
-        self,
-        tokens: torch.Tensor,
-        memory: Memory,
-        state: State,
-        weights: torch.Tensor | None = None,
+        self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None,
         with_weights: bool = False,
-    ) -> Decoded:
+    ) -> Decoded:  # fmt: skip
         """Return features, the state after `tokens`, and weights where given or asked for.
 
-        Arguments as in `Translator.decode`; given weights are used by all heads of the last layer.
+        Given weights are used by all heads of the last layer.
         """
         inputs = self.target_embedding(tokens) * self.scale
         given = None if weights is None else weights[:, None]
@@ -241,7 +370,7 @@ class TransformerTranslator(Translator):
         )
         return Decoded(features, None if used is None else used.mean(1), state)
 
-    def weights(self, batch: PairBatch) -> torch.Tensor:
+    def weights(self, batch: PairBatch) -> Tensor:
         """Return the attention of each predicted token, (batch, target time - 1, source time)."""
         memory, state = self.encode(batch.source, batch.source_lengths)
         weights = self.decode(batch.target[:, :-1], memory, state, with_weights=True).weights

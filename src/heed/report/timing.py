@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from heed.report.language import say
-from heed.training import times
-from heed.training.times import TrainingTime as TrainingTime
+from heed.training import machine
+from heed.training.machine import TrainingTime as TrainingTime
 
 
 def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
@@ -38,4 +38,4 @@ def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
 
     Raises HeedError: the file is missing or broken.
     """
-    return times.read_training_time(time_file(results, model, seed))
+    return machine.read_training_time(time_file(results, model, seed))

@@ -9,8 +9,7 @@ from typing import Any
 
 from heed.evaluation.results import ExperimentResult
 from heed.evaluation.verdicts import BASELINE
-from heed.hyperparameters.classifier import Architecture
-from heed.hyperparameters.networks import (
+from heed.hyperparameters import (
     ATTENTIONS,
     DECODERS,
     ENCODERS,
@@ -19,6 +18,7 @@ from heed.hyperparameters.networks import (
     UNIFORM_DECODERS,
     Part,
 )
+from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.language import say, say_count
 from heed.report.results import Results

@@ -2,7 +2,7 @@
 
 The only package that imports ray.
 
-`stage` and `adopt` are the commands. `space` and `sampler` draw configurations, `cluster` starts or
-connects to Ray, `tuner` runs the trials there, `trainable` is one trial, and `results` writes and
-reads the outcome.
+`stage` and `adopt` are the commands. `cluster` starts or connects to Ray, `tuner` runs the trials
+there, `trials` draws their configurations and trains one, and `results` writes and reads the
+outcome.
 """

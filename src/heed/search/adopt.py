@@ -15,14 +15,9 @@ def adopt(name: str, params: Path, searches: Path) -> str:
     """Write the winner of search `name` into its models in params.yaml; set its trials to 0.
 
     Comments are kept. A model that matches another (wide) has the hyperparameters of that model, so
-    nothing is written for it.
+    nothing is written for it. Returns a message for people.
 
-    Returns:
-        a message for people.
-
-    Raises:
-        HeedError: no such search; it has not run; no model names it.
-
+    Raises HeedError: no such search; it has not run; no model names it.
     """
     with editing(params) as (study, tree):
         search = study.section("searches", name)

@@ -19,20 +19,16 @@ from heed.terminal import print_line
 
 # No telemetry, no dashboard, no logs and no settings in the home folder.
 RAY_ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-    "RAY_DISABLE_IMPORT_WARNING": "1",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    # a training claims a free GPU itself (training/device.py)
-    "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1",
-    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_DISABLE_IMPORT_WARNING": "1", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # a training claims a free GPU itself (heed.training.machine)
+    "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1", "RAY_AIR_NEW_OUTPUT": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     # Ctrl-C ends the search without results
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",
-    "TUNE_MAX_PENDING_TRIALS_PG": "auto",
-    # with Ray's default a killed search would lose the trials that ended just before
+    "TUNE_DISABLE_SIGINT_HANDLER": "1", "TUNE_MAX_PENDING_TRIALS_PG": "auto",
+    # else a killed search would lose the trials that ended just before
     "TUNE_GLOBAL_CHECKPOINT_S": "1",
-}
+}  # fmt: skip
 LOCAL = "local"
 ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
 # Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
@@ -54,17 +50,10 @@ def read_address() -> str:
 def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[str]:
     """Connect to Ray; yield a description of it, for people.
 
-    A local Ray is stopped after the block, and leaves no files.
+    A local Ray is stopped after the block, and leaves no files. It has `cores`, at least those of
+    one trial, `cpu`, and this machine's GPUs where a trial takes some, `gpu`.
 
-    Args:
-        address: `local`, or that of a cluster.
-        cores: of a local Ray; it has at least those of one trial.
-        cpu: cores of a trial.
-        gpu: GPUs of a trial; if it is not 0 a local Ray has this machine's GPUs.
-
-    Raises:
-        HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
-
+    Raises HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
     """
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     defaults = {key: value for key, value in RAY_ENVIRONMENT.items() if key not in os.environ}
@@ -90,7 +79,7 @@ def _start(folder: str, cores: int, gpu: float) -> str:
     """
     import ray
 
-    from heed.training.device import assigned_gpus, list_gpus
+    from heed.training.machine import assigned_gpus, list_gpus
 
     if os.environ.get("RAY_ADDRESS") and ADDRESS not in os.environ:
         print_line(
@@ -141,10 +130,8 @@ def _connect(address: str, cpu: float, gpu: float) -> str:
         print_line(
             f"heed: no node has {cpu:g} cores and {gpu:g} GPUs yet: waiting for one that has"
         )
-    return (
-        f"cluster at {address}, {len(nodes)} nodes, {sum(node.get('CPU', 0) for node in nodes):g} "
-        "cores"
-    )
+    cores = sum(node.get("CPU", 0) for node in nodes)
+    return f"cluster at {address}, {len(nodes)} nodes, {cores:g} cores"
 
 
 def _is_open(address: str) -> bool:
@@ -226,7 +213,5 @@ def _temporary_folder() -> Iterator[str]:
         if process.isdecimal() and not psutil.pid_exists(int(process)):
             shutil.rmtree(old, ignore_errors=True)
     prefix = f"heed-ray-{os.getpid()}-"
-    with tempfile.TemporaryDirectory(
-        prefix=prefix, dir=parent, ignore_cleanup_errors=True
-    ) as folder:
+    with tempfile.TemporaryDirectory("", prefix, parent, ignore_cleanup_errors=True) as folder:
         yield folder

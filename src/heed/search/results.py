@@ -26,6 +26,8 @@ STOPPED_EARLY = (
     "{early} of {trials} trials did not run to their end: what they would have scored is not known"
 )
 RESULT = "search.json"
+# what search.json repeats of the search in params.yaml
+OF_SEARCH = ("model", "experiment", "corpus", "sampler", "scheduler", "seed", "metric")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +57,13 @@ class TrialRun:
     def score(self, metric: str) -> float | None:
         """Return the score of the best epoch; None without one."""
         return self.scores(metric)[self.best_epoch(metric) - 1] if self.history else None
+
+    def as_trial(self, metric: str) -> "Trial":
+        """Return the trial as search.json has it."""
+        return Trial(
+            self.number, self.configuration, self.score(metric), self.best_epoch(metric),
+            self.length, self.stop, self.scores(metric),
+        )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,19 +142,15 @@ class Search:
     def rescored(self, change: Callable[[float], float]) -> "Search":
         """Return the search with every score changed that a report shows."""
         expected = self.expected_best.scores
+        scores = expected and [change(score) for score in expected]
+        trials = [
+            each if each.score is None else dataclasses.replace(each, score=change(each.score))
+            for each in self.trials
+        ]
         return dataclasses.replace(
-            self,
-            trials=[
-                trial
-                if trial.score is None
-                else dataclasses.replace(trial, score=change(trial.score))
-                for trial in self.trials
-            ],
-            best=dataclasses.replace(self.best, score=change(self.best.score)),
-            expected_best=dataclasses.replace(
-                self.expected_best, scores=expected and [change(score) for score in expected]
-            ),
-        )
+            self, trials=trials, best=dataclasses.replace(self.best, score=change(self.best.score)),
+            expected_best=dataclasses.replace(self.expected_best, scores=scores),
+        )  # fmt: skip
 
 
 def write_search(folder: Path, search: Search) -> None:
@@ -188,32 +193,13 @@ def winner(trials: Sequence[TrialRun], metric: str) -> TrialRun | None:
     return min((trial for trial in trials if trial.history), key=rank, default=None)
 
 
-def trial_of(run: TrialRun, metric: str) -> Trial:
-    """Return a trial as search.json has it."""
-    return Trial(
-        run.number,
-        run.configuration,
-        run.score(metric),
-        run.best_epoch(metric),
-        run.length,
-        run.stop,
-        run.scores(metric),
-    )
-
-
 def trial_table(trials: Sequence[Trial]) -> pd.DataFrame:
     """Return trials.csv: one row for each trial, with the scores of its epochs in `scores`."""
     rows = [
-        {
-            "trial": trial.trial,
-            **trial.configuration,
-            "score": trial.score,
-            "best_epoch": trial.best_epoch,
-            "epochs": f"{trial.epochs:g}",
-            "stop": trial.stop,
-            "scores": " ".join(f"{score:.6f}" for score in trial.scores),
-        }
-        for trial in trials
+        {"trial": each.trial, **each.configuration, "score": each.score}
+        | {"best_epoch": each.best_epoch, "epochs": f"{each.epochs:g}", "stop": each.stop}
+        | {"scores": " ".join(f"{score:.6f}" for score in each.scores)}
+        for each in trials
     ]
     return pd.DataFrame(rows)
 
@@ -244,12 +230,9 @@ def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> Expecte
         return ExpectedBest(reason=STOPPED_EARLY, values={"early": early, "trials": len(trials)})
     order = sorted((trial.score or 0.0 for trial in trials), reverse=lower_is_better(metric))
     count = len(order)
-    return ExpectedBest(
-        [
-            sum(
-                score * ((i / count) ** n - ((i - 1) / count) ** n)
-                for i, score in enumerate(order, 1)
-            )
-            for n in range(1, count + 1)
-        ]
-    )
+
+    def expected(n: int) -> float:
+        ranked = enumerate(order, 1)
+        return sum(score * ((i / count) ** n - ((i - 1) / count) ** n) for i, score in ranked)
+
+    return ExpectedBest([expected(n) for n in range(1, count + 1)])

@@ -15,8 +15,7 @@ from heed.terminal import print_line
 
 if TYPE_CHECKING:
     from heed.search.results import TrialRun
-    from heed.search.space import Space
-    from heed.search.trainable import Plan
+    from heed.search.trials import Plan, Space
     from heed.study import Params, Search
 
 
@@ -37,17 +36,11 @@ def run_search(
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
 
-    Args:
-        params: the study.
-        name: a key of `searches`.
-        searches: the folder with the results of the experiment's searches.
-        tokens: the folder of the search's corpus.
-        cores: of this machine, for a local Ray.
-        address: of a Ray cluster; without one HEED_RAY_ADDRESS, else this machine.
+    `searches` is the folder with the results of the experiment's searches, `tokens` that of the
+    search's corpus; `cores` are of this machine, for a local Ray, and `address` is of a cluster, by
+    default HEED_RAY_ADDRESS, else this machine.
 
-    Raises:
-        HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
-
+    Raises HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
     """
     from heed.recipe import read_best
 
@@ -78,7 +71,7 @@ def run_search(
 
 def _make_space(params: "Params", name: str, previous: Configuration) -> "Space":
     """Return the space of search `name`, after a search with the winner `previous`."""
-    from heed.search.space import Space, draw
+    from heed.search.trials import Space, draw
     from heed.study import rules
     from heed.study.search_rules import search_space
 
@@ -113,41 +106,27 @@ def _run_trials(
 
 
 def _write_results(
-    folder: Path,
-    search: "Search",
-    space: "Space",
-    runs: "list[TrialRun]",
-    best: "TrialRun",
+    folder: Path, search: "Search", space: "Space", runs: "list[TrialRun]", best: "TrialRun",
     hyperparameters: Configuration,
-) -> None:
+) -> None:  # fmt: skip
     """Write the results of a search (docs/search.md); `hyperparameters` are its best.yaml."""
     from heed.search import results
 
     metric = search.metric
-    trials = [results.trial_of(run, metric) for run in runs]
+    trials = [run.as_trial(metric) for run in runs]
     result = results.Search(
-        search=folder.name,
-        model=search.model,
-        experiment=search.experiment,
-        corpus=search.corpus,
-        sampler=search.sampler,
-        scheduler=search.scheduler,
-        seed=search.seed,
+        search=folder.name, **{key: getattr(search, key) for key in results.OF_SEARCH},
         space={key: {each.kind: each.values} for key, each in space.dimensions.items()},
-        metric=metric,
         best=results.Best(best.number, best.score(metric) or 0.0, best.best_epoch(metric)),
         stops=dict(sorted(Counter(run.stop for run in runs).items())),
-        epochs=sum(run.length for run in runs),
-        trials=trials,
+        epochs=sum(run.length for run in runs), trials=trials,
         by_parameter=results.scores_by_parameter(trials),
         expected_best=results.expected_best(trials, metric, search.sampler),
-    )
+    )  # fmt: skip
+    tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(runs)}
     with writing_folder(folder, checksums=True) as out:
         write_yaml(out / "best.yaml", hyperparameters)
-        for name, table in (
-            ("trials", results.trial_table(trials)),
-            ("epochs", results.epoch_table(runs)),
-        ):
+        for name, table in tables.items():
             table.to_csv(out / f"{name}.csv", index=False, lineterminator="\n")
         results.write_search(out, result)
 
@@ -156,20 +135,14 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     """Return the plan of a search: recipe, tokens and work folder of its trials.
 
     The name of the work folder depends on space, recipe, seed, code and version of torch; not on
-    the settings that only decide where and how long trials run.
-
-    Args:
-        params: the study.
-        name: a key of `searches`.
-        previous: the winner of the search that this one follows.
-        tokens: the folder of the search's corpus.
-
+    the settings that only decide where and how long trials run. `previous` is the winner of the
+    search that this one follows, and `tokens` the folder of its corpus.
     """
     import torch
 
     from heed.digests import loaded_modules
     from heed.recipe import resolve
-    from heed.search.trainable import Plan
+    from heed.search.trials import Plan
     from heed.task import import_stage_modules, task_module
     from heed.tokens.meta import read_meta
 
@@ -212,21 +185,13 @@ def _write_timing(
     name: str, plan: "Plan", trials: "list[TrialRun]", seconds: float, ray_description: str
 ) -> None:
     """Write when and where each trial ran; for people, no stage reads it."""
-    from heed.search.trainable import STARTS
+    from heed.search.trials import STARTS
 
     rows = []
     for trial in trials:
         file = plan.trial_folder(trial.number) / STARTS
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        rows.append(
-            {
-                "trial": trial.number,
-                "stop": trial.stop,
-                "epochs": len(trial.history),
-                "starts": [json.loads(line) for line in lines],
-            }
-        )
-    write_json(
-        TIMING / "search" / f"{name}.json",
-        {"seconds": round(seconds, 2), "on": ray_description, "trials": rows},
-    )
+        row = {"trial": trial.number, "stop": trial.stop, "epochs": len(trial.history)}
+        rows.append(row | {"starts": [json.loads(line) for line in lines]})
+    timing = {"seconds": round(seconds, 2), "on": ray_description, "trials": rows}
+    write_json(TIMING / "search" / f"{name}.json", timing)

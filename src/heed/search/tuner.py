@@ -11,14 +11,19 @@ import logging
 import math
 import shutil
 import time
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import optuna
 from ray import tune
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
+from ray.tune.search import Searcher
+from ray.tune.search.optuna import OptunaSearch
 
-from heed.files import HeedError, write_json, write_text
+from heed.files import HeedError, read_json, write_json, write_text
 from heed.hyperparameters import Configuration
 from heed.progress import Bar, Counts, SearchProgress
 from heed.search.results import (
@@ -32,32 +37,36 @@ from heed.search.results import (
     higher_is_better,
     winner,
 )
-from heed.search.sampler import Tpe, read_drawn
-from heed.search.space import Space
-from heed.search.trainable import Plan, read_divergence, read_reports, run_trial
-from heed.study import Search
+from heed.search.trials import (
+    DRAWS,
+    Plan,
+    Space,
+    read_divergence,
+    read_history,
+    read_reports,
+    round_value,
+    run_trial,
+)
+from heed.study import Dimension, Search
 from heed.terminal import print_line
 from heed.training import checkpoint
 from heed.training.loop import is_over
 
-ENDED, SPENT, RAY = "ended.json", "seconds", "ray"
+ENDED, SPENT, RAY, CONFIGURATION = "ended.json", "seconds", "ray", "configuration.json"
+METRIC = "best"  # the key of a trial's report with the best score of its epochs so far
 
 
 def run_trials(plan: Plan, search: Search, space: Space, bar: Bar) -> list[TrialRun]:
     """Run the trials of a search on the connected Ray; return them by number.
 
-    Raises:
-        HeedError: every trial failed, or some did not run.
-
+    Raises HeedError: every trial failed, or some did not run.
     """
     configurations = space.configurations
     if configurations is None:
-        configurations = read_drawn(plan.trial_folder)
+        configurations = _read_drawn(plan)
     monitor = TrialMonitor(plan, configurations, search.trials, SearchProgress(bar))
-    spent = _read_seconds_spent(plan.work)
-    budget = None if search.minutes is None else 60 * search.minutes - spent
+    budget = None if search.minutes is None else 60 * search.minutes - monitor.spent
     if len(monitor.ended) < search.trials and (budget is None or budget > 0):
-        monitor.start_clock(spent)
         _run_tune(plan, search, space, monitor, budget)
     return monitor.trials_in_order(has_time_limit=search.minutes is not None)
 
@@ -78,21 +87,16 @@ def _run_tune(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
         param_space=param_space,
         tune_config=tune.TuneConfig(
-            **sampling,
-            scheduler=_scheduler(search, monitor),
+            **sampling, scheduler=_scheduler(search, monitor),
             reuse_actors=True,  # a worker has already imported torch for its next trial
             max_concurrent_trials=search.concurrent or None,
-            time_budget_s=budget,
-            trial_dirname_creator=lambda trial: f"{_number(trial):04}",
+            time_budget_s=budget, trial_dirname_creator=lambda trial: f"{_number(trial):04}",
         ),
         run_config=tune.RunConfig(
-            name=RAY,
-            storage_path=str(plan.work),
-            verbose=0,
-            callbacks=[monitor],
+            name=RAY, storage_path=str(plan.work), verbose=0, callbacks=[monitor],
             failure_config=tune.FailureConfig(max_failures=search.retries),
         ),
-    )
+    )  # fmt: skip
     tuner.fit()
 
 
@@ -107,18 +111,93 @@ def _sampling(
             if number not in monitor.ended
         ]
         return {"trial": tune.grid_search(trials)}, {"num_samples": 1}
-    scores = {number: trial.score(plan.metric) for number, trial in monitor.ended.items()}
-    ended = {
-        number: None if score is None else higher_is_better(score, plan.metric)
-        for number, score in scores.items()
-    }
-    # a sampler learns from a training that diverged, as it does in a search that is not killed
-    for number in ended.keys() & monitor.errors.keys():
-        ended[number] = higher_is_better(math.nan, plan.metric)
-    sampler = Tpe(
-        space.dimensions, search.trials, search.seed, space.is_valid, plan.trial_folder, ended
-    )
+    ended: dict[int, float | None] = {}
+    for number, trial in monitor.ended.items():
+        score = trial.score(plan.metric)
+        if number in monitor.errors:  # it learns from a training that diverged, as without a kill
+            score = math.nan
+        ended[number] = None if score is None else higher_is_better(score, plan.metric)
+    sampler = Tpe(plan, search, space, ended)
     return {}, {"search_alg": sampler, "num_samples": search.trials - len(ended)}
+
+
+class Tpe(OptunaSearch):
+    """Optuna's TPE (Bergstra et al. 2011) by Ray's integration: it learns from ended trials.
+
+    It draws the configurations of a search one after the other, and numbers them. Each is written
+    into its trial's folder before the trial starts. After a kill the trials that had not ended are
+    suggested again first.
+    """
+
+    def __init__(
+        self, plan: Plan, search: Search, space: Space, ended: Mapping[int, float | None]
+    ) -> None:
+        """Restore the configurations that were drawn before a kill.
+
+        `ended` has the best score of each trial that has ended; None without one.
+        """
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        # it warns about a step that is reported twice, as by a trial that is started again
+        warnings.filterwarnings("ignore", module="optuna")
+        super().__init__(
+            {key: _distribution(dimension) for key, dimension in space.dimensions.items()},
+            metric=METRIC, mode="max", sampler=optuna.samplers.TPESampler(seed=search.seed),
+        )  # fmt: skip
+        self.plan, self.trials, self.space = plan, search.trials, space
+        self.drawn = _read_drawn(plan)
+        self.unfinished = [number for number in range(len(self.drawn)) if number not in ended]
+        for number, score in ended.items():
+            if score is not None:
+                self.add_evaluated_point(self.drawn[number], score)
+
+    @property
+    def study(self) -> optuna.Study:
+        """Optuna's record of the search."""
+        assert self._ot_study is not None
+        return self._ot_study
+
+    def suggest(self, trial_id: str) -> Any:
+        """Return number and configuration of the next trial; `FINISHED` after the last."""
+        if self.unfinished:
+            number = self.unfinished.pop(0)
+            self.study.enqueue_trial(self.drawn[number])
+            super().suggest(trial_id)
+            return {"trial": {"number": number, "configuration": self.drawn[number]}}
+        number = len(self.drawn)
+        for _ in range(DRAWS if number < self.trials else 0):
+            values: Any = super().suggest(trial_id)
+            configuration = {
+                key: round_value(values[key], dimension)
+                for key, dimension in self.space.dimensions.items()
+            }
+            if configuration not in self.drawn and self.space.is_valid(configuration):
+                self.drawn.append(configuration)
+                write_json(self.plan.trial_folder(number) / CONFIGURATION, configuration)
+                return {"trial": {"number": number, "configuration": configuration}}
+            self.study.tell(self._ot_trials.pop(trial_id), state=optuna.trial.TrialState.FAIL)
+        return Searcher.FINISHED  # all were drawn, or every possible configuration was tried
+
+    def save(self, checkpoint_path: str) -> None:
+        """Save nothing for Ray: the trials' folders hold the whole state of the search."""
+
+
+def _read_drawn(plan: Plan) -> list[Configuration]:
+    """Return the configurations that were drawn before a search was killed, by number of trial."""
+    configurations: list[Configuration] = []
+    while (path := plan.trial_folder(len(configurations)) / CONFIGURATION).exists():
+        configurations.append(read_json(path, "the search again"))
+    return configurations
+
+
+def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
+    """Return a dimension as Optuna's distribution."""
+    values = dimension.values
+    if dimension.kind == "choice":
+        return optuna.distributions.CategoricalDistribution(values)
+    if dimension.kind == "integer":
+        return optuna.distributions.IntDistribution(*values)
+    low, high = values
+    return optuna.distributions.FloatDistribution(low, high, log=dimension.kind == "loguniform")
 
 
 def _scheduler(search: Search, monitor: "TrialMonitor") -> TrialScheduler:
@@ -161,19 +240,18 @@ class TrialMonitor(tune.Callback):
         self.histories: dict[int, list[dict[str, float]]] = {}
         self.errors: dict[int, str] = {}
         self.running: set[int] = set()
-        self.spent_before = self.started = self.saved = 0.0
-        for number in self.configurations:
+        try:  # seconds that earlier, killed runs of this search took
+            self.spent = float((plan.work / SPENT).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            self.spent = 0.0
+        self.started, self.saved = time.monotonic() - self.spent, 0.0
+        for number, configuration in list(self.configurations.items()):
             path = plan.trial_folder(number) / ENDED
             if path.exists():
-                self.ended[number] = TrialRun(
-                    number, configurations[number], **json.loads(path.read_text("utf-8"))
-                )
+                ended = json.loads(path.read_text("utf-8"))
+                self.ended[number] = TrialRun(number, configuration, **ended)
             if reason := read_divergence(plan.trial_folder(number)):
                 self.errors[number] = reason
-
-    def start_clock(self, spent: float) -> None:
-        """Start counting the wall time, after `spent` seconds of earlier runs."""
-        self.spent_before, self.started = spent, time.monotonic()
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Record that a trial runs."""
@@ -190,19 +268,18 @@ class TrialMonitor(tune.Callback):
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Write how a trial ended, and delete its checkpoint, which is three times the model."""
         number = _number(trial)
+        folder = self.plan.trial_folder(number)
         self.running.discard(number)
-        if reason := read_divergence(self.plan.trial_folder(number)):
+        if reason := read_divergence(folder):
             self.errors[number] = reason
         ended = self._trial(number)
         if reason:  # no score: its earlier epochs cannot win
             ended = dataclasses.replace(ended, history=[])
         if ended.stop in (FINISHED, PATIENCE, ASHA, FAILED):
             self.ended[number] = ended
-            write_json(
-                self.plan.trial_folder(number) / ENDED,
-                {"history": ended.history, "stop": ended.stop, "length": ended.length},
-            )
-            (self.plan.trial_folder(number) / checkpoint.CHECKPOINT).unlink(missing_ok=True)
+            kept = {"history": ended.history, "stop": ended.stop, "length": ended.length}
+            write_json(folder / ENDED, kept)
+            (folder / checkpoint.CHECKPOINT).unlink(missing_ok=True)
         self._report_progress()
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
@@ -216,8 +293,7 @@ class TrialMonitor(tune.Callback):
         """Write the seconds spent, at most once a second."""
         if time.monotonic() - self.saved > 1:
             self.saved = time.monotonic()
-            spent = self.spent_before + self.saved - self.started
-            write_text(self.plan.work / SPENT, f"{spent:.1f}")
+            write_text(self.plan.work / SPENT, f"{self.saved - self.started:.1f}")
             self._report_progress(trial_ended=False)
 
     def trials_in_order(self, has_time_limit: bool) -> list[TrialRun]:
@@ -229,24 +305,21 @@ class TrialMonitor(tune.Callback):
             raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
         for number, reason in sorted(self.errors.items()):
             print_line(f"heed: trial {number} failed for good: {reason}")
-        trials = [
-            self.ended.get(number) or self._unfinished_trial(number)
-            for number in sorted(self.configurations)
-        ]
+        trials = []
+        for number in sorted(self.configurations):
+            trial = self.ended.get(number) or self._trial(number)
+            if number not in self.ended and trial.stop == ASHA:  # the search ended before it
+                trial = dataclasses.replace(trial, stop=TIME)
+            trials.append(trial)
         lost = [trial.number for trial in trials if trial.stop in (WAITING, TIME)]
         if lost and not has_time_limit:
             raise HeedError(f"trials {lost} did not run. Run the same command again: it resumes")
         return trials
 
-    def _unfinished_trial(self, number: int) -> TrialRun:
-        """Return a trial that had not ended when the search did."""
-        trial = self._trial(number)
-        return dataclasses.replace(trial, stop=TIME) if trial.stop == ASHA else trial
-
     def _trial(self, number: int) -> TrialRun:
         """Return the trial as far as it has run, with the reason why it stopped there."""
         folder = self.plan.trial_folder(number)
-        history = self.histories.get(number) or _read_history(folder)
+        history = self.histories.get(number) or read_history(folder)
         reported = (number / self.plan.reports for number in read_reports(folder))
         length = max([len(history), *reported])
         trial = TrialRun(number, self.configurations[number], history, "", length)
@@ -266,40 +339,19 @@ class TrialMonitor(tune.Callback):
         running = [
             TrialRun(n, self.configurations[n], self.histories.get(n, []), "") for n in self.running
         ]
-        metric = self.plan.metric
-        best = winner([*self.ended.values(), *running], metric)
-        text = (
-            f"best {metric} {best.score(metric):.4f} (trial {best.number})"
-            if best
-            else "no score yet"
-        )
+        metric, text = self.plan.metric, "no score yet"
+        if best := winner([*self.ended.values(), *running], metric):
+            text = f"best {metric} {best.score(metric):.4f} (trial {best.number})"
         counts = Counts(
-            ended=len({*self.ended, *self.errors}),
-            early=stops.count(ASHA),
-            failed=len(self.errors),
-            running=len(self.running),
-            trials=self.trials,
-        )
+            ended=len({*self.ended, *self.errors}), early=stops.count(ASHA),
+            failed=len(self.errors), running=len(self.running), trials=self.trials,
+        )  # fmt: skip
         self.progress.report_progress(counts, text, trial_ended)
 
 
 def _number(trial: Any) -> int:
     """Return heed's number of a Tune trial."""
     return int(trial.config["trial"]["number"])
-
-
-def _read_history(folder: Path) -> list[dict[str, float]]:
-    """Return the epochs in a trial's checkpoint."""
-    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
-    return saved[1]["history"] if saved else []
-
-
-def _read_seconds_spent(work: Path) -> float:
-    """Return the seconds that earlier, killed runs of this search took."""
-    try:
-        return float((work / SPENT).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return 0.0
 
 
 def _read_error(trial: Any) -> str:

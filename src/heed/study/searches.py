@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Value
-from heed.hyperparameters.training import Training
+from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value
 from heed.study.section import FOLLOWS, Count, Section, Seed
 
 MAX_MINUTES = 60 * 24 * 365

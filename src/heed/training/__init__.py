@@ -2,7 +2,6 @@
 
 This package knows no task: a `Learner` (heed.task.interface) has the model, batches and loss.
 
-`runs` is the stage, `run` the training of one seed, and `loop` has its steps and epochs.
-`checkpoint` lets a killed training resume, and reads weights; `determinism` and `device` configure
-process and machine.
+`run` is the stage and the training of one seed, and `loop` has its steps and epochs. `checkpoint`
+lets a killed training resume, and reads weights; `machine` configures process and device.
 """

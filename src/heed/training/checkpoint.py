@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from safetensors.torch import save as serialize
-from torch import nn
+from torch import Tensor, nn
 
 from heed.digests import loaded_modules, versions
 from heed.files import HeedError, writing
@@ -46,13 +46,13 @@ def _digest(value: Any) -> str:
 
 
 def write_tensors(
-    path: Path, tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None
+    path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None
 ) -> None:
     """Write a safetensors file. A tensor with several names is written under each.
 
     Raises OSError on a full disk, as for every other file; safetensors' own writer would not.
     """
-    written: dict[str, torch.Tensor] = {}
+    written: dict[str, Tensor] = {}
     addresses: set[int] = set()
     for name, tensor in tensors.items():
         contiguous = tensor.contiguous().cpu()
@@ -62,7 +62,7 @@ def write_tensors(
     path.write_bytes(serialize(written, metadata))
 
 
-def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[str, Any]) -> None:
+def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:
     """Write groups of tensors and the JSON-able `state`; an interrupted write leaves no file."""
     named = {
         f"{group}/{key}": value
@@ -73,11 +73,11 @@ def save(path: Path, tensors: dict[str, dict[str, torch.Tensor]], state: dict[st
         write_tensors(temporary, named, {"state": json.dumps(state)})
 
 
-def load(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]] | None:
+def load(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
     """Return the tensors and state that `save` wrote; None if there is no complete file."""
     try:
         with safe_open(path, "pt") as file:
-            tensors: dict[str, dict[str, torch.Tensor]] = {}
+            tensors: dict[str, dict[str, Tensor]] = {}
             for key in file.keys():  # noqa: SIM118 (it is no dict)
                 group, name = key.split("/", 1)
                 tensors.setdefault(group, {})[name] = file.get_tensor(key)
@@ -86,7 +86,7 @@ def load(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]
         return None
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Return the optimizer's state as named tensors."""
     state = optimizer.state_dict()["state"]
     return {
@@ -94,9 +94,9 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, torch.Tenso
     }
 
 
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     """Restore the state that `optimizer_tensors` returned."""
-    state: dict[int, dict[str, torch.Tensor]] = {}
+    state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         index, name = key.split(".", 1)
         state.setdefault(int(index), {})[name] = value
@@ -133,7 +133,7 @@ def load_weights(path: Path, make_model: Callable[[], Model]) -> Model:
     return model
 
 
-def _check_tensors(path: Path, expected: dict[str, torch.Tensor]) -> None:
+def _check_tensors(path: Path, expected: dict[str, Tensor]) -> None:
     """Raise ValueError unless a file has these tensors; their values are not read."""
     with safe_open(path, "pt") as file:
         names = set(file.keys())

@@ -1,7 +1,6 @@
 """The training loop: epochs of Adam on a task's loss; the weights of the best epoch are kept."""
 
 import copy
-import dataclasses
 import inspect
 import math
 import time
@@ -10,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heed.files import HeedError
-from heed.hyperparameters.training import Training
+from heed.hyperparameters import Training
 from heed.inputs.batches import MAX_PADDED_TOKENS, steps_per_epoch
 from heed.progress import Progress
 from heed.task.interface import Learner, lower_is_better
 from heed.training import checkpoint
-from heed.training.determinism import seed_everything
-from heed.training.device import continue_kind, machine_kind
+from heed.training.machine import continue_kind, machine_kind, seed_everything
 
 LAST = "last"  # in place of a metric: the last epoch is kept
 
@@ -28,50 +26,29 @@ class DivergedError(HeedError):
     """A training whose loss or weights are no longer finite; the same training diverges again."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Schedule:
-    """The steps of an epoch, and how often it is validated.
-
-    `first_step` counts from 0 over the whole training, which has `total_steps`.
-    """
-
-    first_step: int
-    total_steps: int
-    steps_per_epoch: int
-    validations_per_epoch: int
-
-
-@dataclasses.dataclass
-class _State:
-    """A training between two epochs; this is what a checkpoint holds.
+class _Training:
+    """A training between two epochs, of which a checkpoint holds all that changes.
 
     `average` is the model that is validated and kept: `model` itself, or the moving average of its
     weights. `best` has the weights of the epoch `best_epoch`, which counts from 1; 0 before the
     first. `machine_kind` is that of the machines which trained its epochs.
     """
 
-    model: nn.Module
-    average: nn.Module
-    optimizer: torch.optim.Optimizer
-    best: dict[str, torch.Tensor]
-    best_epoch: int
-    history: list[dict[str, float]]
-    machine_kind: str = ""
-
-    def add_epoch(self, row: dict[str, float], select: str, device: str) -> None:
-        """Add a row of the history, of an epoch trained on `device`; keep its weights if best."""
-        self.history.append(row)
-        if _is_best(self.history, select):
-            self.best, self.best_epoch = _copy_weights(self.average), len(self.history)
-        self.machine_kind = continue_kind(self.machine_kind, machine_kind(device))
+    def __init__(self, learner: Learner, h: Training, device: str, validations: int) -> None:
+        self.learner, self.h, self.device, self.validations = learner, h, device, validations
+        self.model: nn.Module = learner.model
+        self.average = copy.deepcopy(self.model) if h.averaging else self.model
+        self.optimizer = _make_optimizer(learner, h)
+        self.best, self.best_epoch = _copy_weights(self.average), 0
+        self.history: list[dict[str, float]] = []
+        self.machine_kind = ""
+        self.steps = steps_per_epoch(learner.items, h.batch_size)
+        self.total_steps = h.epochs * self.steps
 
     def save(self, path: Path) -> None:
         """Write a checkpoint."""
-        groups = {
-            "model": self.model.state_dict(),
-            "best": self.best,
-            "optimizer": checkpoint.optimizer_tensors(self.optimizer),
-        }
+        groups = {"model": self.model.state_dict(), "best": self.best}
+        groups["optimizer"] = checkpoint.optimizer_tensors(self.optimizer)
         if self.average is not self.model:
             groups["average"] = self.average.state_dict()
         names = ("history", "best_epoch", "machine_kind")
@@ -89,16 +66,80 @@ class _State:
         if self.average is not self.model:
             self.average.load_state_dict(tensors["average"])
 
+    def add_epoch(self, loss: float, metrics: dict[str, float]) -> None:
+        """Add a row of the history; keep the weights if they are the best so far."""
+        validation = {f"validation_{name}": value for name, value in metrics.items()}
+        self.history.append({"epoch": len(self.history) + 1, "train_loss": loss, **validation})
+        if _is_best(self.history, self.h.select):
+            self.best, self.best_epoch = _copy_weights(self.average), len(self.history)
+        self.machine_kind = continue_kind(self.machine_kind, machine_kind(self.device))
+
+    def train_epoch(self, epoch: int, report_progress: Callable[[Progress], None]) -> float:
+        """Train one epoch; return its mean loss.
+
+        Raises DivergedError at the first step whose loss is not finite.
+        """
+        learner, h, validations = self.learner, self.h, self.validations
+        self.model.train()
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        items, weight, started = 0, 0.0, time.perf_counter()
+        # a GPU takes a step in one batch
+        max_tokens = MAX_PADDED_TOKENS if self.device == "cpu" else None
+        for done, batches in enumerate(learner.steps(epoch, max_tokens), 1):
+            step = (epoch - 1) * self.steps + done
+            for group in self.optimizer.param_groups:
+                group["lr"] = group["factor"] * learning_rate(step - 1, self.total_steps, h)
+            for loss in _step(learner, batches, self.optimizer, h.clip):
+                total += loss
+            if self.average is not self.model:
+                _update_average(self.average, self.model, min(h.averaging, step / (step + 9)))
+            items += sum(map(learner.size, batches))
+            weight += sum(map(learner.weight, batches))
+            seconds, mean_loss = time.perf_counter() - started, total.item() / weight
+            if not math.isfinite(mean_loss):
+                raise self._diverged(f"the loss ({mean_loss})", step)
+            progress = Progress(epoch, h.epochs, items, learner.items, mean_loss, seconds)
+            number = done * validations // self.steps
+            if (done - 1) * validations // self.steps < number < validations:
+                metrics = learner.validate(self.average, every=validations)
+                progress.partial_validation = (number, metrics)
+                self.model.train()
+            report_progress(progress)
+        return total.item() / max(1.0, weight)
+
+    def validate(self, epoch: int) -> dict[str, float]:
+        """Return the metrics at the end of an epoch.
+
+        Raises DivergedError where a weight or a metric is not finite. The weights are checked here,
+        not in each step: on a GPU that would wait for the step to end.
+        """
+        last_step = epoch * self.steps
+        tensors = {*self.model.parameters(), *self.average.parameters()}
+        # a sum with NaN or infinity is not finite: .3 ms for 3 million weights; isfinite() 8.4
+        sums = [tensor.detach().sum() for tensor in tensors]
+        device = sums[0].device  # the layers of a deep model may be on several
+        if not torch.stack([each.to(device) for each in sums]).isfinite().all():
+            raise self._diverged("a weight", last_step)
+        metrics = self.learner.validate(self.average)
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise self._diverged(f"the validation {name} ({value})", last_step)
+        return metrics
+
+    def _diverged(self, quantity: str, step: int) -> DivergedError:
+        """Return the error of a training after `step` steps, from 1 over the whole training."""
+        rate = learning_rate(step - 1, self.total_steps, self.h)
+        return DivergedError(
+            f"the training diverged: {quantity} is not finite at step {step} of "
+            f"{self.total_steps}, in epoch {(step - 1) // self.steps + 1} of {self.h.epochs}, "
+            f"with learning rate {rate:g}. Make `learning_rate` smaller, or set `clip`"
+        )
+
 
 def train(
-    learner: Learner,
-    hyperparameters: Training,
-    seed: int,
-    device: str,
-    work: Path,
-    report_progress: Callable[[Progress], None],
-    validations_per_epoch: int = 1,
-) -> tuple[list[dict[str, float]], int, str]:
+    learner: Learner, hyperparameters: Training, seed: int, device: str, work: Path,
+    report_progress: Callable[[Progress], None], validations_per_epoch: int = 1,
+) -> tuple[list[dict[str, float]], int, str]:  # fmt: skip
     """Train the learner's model in place; it ends with the weights of the best epoch by `select`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
@@ -107,72 +148,28 @@ def train(
     After each epoch a checkpoint is written to the folder `work`. A training that was killed
     resumes after its last whole epoch and ends with the same weights.
 
-    Returns:
-        history: one row for each epoch (docs/contracts.md).
-        best_epoch: counted from 1.
-        machine_kind: of the machines that trained it.
+    Returns the history, one row for each epoch (docs/contracts.md), the best epoch, counted from 1,
+    and the machine kind of the machines that trained it.
 
-    Raises:
-        DivergedError: the loss, a weight or a metric of validation is no longer finite.
-
+    Raises DivergedError: the loss, a weight or a metric of validation is no longer finite.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
-    state = _initial_state(learner, h)
-    state.restore(path)
-    steps = steps_per_epoch(learner.items, h.batch_size)
-    for epoch in range(len(state.history) + 1, h.epochs + 1):
-        if is_over(len(state.history), state.best_epoch, h.patience):
+    training = _Training(learner, h, device, validations_per_epoch)
+    training.restore(path)
+    for epoch in range(len(training.history) + 1, h.epochs + 1):
+        if is_over(len(training.history), training.best_epoch, h.patience):
             break
         seed_everything(seed, epoch)
-        schedule = Schedule((epoch - 1) * steps, h.epochs * steps, steps, validations_per_epoch)
-        loss = _train_epoch(learner, state, h, epoch, schedule, device, report_progress)
-        metrics = _validate(learner, state, h, schedule)
-        validation = {f"validation_{name}": value for name, value in metrics.items()}
-        state.add_epoch({"epoch": epoch, "train_loss": loss, **validation}, h.select, device)
-        state.save(path)
+        loss = training.train_epoch(epoch, report_progress)
+        metrics = training.validate(epoch)
+        training.add_epoch(loss, metrics)
+        training.save(path)
         report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, metrics))
-    learner.model.load_state_dict(state.best)
-    return state.history, state.best_epoch, state.machine_kind
+    learner.model.load_state_dict(training.best)
+    return training.history, training.best_epoch, training.machine_kind
 
 
-def _validate(learner: Learner, state: _State, h: Training, schedule: Schedule) -> dict[str, float]:
-    """Return the metrics at the end of an epoch, after a check that weights and metrics are finite.
-
-    The weights are checked here, not in each step: on a GPU that would wait for the step to end.
-    """
-    last_step = schedule.first_step + schedule.steps_per_epoch
-    tensors = {*state.model.parameters(), *state.average.parameters()}
-    # a sum with NaN or infinity is not finite: 0.3 ms for 3 million weights; isfinite() takes 8.4
-    sums = [tensor.detach().sum() for tensor in tensors]
-    device = sums[0].device  # the layers of a deep model may be on several
-    if not torch.stack([each.to(device) for each in sums]).isfinite().all():
-        raise _diverged("a weight", last_step, schedule, h)
-    metrics = learner.validate(state.average)
-    for name, value in metrics.items():
-        if not math.isfinite(value):
-            raise _diverged(f"the validation {name} ({value})", last_step, schedule, h)
-    return metrics
-
-
-def _diverged(quantity: str, step: int, schedule: Schedule, h: Training) -> DivergedError:
-    """Return the error of a training after `step` steps, counted from 1 over the whole training."""
-    epoch = (step - 1) // schedule.steps_per_epoch + 1
-    rate = learning_rate(step - 1, schedule.total_steps, h)
-    return DivergedError(
-        f"the training diverged: {quantity} is not finite at step {step} of "
-        f"{schedule.total_steps}, in epoch {epoch} of {h.epochs}, with learning rate {rate:g}. "
-        "Make `learning_rate` smaller, or set `clip`"
-    )
-
-
-def _initial_state(learner: Learner, h: Training) -> _State:
-    """Return the state of a training before its first epoch."""
-    model = learner.model
-    average = copy.deepcopy(model) if h.averaging else model
-    return _State(model, average, _make_optimizer(learner, h), _copy_weights(average), 0, [])
-
-
-def _copy_weights(model: nn.Module) -> dict[str, torch.Tensor]:
+def _copy_weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
@@ -212,51 +209,9 @@ def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
     return bool(patience) and epochs - best_epoch >= patience
 
 
-def _train_epoch(
-    learner: Learner,
-    state: _State,
-    h: Training,
-    epoch: int,
-    schedule: Schedule,
-    device: str,
-    report_progress: Callable[[Progress], None],
-) -> float:
-    """Train one epoch; return its mean loss.
-
-    Raises DivergedError at the first step whose loss is not finite.
-    """
-    model, validations = learner.model, schedule.validations_per_epoch
-    model.train()
-    total = torch.zeros((), dtype=torch.float64, device=device)
-    items, weight, started = 0, 0.0, time.perf_counter()
-    max_tokens = MAX_PADDED_TOKENS if device == "cpu" else None  # a GPU takes a step in one batch
-    for done, batches in enumerate(learner.steps(epoch, max_tokens), 1):
-        step = schedule.first_step + done
-        for group in state.optimizer.param_groups:
-            group["lr"] = group["factor"] * learning_rate(step - 1, schedule.total_steps, h)
-        for loss in _step(learner, batches, state.optimizer, h.clip):
-            total += loss
-        if state.average is not model:
-            _update_average(state.average, model, min(h.averaging, step / (step + 9)))
-        items += sum(map(learner.size, batches))
-        weight += sum(map(learner.weight, batches))
-        seconds = time.perf_counter() - started
-        mean_loss = total.item() / weight
-        if not math.isfinite(mean_loss):
-            raise _diverged(f"the loss ({mean_loss})", step, schedule, h)
-        progress = Progress(epoch, h.epochs, items, learner.items, mean_loss, seconds)
-        number = done * validations // schedule.steps_per_epoch
-        if (done - 1) * validations // schedule.steps_per_epoch < number < validations:
-            metrics = learner.validate(state.average, every=validations)
-            progress.partial_validation = (number, metrics)
-            model.train()
-        report_progress(progress)
-    return total.item() / max(1.0, weight)
-
-
 def _step(
     learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float
-) -> list[torch.Tensor]:
+) -> list[Tensor]:
     """Take one step; return the loss of each batch, a sum.
 
     The gradients of the batches add up to the gradient of the step's mean loss.

@@ -1,7 +1,11 @@
-"""A run: one recipe trained with one seed, and the files that it writes."""
+"""A run: one recipe trained with one seed, and the files that it writes.
+
+The stage `train` makes the runs of a model, one for each seed, at the same time.
+"""
 
 import dataclasses
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +24,8 @@ from heed.files import (
 from heed.paths import (
     HISTORY,
     RUN,
+    RUNS,
+    TIMING,
     TOKENS,
     WEIGHTS,
     recipe_file,
@@ -27,16 +33,29 @@ from heed.paths import (
     timing_file,
     train_command,
 )
+from heed.pipeline import recorded_files, stage_name
+from heed.processes import process_pool
+from heed.progress import Progress, training_progress
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
 from heed.records import as_json, read_record
 from heed.task import task_module
 from heed.task.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training import checkpoint
-from heed.training.determinism import keep_memory, make_deterministic, seed_everything
-from heed.training.device import choose_device
-from heed.training.loop import DivergedError, Progress, train
-from heed.training.times import Stopwatch, write_training_time
+from heed.training.loop import DivergedError, train
+from heed.training.machine import (
+    Stopwatch,
+    assigned_gpus,
+    choose_device,
+    keep_memory,
+    list_gpus,
+    make_deterministic,
+    read_training_time,
+    runs_per_gpu,
+    seed_everything,
+    uses_gpu,
+    write_training_time,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +63,7 @@ class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
 
     `parameters` are those that were trained, without frozen ones. `machine_kind` is that of the
-    machine that trained it (heed.training.device), empty where an older heed has not noted it.
+    machine that trained it (heed.training.machine), empty where an older heed has not noted it.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -79,10 +98,8 @@ def train_run(
     Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json. `code` is the digest
     of the code that trains. The work folder stays, with the checkpoint of the last epoch.
 
-    Raises:
-        HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
-            without a GPU; a training that diverged.
-
+    Raises HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part;
+    bfloat16 without a GPU; a training that diverged.
     """
     recipe = read_model_recipe(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
@@ -97,14 +114,11 @@ def train_run(
     trained = train_model(recipe, tokens, seed, report_and_save_times, work)
     model = trained.learner.model
     info = RunInfo(
-        seed=seed,
-        fold=recipe.fold(seed),
-        best_epoch=trained.best_epoch,
+        seed=seed, fold=recipe.fold(seed), best_epoch=trained.best_epoch,
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
-        machine_kind=trained.machine_kind,
-        recipe=recipe,
-    )
+        machine_kind=trained.machine_kind, recipe=recipe,
+    )  # fmt: skip
     with writing_folder(run_folder(name, seed), checksums=True) as out:
         checkpoint.write_tensors(out / WEIGHTS, model.state_dict())
         trained.learner.write(out)
@@ -175,21 +189,15 @@ def _check_ranges(info: RunInfo) -> None:
 
 
 def train_model(
-    recipe: Recipe[Any, Any],
-    tokens: Tokens,
-    seed: int,
-    report_progress: Callable[[Progress], None],
-    work: Path,
-    validations_per_epoch: int = 1,
-) -> Trained:
+    recipe: Recipe[Any, Any], tokens: Tokens, seed: int,
+    report_progress: Callable[[Progress], None], work: Path, validations_per_epoch: int = 1,
+) -> Trained:  # fmt: skip
     """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
     Runs and trials of a search both train by this function. No document of the test part is read.
 
-    Raises:
-        DivergedError: the loss or the weights are no longer finite.
-        HeedError: tokens that are not the recipe's; an empty part; bfloat16 without a GPU.
-
+    Raises DivergedError where the loss or the weights are no longer finite, and HeedError: tokens
+    that are not the recipe's; an empty part; bfloat16 without a GPU.
     """
     h = recipe.hyperparameters
     check_tokens(recipe, tokens)
@@ -237,3 +245,80 @@ def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict
                 "params.yaml"
             )
     return rows
+
+
+def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
+    """Train model `name` with each of `seeds`; yield the content of each run.json as it is there.
+
+    A run is kept while its recipe and the digest of its code are today's. On CPUs `cores` seeds
+    are trained at the same time, on GPUs HEED_GPUS, by default all slots of this machine's. Their
+    processes are forks of this one, which has imported torch.
+
+    Raises HeedError, as `train_run`, of all seeds that fail; the others are trained first.
+    """
+    recipe = read_model_recipe(name)
+    code = checkpoint.code_digest(recipe.task)
+    _restore_runs(name, seeds)
+    missing = []
+    for seed in seeds:
+        if (info := _read_present(name, seed, code)) and info.recipe == recipe:
+            yield info
+        else:
+            missing.append(seed)
+    if missing:
+        gpus = _count_gpus() if uses_gpu(recipe.hyperparameters.device) else 0
+        at_once = min(len(missing), gpus or cores)
+        with process_pool(at_once, "fork") as pool:
+            runs = [pool.submit(_train, name, seed, code, at_once == 1) for seed in missing]
+            yield from (run.result() for run in runs if not run.exception())
+            _raise_failures([error for run in runs if (error := run.exception())])
+    for seed in seeds:  # if the stage is killed before its end, DVC deletes the runs that are done
+        shutil.rmtree(checkpoint.work_folder(recipe, seed, code), ignore_errors=True)
+
+
+def _raise_failures(errors: list[BaseException]) -> None:
+    """Raise the failures of several seeds as one; an error that is no HeedError goes first."""
+    for error in errors:
+        if not isinstance(error, HeedError):
+            raise error
+    if errors:
+        raise HeedError("\n".join(dict.fromkeys(map(str, errors))))
+
+
+def _restore_runs(name: str, seeds: list[int]) -> None:
+    """Bring back the runs of a model that DVC deleted when it began to run this stage."""
+    if all(run_folder(name, seed).is_dir() for seed in seeds):
+        return
+    for path, cached in recorded_files(stage_name("train", name)).items():
+        if cached.exists() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(cached, path)
+
+
+def _read_present(name: str, seed: int, code: str) -> RunInfo | None:
+    """Return the run of a seed if it is there, whole, and made by the code with this digest."""
+    try:
+        time = read_training_time(timing_file(name, seed))
+        return read_run(name, seed) if time.code == code else None
+    except HeedError:  # missing or broken: it is trained again
+        return None
+
+
+def _count_gpus() -> int:
+    """Return how many trainings may hold a GPU at the same time: HEED_GPUS, else all slots."""
+    assigned = assigned_gpus()
+    return len(list_gpus()) * runs_per_gpu() if assigned is None else assigned
+
+
+def _train(name: str, seed: int, code: str, is_alone: bool) -> RunInfo:
+    """Train with one seed in a process of its own, which draws a bar if no other is trained."""
+    with training_progress(f"{name} seed {seed}", bar=is_alone) as report_progress:
+        return train_run(name, seed, code, report_progress)
+
+
+def delete_other_runs(name: str, seeds: list[int]) -> None:
+    """Delete the runs of a model with other seeds: the stage's output is that of the study."""
+    for folder in (RUNS / name, TIMING / "train" / name):
+        for path in folder.iterdir():
+            if path.stem not in map(str, seeds):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()

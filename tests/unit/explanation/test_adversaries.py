@@ -28,7 +28,7 @@ from heed.explanation.distances import jensen_shannon
 from heed.explanation.documents import Subject, pad_by_row
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
-from heed.models.weighted_sum import WeightedSum
+from heed.models.classifier import WeightedSum
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification.adversaries import (
@@ -39,8 +39,8 @@ from heed.tasks.classification.adversaries import (
 from heed.tasks.classification.explanation import load_subject
 from heed.tasks.classification.learning import class_indices
 from heed.tokens.arrays import load_tokens
-from heed.training.determinism import make_deterministic
 from heed.training.loop import DivergedError
+from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
 from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 

@@ -18,7 +18,7 @@ from heed.explanation.registry import EXPLAINED
 from heed.explanation.stage import read_scale, write_explanations
 from heed.explanation.tables import NOT_MEASURED, summarize
 from heed.files import HeedError
-from heed.models.pooling import Last
+from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification import explanation

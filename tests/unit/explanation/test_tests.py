@@ -35,8 +35,7 @@ from heed.explanation.seeds import seed_agreement
 from heed.explanation.test import Prediction, descending
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams
-from heed.models.classifier import Classifier
-from heed.models.weighted_sum import WeightedSum, weighted_sum
+from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import batch_for, make
 

@@ -24,7 +24,7 @@ from heed.explanation.translations import (
 from heed.files import HeedError
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.vocabulary import BOS, EOS, UNKNOWN
-from heed.models.target_steps import TargetSteps, read_target, target_steps
+from heed.models.dependence import TargetSteps, read_target, target_steps
 from heed.models.translator import Translator
 from heed.models.translators import make_translator
 from tests.makers.translators import ARCHITECTURE, SOURCES, TARGETS, make_pairs

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from heed.cli.parser import make_parser
+from heed.cli.commands import make_parser
 from heed.task import task_names
 from tests.conftest import ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from heed.cli.parser import make_parser
+from heed.cli.commands import make_parser
 from tests.conftest import ROOT
 
 LECTURES = ROOT / "docs/lectures"

@@ -56,17 +56,3 @@ def test_a_vocabulary_is_as_large_as_its_limit_at_most():
         for each, corpus in ((h, few), (h, many), (pieces, few))
     ]
     assert sizes[0] < sizes[1] == sizes[2]
-
-
-def test_a_matched_network_has_the_nearest_number_of_parameters():
-    sizes = CorpusSizes((50,), 2)
-    build = partial(classification.build, sizes=sizes)
-    matched = dataclasses.replace(H, attention="multi-head", pooling="attention", hidden_size=20)
-    found = classification.parameter_matched(matched, matched, sizes)
-    assert (found.attention, found.pooling) == ("none", "mean")
-    count = {
-        size: count_parameters(partial(build, dataclasses.replace(found, hidden_size=size)))
-        for size in range(found.hidden_size - 1, found.hidden_size + 2)
-    }
-    target = count_parameters(partial(build, matched))
-    assert min(count, key=lambda size: abs(count[size] - target)) == found.hidden_size

@@ -7,6 +7,9 @@ import time
 from pathlib import Path
 
 from heed.search.results import FINISHED, TrialRun
+from heed.search.stage import make_plan
+from heed.search.trials import Plan
+from heed.study import parse
 
 SPACE = (
     "{learning_rate: {loguniform: [0.001, 0.05]}, hidden_size: {integer: [2, 9]}, heads: {choice: "
@@ -42,24 +45,22 @@ models:
 """
 
 
+def planned(text: str = STUDY, search: str = "hunt", previous: dict | None = None) -> Plan:
+    """Return the plan of a search of a study on the corpus `tiny`."""
+    return make_plan(parse(text), search, previous or {}, Path("data/tokens/tiny"))
+
+
 def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "heed.cli", *command],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True,
         env=os.environ | environment,
-    )
+    )  # fmt: skip
 
 
 def trial(number: int, *scores: float, stop: str = FINISHED) -> TrialRun:
     rows = [
-        {
-            "epoch": i,
-            "train_loss": 1.0,
-            "validation_loss": 1 - s,
-            "validation_accuracy": s,
-            "validation_macro_f1": s,
-        }
+        {"epoch": i, "train_loss": 1.0, "validation_loss": 1 - s}
+        | {"validation_accuracy": s, "validation_macro_f1": s}
         for i, s in enumerate(scores, 1)
     ]
     return TrialRun(number, {"heads": number + 1}, rows, stop)

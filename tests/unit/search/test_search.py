@@ -32,17 +32,15 @@ from heed.search.results import (
     Trial,
     expected_best,
     read_search,
-    trial_of,
     winner,
     write_search,
 )
-from heed.search.space import Space, draw
-from heed.search.stage import epochs_and_select, make_plan, run_search
-from heed.search.trainable import read_reports
+from heed.search.stage import epochs_and_select, run_search
+from heed.search.trials import Space, draw, read_reports
 from heed.study import Dimension, load, parse
 from heed.study.rules import is_valid_configuration
-from heed.training.device import machine_kind
-from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, trial
+from heed.training.machine import machine_kind
+from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, planned, trial
 
 # --- the results of a search ----------------------------------------------------------------------
 
@@ -63,12 +61,11 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with
     replacement.
     """
-    trials = [trial_of(trial(i, score), metric) for i, score in enumerate([0.3, 0.9, 0.5, 0.6])]
+    trials = [trial(i, score).as_trial(metric) for i, score in enumerate([0.3, 0.9, 0.5, 0.6])]
     scores, best = [each.score for each in trials], max if metric == "accuracy" else min
     for n, expected in enumerate(expected_best(trials, metric, "random").scores, 1):
-        assert expected == pytest.approx(
-            np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
-        )
+        mean = np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
+        assert expected == pytest.approx(mean)
 
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
@@ -79,9 +76,8 @@ def test_the_expected_best_is_given_only_where_its_assumption_holds():
         ([*finished, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
         ([*finished, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
     ]:
-        expected = expected_best(
-            [trial_of(each, "accuracy") for each in trials], "accuracy", sampler
-        )
+        runs = [each.as_trial("accuracy") for each in trials]
+        expected = expected_best(runs, "accuracy", sampler)
         assert (expected.scores is None) == (reason is not None)
         assert reason is None or reason in expected.reason.format(**expected.values)
 
@@ -90,16 +86,14 @@ def test_after_a_kill_asha_gets_the_scores_reported_before(study):
     from heed.search.tuner import TrialMonitor, _scheduler
 
     params = parse(STUDY.replace("scheduler: none", "reduction_factor: 2"))
-    plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
+    plan = planned(STUDY.replace("scheduler: none", "reduction_factor: 2"))
     for number, score in enumerate((0.9, 0.8)):
-        plan.trial_folder(number).mkdir(parents=True)
-        ended = trial(number, score, score, score)
-        (plan.trial_folder(number) / "ended.json").write_text(
-            json.dumps({"history": ended.history, "stop": FINISHED})
-        )
-        (plan.trial_folder(number) / "reported.jsonl").write_text(
-            f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0"
-        )
+        folder = plan.trial_folder(number)
+        folder.mkdir(parents=True)
+        ended = {"history": trial(number, score, score, score).history, "stop": FINISHED}
+        write_json(folder / "ended.json", ended)
+        reports = f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0"
+        (folder / "reported.jsonl").write_text(reports)
     monitor = TrialMonitor(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
     assert {*monitor.ended} == {0, 1}
     asha = _scheduler(params.searches["hunt"], monitor)
@@ -116,15 +110,14 @@ def test_after_a_kill_asha_gets_the_scores_reported_before(study):
 def test_after_a_kill_tpe_learns_from_trainings_that_diverged(study):
     from heed.search.tuner import TrialMonitor, _sampling
 
-    params = parse(STUDY)
-    plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
-    search = params.searches["hunt"]
+    plan, search = planned(), parse(STUDY).searches["hunt"]
     space = search.space
     drawn = draw(space, 1, 1, lambda _: True)[0]
     for number, (history, stop) in enumerate([(trial(0, 0.9).history, FINISHED), ([], FAILED)]):
-        plan.trial_folder(number).mkdir(parents=True)
-        write_json(plan.trial_folder(number) / "configuration.json", drawn)
-        write_json(plan.trial_folder(number) / "ended.json", {"history": history, "stop": stop})
+        folder = plan.trial_folder(number)
+        folder.mkdir(parents=True)
+        write_json(folder / "configuration.json", drawn)
+        write_json(folder / "ended.json", {"history": history, "stop": stop})
     (plan.trial_folder(1) / "diverged.txt").write_text("the training diverged")
     monitor = TrialMonitor(plan, [drawn, drawn], 4, SearchProgress(Bar("hunt")))
     _, settings = _sampling(plan, search, Space(space, lambda _: True, None), monitor)
@@ -138,21 +131,17 @@ def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
 
 
 def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_kill(study):
-    from heed.search.sampler import Tpe
+    from heed.search.tuner import Tpe
 
     params = parse(STUDY)
-    plan, search = make_plan(params, "hunt", {}, Path("data/tokens/tiny")), params.searches["hunt"]
+    plan, search = planned(), params.searches["hunt"]
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
 
+    search = search.model_copy(update={"trials": 12, "seed": 1000})
+
     def tpe(ended: dict[int, float | None]) -> Tpe:
-        return Tpe(
-            space,
-            12,
-            1000,
-            lambda c: is_valid_configuration(params, "tiny-attention", c),
-            plan.trial_folder,
-            ended,
-        )
+        valid = lambda c: is_valid_configuration(params, "tiny-attention", c)  # noqa: E731
+        return Tpe(plan, search, Space(space, valid, None), ended)
 
     def drawn(sampler: Tpe, count: int) -> list[dict]:
         trials = []
@@ -191,13 +180,9 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
     temporary.mkdir()
     mark = "HEED_MARK=one-machine"
     done = heed(
-        "search",
-        "hunt",
-        HEED_MARK="one-machine",
-        HEED_THREADS="2",
-        HOME=str(home),
+        "search", "hunt", HEED_MARK="one-machine", HEED_THREADS="2", HOME=str(home),
         TMPDIR=str(temporary),
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert gone(mark), marked(mark)
     assert [*home.iterdir()] == [], "no token, no statistics, no settings in the home folder"
@@ -301,13 +286,13 @@ def test_a_search_after_another_starts_from_its_winner(study):
         "  second: {experiment: tiny, model: tiny-attention, after: hunt, trials: "
         "2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
-    params = parse(STUDY.replace("defaults:", second + "defaults:"))
+    text = STUDY.replace("defaults:", second + "defaults:")
     before = {"learning_rate": 0.02, "epochs": 2, "select": "accuracy"}
-    h = make_plan(params, "second", before, Path("data/tokens/tiny")).recipe.hyperparameters
+    h = planned(text, "second", before).recipe.hyperparameters
     assert (h.learning_rate, h.epochs) == (0.02, 5), "its winner, but the epochs of this search"
     Path("results/search/tiny/hunt").mkdir(parents=True)
     write_yaml(Path("results/search/tiny/hunt/best.yaml"), before)
-    none = parse(STUDY.replace("defaults:", second.replace("trials: 2", "trials: 0") + "defaults:"))
+    none = parse(text.replace("trials: 2", "trials: 0"))
     run_search(none, "second", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)
     assert yaml.safe_load(Path("results/search/tiny/second/best.yaml").read_text()) == before
 
@@ -315,26 +300,19 @@ def test_a_search_after_another_starts_from_its_winner(study):
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
     best_in_epoch_2 = trial(0, 0.5, 0.7, 0.6)
     for extra, epochs in (("", 2), (", decay: linear", 3), (", warmup: 0.1", 3)):
-        params = parse(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
-        plan = make_plan(params, "hunt", {}, Path("data/tokens/tiny"))
-        assert epochs_and_select(plan, best_in_epoch_2)["epochs"] == epochs, (
-            "fewer epochs would be another learning rate"
-        )
+        plan = planned(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
+        found = epochs_and_select(plan, best_in_epoch_2)["epochs"]
+        assert found == epochs, "fewer epochs would be another learning rate"
 
 
 def test_options_about_where_trials_run_do_not_restart_a_search(study):
-    def work_folder(text: str) -> Path:
-        return make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny")).work
-
-    first = work_folder(STUDY)
-    assert work_folder(STUDY.replace("trials: 4", "trials: 4\n    concurrent: 2")) == first
+    first = planned().work
+    assert planned(STUDY.replace("trials: 4", "trials: 4\n    concurrent: 2")).work == first
     for change in (
-        ("trials: 4", "trials: 5"),
-        ("[2, 9]", "[2, 8]"),
-        ("epochs: 3", "epochs: 4"),
+        ("trials: 4", "trials: 5"), ("[2, 9]", "[2, 8]"), ("epochs: 3", "epochs: 4"),
         ("linear_size: 5", "linear_size: 6"),
-    ):
-        assert work_folder(STUDY.replace(*change)) != first
+    ):  # fmt: skip
+        assert planned(STUDY.replace(*change)).work != first
 
 
 def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
@@ -347,7 +325,7 @@ def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
     path.write_text(json.dumps(meta | {"vectors": {"size": 300, "types": 1.0, "tokens": {}}}))
     message = r"searches\.hunt\.space\.vectors: embedding_dim is \d+, and the word vectors .* 300"
     with pytest.raises(HeedError, match=message):
-        make_plan(parse(text), "hunt", {}, Path("data/tokens/tiny"))
+        planned(text)
 
 
 # --- heed adopt -----------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from heed.files import HeedError
-from heed.search.space import draw
 from heed.search.stage import run_search
+from heed.search.trials import draw
 from heed.study import Dimension, parse
 from heed.study.rules import is_valid_configuration
 from heed.study.search_rules import search_space
@@ -21,109 +21,78 @@ from tests.unit.search.makers import SPACE, STUDY
 
 WRONG = [
     (
-        "learning_rate: {loguniform",
-        "learning_rte: {loguniform",
-        "space.learning_rte",
+        "learning_rate: {loguniform", "learning_rte: {loguniform", "space.learning_rte",
         "did you mean learning_rate?",
     ),
     (
-        "loguniform: [0.001, 0.05]",
-        "loguniform: [0, 0.05]",
-        "space.learning_rate",
+        "loguniform: [0.001, 0.05]", "loguniform: [0, 0.05]", "space.learning_rate",
         "needs numbers above 0, found [0",
     ),
     (
-        "loguniform: [0.001, 0.05]",
-        "loguniform: [0.05, 0.001]",
-        "space.learning_rate",
+        "loguniform: [0.001, 0.05]", "loguniform: [0.05, 0.001]", "space.learning_rate",
         "from a smaller to a larger number",
     ),
     (
-        "loguniform: [0.001, 0.05]",
-        "logunifrom: [0.001, 0.05]",
-        "space.learning_rate.logunifrom",
+        "loguniform: [0.001, 0.05]", "logunifrom: [0.001, 0.05]", "space.learning_rate.logunifrom",
         "did you mean loguniform?",
     ),
     (
-        "loguniform: [0.001, 0.05]",
-        "integer: [1, 5]",
-        "space.learning_rate",
+        "loguniform: [0.001, 0.05]", "integer: [1, 5]", "space.learning_rate",
         "use uniform or loguniform",
     ),
     ("{loguniform: [0.001, 0.05]}", "[0.001, 0.05]", "space.learning_rate", "found [0.001, 0.05]"),
     (
-        "{loguniform: [0.001, 0.05]}",
-        "{}",
-        "space.learning_rate",
+        "{loguniform: [0.001, 0.05]}", "{}", "space.learning_rate",
         "exactly one of uniform, loguniform, integer, choice; found none",
     ),
     ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
     (
-        "hidden_size: {integer",
-        "epochs: {integer",
-        "space.epochs",
+        "hidden_size: {integer", "epochs: {integer", "space.epochs",
         "the winner's best epoch is kept",
     ),
     (
-        "hidden_size: {integer",
-        "precision: {integer",
-        "space.precision",
+        "hidden_size: {integer", "precision: {integer", "space.precision",
         "it is a property of the machine",
     ),
     (
-        "hidden_size: {integer: [2, 9]}",
-        "attention: {choice: [none, multi-head]}",
-        "space.attention",
-        "needs attention",
+        "hidden_size: {integer: [2, 9]}", "attention: {choice: [none, multi-head]}",
+        "space.attention", "needs attention",
     ),
     (
-        "model: tiny-attention",
-        "model: tiny-baseline",
-        "space.heads",
+        "model: tiny-attention", "model: tiny-baseline", "space.heads",
         "has no effect: model tiny-baseline has attention: none",
     ),
     (
-        "model: tiny-attention",
-        "model: tiny-wide",
-        "model",
+        "model: tiny-attention", "model: tiny-wide", "model",
         "takes its hyperparameters from tiny-attention",
     ),
     ("model: tiny-attention", "model: tiny-atention", "model", "did you mean tiny-attention?"),
     (
-        "    experiment: tiny",
-        "    experiment: other",
-        "experiment",
+        "    experiment: tiny", "    experiment: other", "experiment",
         "model tiny-attention has experiment tiny, found other",
     ),
     (
-        "    corpus: tiny\n",
-        "    corpus: other\n",
-        "corpus",
+        "    corpus: tiny\n", "    corpus: other\n", "corpus",
         "tiny follows from the rest, found other: remove `corpus`",
     ),
     ("after: none", "after: hunt", "after", "stands in the section `later_searches`: move hunt"),
     ("scheduler: none", "scheduler: halving", "scheduler", "'asha' or 'none'"),
     (
-        "scheduler: none",
-        "grace_period: 4",
-        "grace_period",
+        "scheduler: none", "grace_period: 4", "grace_period",
         "at most the epochs of a trial, 3, found 4",
     ),
     (f"    space: {SPACE}\n", "", "space", "nothing to search"),
     (
-        "{learning_rate:",
-        "{vectors: {choice: [none, tuned]}, learning_rate:",
-        "space.vectors",
+        "{learning_rate:", "{vectors: {choice: [none, tuned]}, learning_rate:", "space.vectors",
         "tuned, and sources.tiny has no word vectors",
     ),
     (
         "{learning_rate:",
         "{vectors: {choice: [none, tuned]}, embedding_dim: {choice: [4, 8]}, learning_rate:",
-        "space",
-        "vectors and embedding_dim together",
+        "space", "vectors and embedding_dim together",
     ),
     (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -150,18 +119,12 @@ def test_compared_variants_get_the_same_budget():
         "scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     text = STUDY.replace("defaults:", other + "defaults:")
-    with pytest.raises(
-        HeedError,
-        match=(
-            r"searches.other.trials: compared variants get the same budget: 8 here, 4 in search "
-            r"hunt"
-        ),
-    ):
+    message = "compared variants get the same budget: 8 here, 4 in search hunt"
+    with pytest.raises(HeedError, match=f"searches.other.trials: {message}"):
         parse(text)
     assert parse(text.replace("trials: 8", "trials: 4"))
-    with pytest.raises(
-        HeedError, match=r"searches.other.epochs: .*: 5 here, 3 in search hunt"
-    ):  # the model's own epochs
+    message = r"searches.other.epochs: .*: 5 here, 3 in search hunt"
+    with pytest.raises(HeedError, match=message):  # the model's own epochs
         parse(text.replace("trials: 8, epochs: 3", "trials: 4"))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from heed import cli
 from heed.cli import stages
-from heed.cli.parser import make_parser
+from heed.cli.commands import make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256

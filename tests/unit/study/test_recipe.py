@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heed import recipe as recipes
-from heed.cli.workspace import read_seeds
+from heed.cli.stages import read_seeds
 from heed.files import HeedError, write_yaml
 from heed.models.size import count_parameters
 from heed.study import parse

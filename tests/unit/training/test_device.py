@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from heed.files import HeedError
-from heed.training import device
+from heed.training import machine as device
 
 HOLD = """
 import sys, time
-from heed.training.device import claim_gpu
+from heed.training.machine import claim_gpu
 gpu = claim_gpu(poll=0.02)
 print(gpu, time.time(), flush=True)
 time.sleep(float(sys.argv[1]))
@@ -30,11 +30,9 @@ def hold(folder: Path, seconds: float, **environment: str) -> subprocess.Popen:
         | environment
     )
     return subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(seconds)],
-        env=environment,
-        text=True,
+        [sys.executable, "-c", HOLD, str(seconds)], env=environment, text=True,
         stdout=subprocess.PIPE,
-    )
+    )  # fmt: skip
 
 
 def test_of_four_jobs_on_two_gpus_no_two_run_on_one_gpu_at_once(tmp_path: Path) -> None:
@@ -105,13 +103,10 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("visible", "gpus"),
     [
-        ("2,3", ["2", "3"]),
-        ("", []),
-        ("-1", []),
-        ("0,-1,1", ["0"]),
+        ("2,3", ["2", "3"]), ("", []), ("-1", []), ("0,-1,1", ["0"]),
         ("GPU-aa, MIG-bb", ["GPU-aa", "MIG-bb"]),
     ],
-)
+)  # fmt: skip
 def test_cuda_visible_devices_names_the_usable_gpus(
     alone: pytest.MonkeyPatch, visible: str, gpus: list[str]
 ) -> None:
@@ -152,9 +147,7 @@ def test_a_claimed_gpu_is_the_only_one_that_cuda_sees_and_a_second_claim_returns
     assert device.claim_gpu() == "5"
 
 
-def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(
-    alone: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_an_error(alone: pytest.MonkeyPatch) -> None:
     alone.setenv("CUDA_VISIBLE_DEVICES", "")
     assert device.choose_device("cpu") == "cpu"
     assert device.choose_device("auto") == "cpu"

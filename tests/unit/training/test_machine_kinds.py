@@ -23,11 +23,10 @@ from heed.report.provenance import write_provenance
 from heed.report.render import render
 from heed.report.results import Results
 from heed.report.sources import Sources
-from heed.training import device
-from heed.training.device import continue_kind, machine_kind
-from heed.training.loop import Progress
+from heed.training import machine as device
+from heed.training.machine import continue_kind, machine_kind
 from heed.training.run import read_run
-from tests.conftest import ROOT, train
+from tests.conftest import ROOT, killed, train
 from tests.fixtures.report import made_up
 
 RUN = Path("results/train/tiny-attention/1")
@@ -36,7 +35,7 @@ OLD, NEW = "x86_64 AVX2, Intel family 6 model 79, torch 2", "x86_64 AVX512, AMD 
 
 TWO_PROCESSES = """
 import os
-from heed.training.device import machine_kind
+from heed.training.machine import machine_kind
 if os.fork():
     os.wait()
 else:
@@ -96,13 +95,9 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
     train("tiny-attention", 1)
     assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
 
-    def die(progress: Progress) -> None:
-        if progress.epoch == 3:
-            raise KeyboardInterrupt
-
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: OLD)
     with pytest.raises(KeyboardInterrupt):
-        train("tiny-attention", 1, die)
+        train("tiny-attention", 1, killed)
     monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: NEW)
     assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
 
@@ -185,16 +180,14 @@ SENTENCES = {
     "en": (
         "Runs of 2 machine kinds stand in this comparison. On another machine kind the same",
         f"{NEW}: baseline with seed 2; mean with seeds 1, 2, 3; attention with seeds 1, 2, 3",
-        "The runs were trained on several machine kinds:",
-        f"{OLD}: 2 runs",
+        "The runs were trained on several machine kinds:", f"{OLD}: 2 runs",
     ),
     "de": (
         "In diesem Vergleich stehen Läufe von 2 Rechnertypen. Auf einem anderen Rechnertyp",
         f"{NEW}: baseline mit Seed 2; mean mit den Seeds 1, 2, 3; attention mit den Seeds 1, 2, 3",
-        "Die Läufe wurden auf Rechnern mehrerer Typen trainiert:",
-        f"{OLD}: 2 Läufe",
+        "Die Läufe wurden auf Rechnern mehrerer Typen trainiert:", f"{OLD}: 2 Läufe",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

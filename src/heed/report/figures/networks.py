@@ -7,8 +7,8 @@ import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 
+from heed.hyperparameters import ATTENTIONS, ENCODERS, POOLINGS
 from heed.hyperparameters.classifier import Architecture
-from heed.hyperparameters.networks import ATTENTIONS, ENCODERS, POOLINGS
 from heed.report.blocks import Figure
 from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, Style
 from heed.report.language import say

@@ -38,8 +38,7 @@ from heed.explanation.documents import (
 )
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
-from heed.models.classifier import Classifier
-from heed.models.weighted_sum import weighted_sum
+from heed.models.classifier import Classifier, weighted_sum
 from heed.tasks.classification.explanation import (
     SELF_ATTENTION_SCALE,
     EvidenceReader,

@@ -4,9 +4,8 @@ import dataclasses
 from typing import Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import hyperparameter, required
+from heed.hyperparameters import Training, hyperparameter, required
 from heed.hyperparameters.classifier import Architecture
-from heed.hyperparameters.training import Training
 from heed.task.interface import Scale
 from heed.tokens.meta import Meta
 

@@ -14,7 +14,7 @@ from heed.explanation.tables import document_measures, summarize
 from heed.explanation.test import Prediction as Step
 from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
-from heed.models.target_steps import require_attention
+from heed.models.dependence import require_attention
 from heed.paths import run_folder, train_command
 from heed.tasks.translation.alignment import (
     COUNTS,

@@ -1,6 +1,6 @@
 """The gradient that reaches each word of the source, by the source's length.
 
-models/source_gradients.py defines it. The sentences are those of `displayed_rows` with
+models/dependence.py defines it. The sentences are those of `displayed_rows` with
 SPREAD_SENTENCES groups: spread evenly over the test part, sorted by length, so they are the same
 for every model.
 """
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from heed.models.source_gradients import SourceGradients
+    from heed.models.dependence import SourceGradients
 
 TRUNCATION = 8  # steps of truncated backpropagation through time
 

@@ -15,7 +15,7 @@ from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
-from heed.models.source_gradients import source_gradients
+from heed.models.dependence import source_gradients
 from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS

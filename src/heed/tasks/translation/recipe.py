@@ -4,8 +4,7 @@ import dataclasses
 from typing import Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import hyperparameter, required
-from heed.hyperparameters.training import Training
+from heed.hyperparameters import Training, hyperparameter, required
 from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
 from heed.task.interface import Scale
 from heed.tokens.meta import Meta, Tokenizer

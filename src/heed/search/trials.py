@@ -1,4 +1,6 @@
-"""One trial of a search: a training with one configuration, which reports its scores to Ray Tune.
+"""The trials of a search: their configurations, and the training of one, which reports to Ray Tune.
+
+The configurations of a random search are drawn from its space: the same for the same seed.
 
 The training is the one of `heed train`. Its time is counted in reports: there are `reports` of them
 an epoch, the last at its end. A trial keeps its checkpoint in the search's own folder, which every
@@ -8,29 +10,121 @@ first repeats to Ray what it had reported up to its last whole epoch, and resume
 
 import contextlib
 import dataclasses
+import itertools
 import json
 import math
 import os
 import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from heed.files import write_text
+import numpy as np
+
+from heed.files import HeedError, write_text
 from heed.hyperparameters import Configuration
 from heed.recipe import Recipe
 from heed.search.results import higher_is_better
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
-from heed.training.device import choose_device, machine_kind
 from heed.training.loop import DivergedError, Progress
+from heed.training.machine import choose_device, machine_kind
 from heed.training.run import train_model
 
+if TYPE_CHECKING:
+    from heed.study import Dimension
+
 STARTS, REPORTED, DIVERGED = "starts.jsonl", "reported.jsonl", "diverged.txt"
+DRAWS = 1000  # of one configuration, before the space is said to have too few
+DIGITS = 4  # significant digits of a real number: best.yaml has exactly the value of the trial
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """The space of a search.
+
+    `configurations` are those of a random search, all drawn before it starts; None for a sampler
+    that learns from earlier trials.
+    """
+
+    dimensions: "Mapping[str, Dimension]"
+    is_valid: Callable[[Configuration], bool]
+    configurations: list[Configuration] | None
+
+
+def draw(
+    dimensions: "Mapping[str, Dimension]", trials: int, seed: int,
+    is_valid: Callable[[Configuration], bool],
+) -> list[Configuration]:  # fmt: skip
+    """Return `trials` different, valid configurations, drawn by the seed of the search.
+
+    The order in which trials end cannot change them, and more trials with the same seed begin with
+    the same ones. Raises HeedError where the space has too few.
+    """
+    configurations: list[Configuration] = []
+    for number in range(trials):
+        generator = np.random.default_rng((seed, number))
+        candidates = itertools.islice(_draw_candidates(dimensions, generator), DRAWS)
+        for candidate in candidates:
+            if candidate not in configurations and is_valid(candidate):
+                configurations.append(candidate)
+                break
+        else:
+            raise HeedError(
+                f"the space has too few configurations: {number} found of {trials} trials after "
+                f"{DRAWS} draws. "
+                "Ask for fewer `trials`, or widen `space` (heads must divide the size of the "
+                "states)"
+            )
+    return configurations
+
+
+def _draw_candidates(
+    dimensions: "Mapping[str, Dimension]", generator: np.random.Generator
+) -> Iterator[Configuration]:
+    """Yield configurations without end; not all of them are possible.
+
+    `heads` is drawn first and kept for 50 configurations: so numbers of heads that divide few sizes
+    are drawn as often as others.
+    """
+    for attempt in itertools.count():
+        if attempt % 50 == 0:
+            heads = _draw_value(dimensions["heads"], generator) if "heads" in dimensions else None
+        values = {
+            key: _draw_value(dimension, generator)
+            for key, dimension in dimensions.items()
+            if key != "heads"
+        }
+        if heads is not None:
+            values["heads"] = heads
+        yield {key: values[key] for key in dimensions}
+
+
+def _draw_value(dimension: "Dimension", generator: np.random.Generator) -> Any:
+    """Return one random value of a dimension."""
+    values = dimension.values
+    if dimension.kind == "choice":
+        return values[int(generator.integers(len(values)))]
+    if dimension.kind == "integer":
+        return int(generator.integers(values[0], values[1], endpoint=True))
+    if dimension.kind == "uniform":
+        return round_value(float(generator.uniform(*values)), dimension)
+    return round_value(
+        math.exp(generator.uniform(math.log(values[0]), math.log(values[1]))), dimension
+    )
+
+
+def round_value(value: Any, dimension: "Dimension") -> Any:
+    """Return a value of `dimension`; real numbers are rounded to DIGITS significant digits."""
+    if dimension.kind not in ("uniform", "loguniform"):
+        return value
+    low, high = dimension.values
+    return min(max(float(f"{value:.{DIGITS}g}"), low), high)
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a trial needs of its search; it is sent to every worker. Paths are absolute.
+    """The part of a search that its trials share, sent to every worker. Paths are absolute.
 
     `recipe` is the trial's recipe except for the configuration. `work` is the work folder of the
     search. `seed` is that of the search: all trials share it. `gpu` is the share of a GPU that a
@@ -101,14 +195,8 @@ class _Reporter:
         metric = self.plan.metric
         value = higher_is_better(score, metric)
         epochs = [higher_is_better(row[f"validation_{metric}"], metric) for row in self.history]
-        tune.report(
-            {
-                "report": number,
-                "score": value,
-                "best": max(epochs, default=value),
-                "history": list(self.history),
-            }
-        )
+        best, history = max(epochs, default=value), list(self.history)
+        tune.report({"report": number, "score": value, "best": best, "history": history})
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
@@ -117,27 +205,31 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     Of a training that diverged the reason is written into the trial's folder. Nothing is raised:
     Ray would start the trial again, and it would diverge again.
     """
-    _choose_device(plan.gpu)
+    if plan.gpu:  # the training claims a slot of a GPU with so many
+        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / plan.gpu))
+    else:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     folder = plan.trial_folder(number)
     folder.mkdir(parents=True, exist_ok=True)
     node = os.environ.get("HEED_NODE") or os.uname().nodename
-    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
-    history: list[dict[str, float]] = saved[1]["history"] if saved else []
+    history = read_history(folder)
     kind = machine_kind(choose_device(plan.recipe.hyperparameters.device))
     _record_start(folder, node, len(history), kind)
     reporter = _Reporter(plan, folder)
     reporter.repeat(history)
     try:
         train_model(
-            plan.recipe.changed(configuration),
-            load_tokens(plan.tokens),
-            plan.seed,
-            reporter.report_progress,
-            folder,
-            plan.reports,
-        )
+            plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed,
+            reporter.report_progress, folder, plan.reports,
+        )  # fmt: skip
     except DivergedError as error:
         reporter.report_divergence(str(error))
+
+
+def read_history(folder: Path) -> list[dict[str, float]]:
+    """Return the epochs in a trial's checkpoint."""
+    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
+    return saved[1]["history"] if saved else []
 
 
 def read_divergence(folder: Path) -> str:
@@ -160,14 +252,6 @@ def read_reports(folder: Path) -> dict[int, float]:
     return scores
 
 
-def _choose_device(gpu: float) -> None:
-    """Let the training claim a slot of a GPU with 1 / `gpu` slots; with `gpu` 0 hide all GPUs."""
-    if gpu:
-        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / gpu))
-    else:
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
-
 def _record_start(folder: Path, node: str, epochs: int, kind: str) -> None:
     """Write where (node, machine kind), when and after how many epochs the trial starts.
 
@@ -176,12 +260,8 @@ def _record_start(folder: Path, node: str, epochs: int, kind: str) -> None:
     import ray
 
     start = {
-        "time": time.time(),
-        "host": node,
-        "node": ray.get_runtime_context().get_node_id(),
-        "epochs": epochs,
-        "machine_kind": kind,
-        "pid": os.getpid(),
-    }
+        "time": time.time(), "host": node, "node": ray.get_runtime_context().get_node_id(),
+        "epochs": epochs, "machine_kind": kind, "pid": os.getpid(),
+    }  # fmt: skip
     with (folder / STARTS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(start) + "\n")

@@ -1,34 +1,50 @@
-"""The device of a training: the CPU, or one free GPU of this machine, held until the process ends.
+"""The machine of a training: its device, its determinism, its kind, and the time it took.
 
-Snakemake counts GPUs (`--resources gpu=2`) but does not assign them. So a training claims a free
-GPU itself, by an flock on one file for each GPU. The kernel releases the lock when the process
-ends, kill -9 included.
+A training is on the CPU or on one free GPU of this machine, held until the process ends. Snakemake
+counts GPUs (`--resources gpu=2`) but does not assign them. So a training claims a free GPU itself,
+by an flock on one file for each GPU. The kernel releases the lock when the process ends, kill -9
+included.
 
 A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each GPU has four slots, and
 Snakemake counts slots: `HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two GPUs. The number
 depends on the machine, so it is not a parameter of a study.
 
-The machine kind of a training is all that its bytes depend on besides recipe, seed and code. Two
-runs of one kind, recipe and seed are the same bytes. Between two kinds the last digits of sums
-differ, and a training makes more of that with every step (docs/report.md, "Machine kinds").
+All randomness of a training is controlled here, and nowhere else: same seed, same bytes. The
+machine kind of a training is all that its bytes depend on besides recipe, seed and code. Two runs
+of one kind, recipe and seed are the same bytes. Between two kinds the last digits of sums differ,
+and a training makes more of that with every step (docs/report.md, "Machine kinds").
+
+The time of a training is in results/timing: of all stages, `report` alone reads it, so other code
+that makes the same run repeats no other stage.
 
 Nothing here imports torch before a training asks for its device or its machine kind.
 """
 
+import contextlib
+import ctypes
+import dataclasses
 import fcntl
 import itertools
 import os
 import platform
+import random
 import re
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
-from heed.files import HeedError
+import numpy as np
+
+from heed.files import HeedError, read_json, reading, write_json
+from heed.paths import train_command
+from heed.records import as_json, read_record
 from heed.terminal import print_line
 
+TRIM_THRESHOLD, MMAP_MAX = -1, -4  # glibc's malloc.h
+NEVER = 2**31 - 1
 _held: tuple[str, IO[str]] | None = None  # the GPU of this process, and its locked file
 
 
@@ -158,11 +174,8 @@ def choose_device(name: str) -> str:
     """Return the torch device of a training: `cpu`, or `cuda` with one GPU claimed.
 
     `auto` is cuda if torch can use a GPU, else cpu. If all GPUs are taken it waits, and does not
-    use the CPU instead: the result of a run must not depend on what else is running.
-
-    Raises:
-        HeedError: `name` is `cuda`, and there is no GPU that torch can use.
-
+    use the CPU instead: the result of a run must not depend on what else is running. Raises
+    HeedError: `name` is `cuda`, and there is no GPU that torch can use.
     """
     if name == "cpu":
         return "cpu"
@@ -249,3 +262,126 @@ def _gpu() -> str:
 
     libraries = f"CUDA {torch.version.cuda}" if torch.version.cuda else f"ROCm {torch.version.hip}"
     return f"{torch.cuda.get_device_name()}, {libraries}, cuDNN {torch.backends.cudnn.version()}"
+
+
+def make_deterministic() -> None:
+    """Make torch use only deterministic algorithms, no denormal numbers, and one thread."""
+    import torch
+
+    # cuBLAS is not deterministic without
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
+    torch.set_deterministic_debug_mode("error")
+    # Otherwise torch fills every new tensor with NaN: 15% of a CPU training (docs/performance.md).
+    # That finds reads of uninitialised memory, and makes nothing more deterministic.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    # Numbers under 1e-38 are 0: such gradients come back through long texts, and Intel cores with
+    # AVX-512 are many times slower with them (docs/performance.md). Set before torch has threads,
+    # which inherit it. It returns False where the cores cannot.
+    torch.set_flush_denormal(True)
+    torch.backends.cudnn.deterministic = True
+    # the talk's True lets cuDNN choose other kernels in every run
+    torch.backends.cudnn.benchmark = False
+    torch.set_num_threads(1)
+
+
+def seed_everything(seed: int, epoch: int = 0) -> None:
+    """Seed python, numpy, torch and CUDA for one epoch (0: initialisation).
+
+    Because each epoch is seeded by its number, a resumed training needs no saved generator state.
+    """
+    import torch
+
+    mixed = int(np.random.SeedSequence((seed, epoch)).generate_state(1, np.uint32)[0])
+    random.seed(mixed)
+    np.random.seed(mixed)
+    torch.manual_seed(mixed)  # CUDA's generators too
+
+
+def keep_memory() -> bool:
+    """Make glibc allocate large tensors on its heap and never shrink it; return whether it did.
+
+    Otherwise every tensor above some size is mapped, faulted in page by page and unmapped again, in
+    every step (benchmarks/training.py measures the difference). The environment variables
+    MALLOC_MMAP_MAX_ and MALLOC_TRIM_THRESHOLD_ do the same, but only before a process starts.
+    Without glibc nothing happens.
+    """
+    if sys.platform != "linux":
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return (
+        mallopt is not None and bool(mallopt(MMAP_MAX, 0)) and bool(mallopt(TRIM_THRESHOLD, NEVER))
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Times:
+    """Wall and CPU seconds of a training; those of all threads of its process."""
+
+    seconds: Annotated[float, {"ge": 0}]
+    cpu_seconds: Annotated[float, {"ge": 0}]
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingTime(Times):
+    """The time of a training, where it ran and by which code (heed.training.checkpoint).
+
+    `code` is empty in a file of an older heed.
+    """
+
+    code: str = ""
+    device: str = ""
+    host: str = ""
+    torch: str = ""
+    ended: str = ""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the training ran on a GPU."""
+        return self.device != "cpu"
+
+    @property
+    def core_minutes(self) -> float:
+        """CPU time in minutes; of a training on a GPU, the time that passed."""
+        return (self.seconds if self.on_gpu else self.cpu_seconds) / 60
+
+
+class Stopwatch:
+    """Counts the times of a training, also in processes that were killed before it ended.
+
+    A killed training counts up to the last time that `save` was called, after a whole epoch.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Start at the times that an earlier process has saved in `path`, or at 0."""
+        self._path, self._wall, self._cpu = path, time.perf_counter(), time.process_time()
+        with contextlib.suppress(HeedError, ValueError):
+            saved = read_record(Times, read_json(path, ""))
+            self._wall, self._cpu = self._wall - saved.seconds, self._cpu - saved.cpu_seconds
+
+    def read(self) -> Times:
+        """Return the times so far."""
+        return Times(
+            round(time.perf_counter() - self._wall, 2), round(time.process_time() - self._cpu, 2)
+        )
+
+    def save(self) -> None:
+        """Save the times so far for the process that resumes this training."""
+        write_json(self._path, as_json(self.read()))
+
+
+def write_training_time(path: Path, times: Times, code: str, device: str, torch: str) -> None:
+    """Write the time of a training that ends now on this host."""
+    host, ended = platform.node(), time.strftime("%Y-%m-%dT%H:%M:%S%z")
+    record = TrainingTime(times.seconds, times.cpu_seconds, code, device, host, torch, ended)
+    write_json(path, as_json(record))
+
+
+def read_training_time(path: Path) -> TrainingTime:
+    """Return the time in a file `…/MODEL/SEED.json`.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    command = train_command(path.parent.name, int(path.stem))
+    with reading(path, command):
+        return read_record(TrainingTime, read_json(path, command))

@@ -9,23 +9,19 @@ the sum of embeddings and positions and on the output of each sub-layer.
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heed.models.attention import MultiHeadAttention, causal_mask
 
-Projected = tuple[torch.Tensor, torch.Tensor]  # keys and values, each (batch, time, size)
+Projected = tuple[Tensor, Tensor]  # keys and values, each (batch, time, size)
 LONGEST_WAVE = 10_000  # of the positions, in units of 2 pi tokens
 
 
-def positions(inputs: torch.Tensor, first: int = 0) -> torch.Tensor:
+def positions(inputs: Tensor, first: int = 0) -> Tensor:
     """Return the encodings of the positions from `first` on, (time, size) (section 3.5).
 
-    PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
-
-    Args:
-        inputs: (batch, time, size), of which only shape, type and device matter
-        first: position of the first input, counted from 0
-
+    PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)), p from 0. Of
+    `inputs` (batch, time, size) only shape, type and device matter.
     """
     time, size = inputs.shape[1:]
     position = torch.arange(first, first + time, device=inputs.device, dtype=torch.float32)
@@ -55,62 +51,16 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(size, feed_forward_size)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        """Return the states of the next layer, (batch, time, size).
-
-        Args:
-            states: (batch, time, size)
-            padding: (batch, time), True at padding, which no position attends to
-
-        """
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
+        """Return the states of the next layer, (batch, time, size); none attends to padding."""
         normed = self.attention_norm(states)
         states = states + self.dropout(self.attention(normed, normed, normed, padding))
         return states + self.dropout(self.feed_forward(self.feed_forward_norm(states)))
 
-    def weights(self, states: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        """Return the attention weights (batch, heads, time, time); arguments as in `forward`."""
+    def weights(self, states: Tensor, padding: Tensor) -> Tensor:
+        """Return the attention weights (batch, heads, time, time)."""
         normed = self.attention_norm(states)
         return self.attention.weights(normed, normed, padding)
-
-
-class TransformerEncoder(nn.Module):
-    """Positions and a stack of encoder layers."""
-
-    def __init__(
-        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
-    ) -> None:
-        """Build the layers for inputs of `size`."""
-        super().__init__()
-        self.layers = nn.ModuleList(
-            EncoderLayer(size, heads, feed_forward_size, dropout) for _ in range(layers)
-        )
-        self.norm = nn.LayerNorm(size)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, inputs: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        """Return the states (batch, time, size); those at padding are finite, without a meaning.
-
-        Args:
-            inputs: embeddings without positions, (batch, time, size)
-            padding: (batch, time), True at padding
-
-        """
-        states = self.dropout(inputs + positions(inputs))
-        for layer in self.layers:
-            states = layer(states, padding)
-        return self.norm(states)
-
-    def last_weights(self, inputs: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
-        """Return the weights of the last layer (batch, heads, time, time).
-
-        Arguments as in `forward`.
-        """
-        states = self.dropout(inputs + positions(inputs))
-        for layer in self.layers[:-1]:
-            states = layer(states, padding)
-        last = self.layers[-1]
-        assert isinstance(last, EncoderLayer)
-        return last.weights(states, padding)
 
 
 class DecoderLayer(nn.Module):
@@ -131,26 +81,19 @@ class DecoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self,
-        states: torch.Tensor,
-        earlier: Projected,
-        source: Projected,
-        padding: torch.Tensor,
-        weights: torch.Tensor | None = None,
-        with_weights: bool = False,
-    ) -> tuple[torch.Tensor, Projected, torch.Tensor | None]:
+        self, states: Tensor, earlier: Projected, source: Projected, padding: Tensor,
+        weights: Tensor | None = None, with_weights: bool = False,
+    ) -> tuple[Tensor, Projected, Tensor | None]:  # fmt: skip
         """Return the states of the next layer, keys and values up to the last position, weights.
 
         Args:
             states: (batch, time, size)
             earlier: of the positions before `states`; their time may be 0
-            source: of the source
-            padding: of the source, (batch, source time), True at padding
+            source, padding: of the source; (batch, source time), True at padding
             weights: of the attention over the source, (batch, heads or 1, time, source time), used
                 in place of the layer's own
             with_weights: whether the layer's own weights are computed and returned; without, a
                 fused kernel computes the same output
-
         """
         normed = self.attention_norm(states)
         query = self.attention.query(normed)
@@ -172,65 +115,83 @@ class DecoderLayer(nn.Module):
         return states, (keys, values), weights
 
 
-class TransformerDecoder(nn.Module):
+class _Stack(nn.Module):
+    """Positions and a stack of layers of one kind, for inputs of `size`."""
+
+    def __init__(
+        self, layer: type[nn.Module], size: int, layers: int, heads: int, inner: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layer(size, heads, inner, dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(size)
+        self.dropout = nn.Dropout(dropout)
+
+
+class TransformerEncoder(_Stack):
+    """Positions and a stack of encoder layers.
+
+    Inputs are embeddings without positions, (batch, time, size).
+    """
+
+    def __init__(
+        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
+    ) -> None:
+        super().__init__(EncoderLayer, size, layers, heads, feed_forward_size, dropout)
+
+    def forward(self, inputs: Tensor, padding: Tensor) -> Tensor:
+        """Return the states (batch, time, size); those at padding are finite, without a meaning."""
+        states = self.dropout(inputs + positions(inputs))
+        for layer in self.layers:
+            states = layer(states, padding)
+        return self.norm(states)
+
+    def last_weights(self, inputs: Tensor, padding: Tensor) -> Tensor:
+        """Return the weights of the last layer (batch, heads, time, time)."""
+        states = self.dropout(inputs + positions(inputs))
+        for layer in self.layers[:-1]:
+            states = layer(states, padding)
+        last = self.layers[-1]
+        assert isinstance(last, EncoderLayer)
+        return last.weights(states, padding)
+
+
+class TransformerDecoder(_Stack):
     """Positions and a stack of decoder layers."""
 
     def __init__(
         self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
     ) -> None:
-        """Build the layers for inputs of `size`."""
-        super().__init__()
-        self.layers = nn.ModuleList(
-            DecoderLayer(size, heads, feed_forward_size, dropout) for _ in range(layers)
-        )
-        self.norm = nn.LayerNorm(size)
-        self.dropout = nn.Dropout(dropout)
+        super().__init__(DecoderLayer, size, layers, heads, feed_forward_size, dropout)
 
-    def project(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def project(self, states: Tensor) -> tuple[Tensor, ...]:
         """Return keys and values of the source for each layer, all (batch, source time, size).
 
         They stand in the order in which `forward` reads them.
-
-        Args:
-            states: of the source, (batch, source time, size)
-
         """
-        projected: tuple[torch.Tensor, ...] = ()
+        projected: tuple[Tensor, ...] = ()
         for layer in self.layers:
             assert isinstance(layer, DecoderLayer)
             projected += layer.cross_attention.project(states)
         return projected
 
     def forward(
-        self,
-        inputs: torch.Tensor,
-        earlier: tuple[torch.Tensor, ...],
-        source: tuple[torch.Tensor, ...],
-        padding: torch.Tensor,
-        weights: torch.Tensor | None = None,
-        with_weights: bool = False,
-    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor | None]:
+        self, inputs: Tensor, earlier: tuple[Tensor, ...], source: tuple[Tensor, ...],
+        padding: Tensor, weights: Tensor | None = None, with_weights: bool = False,
+    ) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:  # fmt: skip
         """Return states (batch, time, size), keys and values so far, weights of the last layer.
 
         Args:
             inputs: embeddings without positions, (batch, time, size)
             earlier: for each layer the keys and the values of the positions before `inputs`
             source: of `project`
-            padding: of the source, (batch, source time), True at padding
-            weights, with_weights: of the last layer, as in `DecoderLayer.forward`
-
+            padding, weights, with_weights: as in `DecoderLayer.forward`; weights of the last layer
         """
         states = self.dropout(inputs + positions(inputs, first=earlier[0].shape[1]))
-        stored: tuple[torch.Tensor, ...] = ()
-        pairs = list(zip(_pairs(earlier), _pairs(source), self.layers, strict=True))
-        for before, memory, layer in pairs[:-1]:
-            states, now, _ = layer(states, before, memory, padding)
+        stored: tuple[Tensor, ...] = ()
+        for i, layer in enumerate(self.layers):
+            projected = earlier[2 * i : 2 * i + 2], source[2 * i : 2 * i + 2]
+            # only the last layer's weights are given or returned
+            last = (weights, with_weights) if i == len(self.layers) - 1 else ()
+            states, now, used = layer(states, *projected, padding, *last)
             stored += now
-        before, memory, layer = pairs[-1]
-        states, now, weights = layer(states, before, memory, padding, weights, with_weights)
-        return self.norm(states), stored + now, weights
-
-
-def _pairs(projected: tuple[torch.Tensor, ...]) -> list[Projected]:
-    """Return keys and values of each layer."""
-    return list(zip(projected[::2], projected[1::2], strict=True))
+        return self.norm(states), stored, used

@@ -1,0 +1,310 @@
+"""How a translation depends on its source: by gradients, and by the weights of attention.
+
+The gradient that reaches each position of a source: how far learning can look back.
+
+Of a pair of a source and a target of T predicted tokens, y(1) to y(T) with EOS as the last, and of
+a vector v that the translation depends on, the gradient is that of the mean log probability:
+
+    g(v) = d/dv (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source)
+
+`whole` has the norm of g(e(i)), with e(i) the input of the encoder at position i.
+
+Lecture 001 speaks of the way back to the first state h(1), through every state after it. In an
+encoder with one direction e(1) reaches the states through h(1) alone: its gradient is g(h(1)) times
+the matrix dh(1)/de(1), and `whole` is what the lecture speaks of. The backward direction of the
+other kind ends at the first word, so e(1) has a short way there, which hides the long one. So each
+direction is given an input of its own, with the same values: `forward` has the norm of the gradient
+of f(i), the input of the forward direction. With b(i), that of the backward direction, the gradient
+of e(i) is the sum of both: g(e(i)) = g(f(i)) + g(b(i)).
+
+Backpropagation through time is truncated to k steps by detaching the state of every recurrent
+layer, of encoder and decoder, after every k tokens that it reads. The state from which the decoder
+starts stays attached, and so do the states that attention reads. All values stay as they are.
+
+The steps of a decoder at some target positions, as functions of the weights at that step alone.
+
+The reference is given to the decoder, so the words before a position are known, and the step that
+predicts the next one is a function of the attention over the source at this position: of weights a,
+each head sums to 1, and of what is held, everything that the model computed before them.
+
+- recurrent decoders: the word before and the states of all layers before the step are held. In
+  `output` the sum h* = sum_i a_i h(i) enters the features [s(t); h*] alone, in `input` and
+  `input-literal` also the recurrent cell, and so the layers above it. What later steps would make
+  of the new state is not followed.
+- transformer: the attention over the source of the decoder's last layer, whose weights are the
+  model's links, with weights of its own for each head. What enters that sub-layer is held: the
+  layers below, and this layer's self-attention. What follows is computed anew: the output
+  projection, the feed-forward network and the norm. No later position reads it.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from heed.files import HeedError
+from heed.inputs.pairs import PairBatch
+from heed.models.recurrent import run_layer
+from heed.models.transformer import DecoderLayer
+from heed.models.translator import Memory, State, Translator
+from heed.models.translators import (
+    PlainDecoder,
+    RecurrentTranslator,
+    SourceAttention,
+    TransformerTranslator,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceGradients:
+    """Norms of gradients, float64, (source time,) each.
+
+    whole: of the encoder's input
+    forward: of the input of its forward direction; None for a model without recurrence
+    """
+
+    whole: np.ndarray
+    forward: np.ndarray | None
+
+
+def source_gradients(
+    model: Translator, pair: PairBatch, truncation: int | None = None
+) -> SourceGradients:
+    """Return the norms of the gradients at each position of the source of a batch of one pair.
+
+    The model is in evaluation mode. `truncation` is k, at least 1; None: through all steps.
+
+    Raises ValueError: the batch has more than one pair, or a model without recurrence is truncated.
+    """
+    if len(pair.rows) != 1:
+        raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")
+    embedded = model.embed(pair.source).detach()
+    inputs = embedded.clone().requires_grad_(), embedded.clone().requires_grad_()
+    # cuDNN has no backward pass of a recurrent layer in evaluation mode
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        if isinstance(model, RecurrentTranslator):
+            memory, state = _read_source(model, *inputs, truncation)
+        elif truncation is None:
+            memory, state = model.read(inputs[0], pair.source_lengths)
+        else:
+            raise ValueError("backpropagation through time is truncated in recurrent models alone")
+        log_p = _mean_log_probability(model, pair, memory, state, truncation)
+        # of an input that the model does not read: zeros
+        forward, backward = torch.autograd.grad(log_p, inputs, materialize_grads=True)
+    is_recurrent = isinstance(model, RecurrentTranslator)
+    return SourceGradients(_norms(forward + backward), _norms(forward) if is_recurrent else None)
+
+
+def _norms(gradients: Tensor) -> np.ndarray:
+    """Return the norm of each position of (1, time, size)."""
+    return gradients[0].double().norm(dim=-1).cpu().numpy()
+
+
+def _read_source(
+    model: RecurrentTranslator, forward: Tensor, backward: Tensor, truncation: int | None
+) -> tuple[Memory, State]:
+    """Return the memory of one source and the first state, from an input for each direction.
+
+    Inputs are (1, source time, embedding_dim); an encoder with one direction reads no `backward`.
+    """
+    first, *others = model.encoder.layers
+    if isinstance(first, nn.RNNBase):
+        states = _run_truncated(first, forward, truncation)
+        last = [states[:, -1]]
+    else:
+        forwards, backwards = first.children()
+        ahead = _run_truncated(forwards, forward, truncation)
+        back = _run_truncated(backwards, backward.flip(1), truncation)
+        states = torch.cat([ahead, back.flip(1)], -1)
+        last = [torch.cat([ahead[:, -1], back[:, -1]], -1)]
+    for layer in others:
+        upper = _run_truncated(layer, states, truncation)
+        last.append(upper[:, -1])
+        states = upper + states if model.encoder.residual else upper
+    return model.hand_on(states, last, torch.zeros_like(states[..., 0], dtype=torch.bool))
+
+
+def _run_truncated(layer: nn.Module, inputs: Tensor, truncation: int | None) -> Tensor:
+    """Return the states of a layer, whose state is detached after every `truncation` steps."""
+    assert isinstance(layer, nn.RNNBase)
+    state, parts = None, []
+    for part in inputs.split(truncation or inputs.shape[1], 1):
+        states, state = run_layer(layer, part, state)
+        state = tuple(tensor.detach() for tensor in state)
+        parts.append(states)
+    return torch.cat(parts, 1)
+
+
+def _mean_log_probability(
+    model: Translator, pair: PairBatch, memory: Memory, state: State, truncation: int | None
+) -> Tensor:
+    """Return the mean log probability of the target's tokens."""
+    tokens, features = pair.target[:, :-1], []
+    for part in tokens.split(truncation or tokens.shape[1], 1):
+        decoded = model.decode(part, memory, state)
+        state = tuple(tensor.detach() for tensor in decoded.state)
+        features.append(decoded.features)
+    return -F.cross_entropy(model.logits(torch.cat(features, 1))[0], pair.target[0, 1:])
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetSteps:
+    """Some steps of a decoder, or (by indexing) one of them.
+
+    weights: the model's own, (steps, source time, heads); those of a head sum to 1, 0 at padding
+    values: what they weigh, (steps, source time, heads, d)
+    lengths: of the sources, (steps,)
+    held: what else the steps read, each (steps, …)
+    finish: the logits (n, vocabulary) of sums (n, heads, d) and of what is held, (n, …) each
+    """
+
+    weights: Tensor
+    values: Tensor
+    lengths: Tensor
+    held: tuple[Tensor, ...]
+    finish: Callable[..., Tensor]
+
+    def __getitem__(self, step: int) -> "TargetSteps":
+        """Return one step without padding: weights (length, heads), values (length, heads, d)."""
+        length = int(self.lengths[step])
+        return TargetSteps(
+            self.weights[step, :length], self.values[step, :length], self.lengths[step],
+            tuple(each[step] for each in self.held), self.finish,
+        )  # fmt: skip
+
+    def predict(self, weights: Tensor | None = None) -> Tensor:
+        """Return the logits of the next word under `weights`, by default the model's own.
+
+        Weights are (…, steps, source time, heads), logits (…, steps, vocabulary).
+        """
+        weights = self.weights if weights is None else weights
+        sums = torch.einsum("...th,...thd->...hd", weights, self.values)
+        shape = sums.shape[:-2]
+        # what is held is the same for all weights of a step
+        held = (
+            each.expand(*shape, each.shape[-1]).reshape(-1, each.shape[-1]) for each in self.held
+        )
+        logits: Tensor = self.finish(sums.reshape(-1, *sums.shape[-2:]), *held)
+        return logits.view(*shape, -1)
+
+
+def target_steps(
+    model: Translator, batch: PairBatch, pairs: Tensor, positions: Tensor
+) -> TargetSteps:
+    """Return the steps that predict some target units, without gradients.
+
+    `pairs` has the index in the batch of each unit's pair, and `positions` its place in the target,
+    from 0, (steps,). Raises HeedError for a model without attention, and ValueError for one in
+    training mode, where dropout would change what is held.
+    """
+    require_attention(model)
+    if model.training:
+        raise ValueError("the steps of a decoder need a model in evaluation mode: model.eval()")
+    with torch.no_grad():
+        if isinstance(model, TransformerTranslator):
+            weights, values, held = _transformer_steps(model, batch)
+            finish = functools.partial(_finish_transformer, model)
+        else:
+            weights, values, held = _recurrent_steps(model, batch)
+            finish = functools.partial(_finish_recurrent, model)
+    at = pairs, positions
+    return TargetSteps(
+        weights[at], values[pairs], batch.source_lengths[pairs], tuple(each[at] for each in held),
+        finish,
+    )  # fmt: skip
+
+
+def require_attention(model: Translator) -> None:
+    """Raise HeedError for a model that has no learned weights over the source."""
+    if not isinstance(model, RecurrentTranslator):
+        return
+    if isinstance(model.decoder, PlainDecoder):
+        raise HeedError(
+            "the decoders last-state and concatenate have no attention over the source, and so no "
+            "weights"
+        )
+    attention = model.decoder.attention
+    if isinstance(attention, SourceAttention) and not attention.is_learned:
+        raise HeedError("with score: uniform the weights are equal, and none is learned")
+
+
+# weights (batch, target time, source time, heads); values (batch, source time, heads, d); what is
+# held, (batch, target time, size) each
+_Parts = tuple[Tensor, Tensor, tuple[Tensor, ...]]
+
+
+def _recurrent_steps(model: Translator, batch: PairBatch) -> _Parts:
+    """Return the parts of every step: the word before, and the states before it, are held."""
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    weights, states = [], []
+    words = batch.target[:, :-1]
+    for word in words.split(1, 1):
+        states.append(state)
+        decoded = model.decode(word, memory, state)
+        assert decoded.weights is not None
+        weights.append(decoded.weights)
+        state = decoded.state
+    before = (torch.stack(each, 1) for each in zip(*states, strict=True))
+    return torch.cat(weights, 1)[..., None], memory.states[:, :, None], (words[..., None], *before)
+
+
+def _finish_recurrent(model: Translator, sums: Tensor, word: Tensor, *state: Tensor) -> Tensor:
+    """Return the logits of a step whose attention has given `sums`, (n, 1, d).
+
+    They are those of a source with one state, the sum, which has all the weight.
+    """
+    padding = torch.zeros(sums.shape[:2], dtype=torch.bool)
+    decoded = model.decode(word, Memory(sums, padding), state, torch.ones_like(sums[..., :1]))
+    return model.logits(decoded.features[:, 0])
+
+
+def _transformer_steps(model: TransformerTranslator, batch: PairBatch) -> _Parts:
+    """Return the parts of every step: the input of the last layer's attention over the source.
+
+    That input is taken by a hook, so that the layers of training need not be cut in two.
+    """
+    memory, state = model.encode(batch.source, batch.source_lengths)
+    norm = _last_layer(model).cross_attention_norm
+    inputs: list[Tensor] = []
+    hook = norm.register_forward_pre_hook(lambda _, given: inputs.append(given[0]))
+    with hook:
+        _, weights = read_target(model, batch.target[:, :-1], memory, state)
+    assert weights is not None
+    heads = weights.shape[-1]
+    return weights, memory.keys[-1].unflatten(-1, (heads, -1)), (inputs[0],)
+
+
+def _finish_transformer(model: TransformerTranslator, sums: Tensor, states: Tensor) -> Tensor:
+    """Return the logits of a step whose attention over the source has given `sums`, (n, H, d)."""
+    layer = _last_layer(model)
+    states = states + layer.cross_attention.output(sums.flatten(1))
+    states = states + layer.feed_forward(layer.feed_forward_norm(states))
+    return model.logits(model.decoder.norm(states))
+
+
+def _last_layer(model: TransformerTranslator) -> DecoderLayer:
+    layer = model.decoder.layers[-1]
+    assert isinstance(layer, DecoderLayer)
+    return layer
+
+
+def read_target(
+    model: Translator, words: Tensor, memory: Memory, state: State, weights: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """Return the features of target words, and the weights over the source for each head.
+
+    Given weights are used in place of the model's own, (batch, target time, source time, heads),
+    which a decoder without attention has not: None.
+    """
+    if not isinstance(model, TransformerTranslator):
+        decoded = model.decode(words, memory, state, None if weights is None else weights[..., 0])
+        return decoded.features, None if decoded.weights is None else decoded.weights[..., None]
+    given = None if weights is None else weights.permute(0, 3, 1, 2)
+    features, _, used = model.decoder(
+        model.target_embedding(words) * model.scale, state, memory.keys, memory.padding, given, True
+    )
+    return features, used.permute(0, 2, 3, 1)
