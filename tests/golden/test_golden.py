@@ -13,7 +13,7 @@ import pytest
 
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.study import Source
-from heed.training.device import machine_kind
+from heed.training.machine import machine_kind
 from tests.conftest import ROOT
 from tests.golden import compare, tokens
 from tests.golden.tokens import Declared, declared_corpora
