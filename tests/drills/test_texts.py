@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heed.corpora.rows import FORMATS, Format, read_table
 from heed.files import HeedError
+from tests.conftest import ROOT
 from tests.drills.study import PLAIN, UNTUNED, Heed, Study
 from tests.hostile import HOSTILE
 
@@ -55,6 +56,7 @@ def test_hostile_texts_from_the_table_to_the_report(tmp_path: Path, heed: Heed) 
         title = r"Hostile <script>alert(1)</script> \input{x} & 100%"
         study.make(PLAIN.replace("title: Drills", f"title: '{title}'"))
         (study.path / "mine.jsonl").write_bytes((tmp_path / "mine.jsonl").read_bytes())
+        (study.path / "workflow").symlink_to(ROOT / "workflow")
         study.run("corpus add mine.jsonl --text-column text --label-column label")
         for command in COMMANDS:
             study.run(command, HEED_THREADS=threads)

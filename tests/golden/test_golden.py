@@ -73,19 +73,20 @@ def change(path: Path, line: int, column: str, value: str) -> str:
     return before
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "value", "same", "other"),
-    [
-        ("author_scores", "accuracy", "-0.01", 1, 0),  # near enough on another machine
-        ("author_scores", "accuracy", "-0.3", 1, 1),
-        ("author_comparisons", "verdict", "worse than ever", 1, 0),
-        ("author_comparisons", "p", "+0.5", 1, 0),
-        ("author_comparisons", "p", "", 1, 1),
-        ("author_comparisons", "second", "nobody", 1, 1),
-        ("author--attention", "support", "+1", 1, 1),
-        ("cost", "core_minutes", "+9", 0, 0),
-    ],
-)
+# table, column, value, differences on the same and on another machine kind
+VALUES = [
+    ("author_scores", "accuracy", "-0.01", 1, 0),  # near enough on another machine
+    ("author_scores", "accuracy", "-0.3", 1, 1),
+    ("author_comparisons", "verdict", "worse than ever", 1, 0),
+    ("author_comparisons", "p", "+0.5", 1, 0),
+    ("author_comparisons", "p", "", 1, 1),
+    ("author_comparisons", "second", "nobody", 1, 1),
+    ("author--attention", "support", "+1", 1, 1),
+    ("cost", "core_minutes", "+9", 0, 0),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value", "same", "other"), VALUES)
 def test_a_value_that_differs_is_named(clone, table, column, value, same, other):
     path = clone / f"reports/tables/{table}.csv"
     before = change(path, 2, column, "")
@@ -162,13 +163,10 @@ def distinct(*, is_generated: bool) -> list:
     declared = (each for each in declared_corpora() if each.is_generated == is_generated)
     corpora = {str((each.corpus, each.source)): each for each in declared}
     return [
-        pytest.param(
-            each,
-            id=f"{Path(each.study).stem}-{each.name}",
-            marks=[pytest.mark.slow] if each.source.kind in SLOW else [],
-        )
+        pytest.param(each, id=f"{Path(each.study).stem}-{each.name}",
+                     marks=[pytest.mark.slow] if each.source.kind in SLOW else [])
         for each in corpora.values()
-    ]
+    ]  # fmt: skip
 
 
 def files_of(source: Source) -> list[str]:
