@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from heed.corpora.rows import FORMATS, Format, read_table
 from heed.files import HeedError
 from tests.conftest import ROOT
-from tests.drills.study import PLAIN, UNTUNED, Heed, Study
+from tests.drills.study import Heed, Study
 from tests.hostile import HOSTILE
 
 PIECES = [
@@ -26,12 +26,10 @@ TEXTS = st.one_of(
 MARKS = st.text(alphabet='ab,"\n\r\x00{}[]:1', max_size=60)
 LABELS = ["<b>good</b> & co", "\\textbf{bad} $%#_", "=HYPERLINK(1)\u202e", "NA"]
 COUNT = 120
-MODELS = [f"mine-{variant}" for variant in ("baseline", "mean", "attention")]
-COMMANDS = [
-    *UNTUNED[:-2], "download mine", "tokenize mine", "opponents mine",
-    *(f"{what} {model}" for model in MODELS for what in ("recipe", "train", "score")),
-    *UNTUNED[-2:],
-]  # fmt: skip
+VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")  # of `heed corpus add`
+OF_MODELS = [f"{what} mine-{each}" for each in VARIANTS for what in ("recipe", "train", "score")]
+COMMANDS = ["download mine", "tokenize mine", *OF_MODELS, "opponents mine", "compare", "report"]
+TITLE = r"Hostile <script>alert(1)</script> \input{x} & 100%"
 
 
 @pytest.mark.slow
@@ -53,11 +51,14 @@ def test_hostile_texts_from_the_table_to_the_report(tmp_path: Path, heed: Heed) 
     reports = []
     for number, threads in enumerate(("1", "3")):
         study = Study(tmp_path / f"clone {number}", heed)
-        title = r"Hostile <script>alert(1)</script> \input{x} & 100%"
-        study.make(PLAIN.replace("title: Drills", f"title: '{title}'"))
-        (study.path / "mine.jsonl").write_bytes((tmp_path / "mine.jsonl").read_bytes())
+        study.make("")
+        params = study.path / "params.yaml"
+        params.unlink()
         (study.path / "workflow").symlink_to(ROOT / "workflow")
-        study.run("corpus add mine.jsonl --text-column text --label-column label")
+        (study.path / "mine.jsonl").write_bytes((tmp_path / "mine.jsonl").read_bytes())
+        study.run("corpus add mine.jsonl --text-column text --label-column label --seeds 2")
+        title = next(line for line in params.read_text().splitlines() if "title: " in line)
+        params.write_text(params.read_text().replace(title, f"  title: '{TITLE}'"))
         for command in COMMANDS:
             study.run(command, HEED_THREADS=threads)
         reports.append(study.files())
