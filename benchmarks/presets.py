@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.german import write_messages
 from heed.corpora.source import download
-from heed.evaluation.verdicts import last_rise_pp
+from heed.evaluation.results import last_rise_pp
 from heed.files import sha256
 from heed.paths import RAW, TOKENS
 from heed.recipe import Recipe, resolve

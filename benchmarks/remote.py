@@ -34,10 +34,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.results import spread
+from heed.evaluation.results import BASELINE, spread
 from heed.evaluation.significance import assess, differences, holm
 from heed.evaluation.tested import Tested
-from heed.evaluation.verdicts import BASELINE
 from heed.files import read_json, writing
 from heed.paths import RECIPES, RUN, STATISTICS, TOKENS, recipe_file, run_folder, timing_file
 from heed.prediction import load_predictor

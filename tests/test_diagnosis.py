@@ -26,11 +26,8 @@ def test_length_groups_are_of_the_whole_corpus_and_every_document_is_in_one():
     assert edges.tolist() == [11, 21, 31, 41, 51, 61, 71, 80]
     found = by_length(lengths[:25] % 2 == 0, lengths[:25], edges)
     assert found["longest"].tolist() == [11, 21, 31] and found["documents"].tolist() == [11, 10, 4]
-    assert found["right"].tolist() == [5, 5, 2] and found["mean_length"].tolist() == [
-        6.0,
-        16.5,
-        23.5,
-    ]
+    assert found["right"].tolist() == [5, 5, 2]
+    assert found["mean_length"].tolist() == [6.0, 16.5, 23.5]
 
 
 def test_texts_of_one_length_are_one_group():
@@ -39,11 +36,7 @@ def test_texts_of_one_length_are_one_group():
 
 def test_calibration_has_the_certainty_of_one_in_the_last_step():
     found = calibration(np.array([True, False, True, True]), np.array([1.0, 0.95, 0.5, 0.59]))
-    assert (
-        found["low"].tolist() == [0.5, 0.9]
-        and found["documents"].tolist() == [2, 2]
-        and found["right"].tolist() == [2, 1]
-    )
+    assert found[["low", "documents", "right"]].to_numpy().tolist() == [[0.5, 2, 2], [0.9, 2, 1]]
     assert found["probability"].tolist() == pytest.approx([0.545, 0.975])
 
 

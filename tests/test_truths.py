@@ -37,6 +37,7 @@ RESULT = DATA.experiments[SENTIMENT]
 
 def message_of(truth: str, experiment: str = "topic") -> str:
     """The message about a study one of whose truths is replaced by this one."""
+    truth = f"claim: x, {truth}"
     head, tail = SAMPLE.split(f"\n  {experiment}:\n    task", 1)
     first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
     assert first
@@ -49,78 +50,47 @@ def message_of(truth: str, experiment: str = "topic") -> str:
     return line
 
 
-@pytest.mark.parametrize(
-    ("truth", "expected"),
-    [
-        ("claim: x, variant: attention", "one of verdict, figure, criterion; found none"),
-        (
-            "claim: x, variant: attention, against: baseline, verdict: better, figure: accuracy, "
-            "at_least: 0.5",
-            "found verdict and figure",
-        ),
-        ("claim: x, variant: attention, verdict: better", "`verdict` and `against` go together"),
-        (
-            "claim: x, variant: attention, figure: accuracy, at_least: 0.5, outcome: pass",
-            "`criterion` and `outcome` go together",
-        ),
-        ("claim: x, variant: attention, figure: accuracy", "a `figure` has a limit"),
-        (
-            "claim: x, variant: attention, against: baseline, verdict: better, at_most: 1",
-            "a `figure` has a limit",
-        ),
-        ("claim: x, verdict: better, against: baseline", "a variant, or else an adversary"),
-        (
-            "claim: x, adversary: deceive, criterion: seeds, outcome: fail",
-            "a `figure` is known, and no criterion",
-        ),
-        ("claim: x, variant: attention, figure: accuracy, at_least: 2", "less than or equal to 1"),
-        (
-            "claim: x, variant: attention, against: baseline, verdict: good",
-            "'better', 'worse', 'practically the same'",
-        ),
-        ("claim: x, variant: attention, figur: accuracy", "unknown key; did you mean figure?"),
-        (
-            "claim: x, variant: atention, figure: accuracy, at_least: 0.5",
-            "no variant of topic atention; did you mean attention?",
-        ),
-        (
-            "claim: x, variant: attention, figure: acuracy, at_least: 0.5",
-            "no figure of classification acuracy; did you mean accuracy?",
-        ),
-        (
-            "claim: x, variant: baseline, against: attention, verdict: worse",
-            "baseline is not compared with attention (docs/statistics.md). It is compared with: no",
-        ),
-        (
-            "claim: x, variant: baseline, criterion: evidence, outcome: fail",
-            "topic-baseline is not in explain.models",
-        ),
-        (
-            "claim: x, variant: baseline, figure: evidence_weight, at_most: 0.5",
-            "topic-baseline is not in explain.models, where evidence_weight is measured",
-        ),
-        (
-            "claim: x, adversary: deceiv, figure: accuracy, at_least: 0.5",
-            "no adversary of topic deceiv; did you mean deceive?",
-        ),
-        (
-            "claim: x, adversary: deceive, figure: aer, at_least: 0.5",
-            "no figure of adversaries aer. Known: accuracy, evidence_weight",
-        ),
-    ],
-)
-def test_a_wrong_truth_is_an_error_of_one_line_with_its_place(truth, expected):
-    assert expected in message_of(truth)
+WRONG = {
+    "variant: attention": "one of verdict, figure, criterion; found none",
+    "variant: attention, against: baseline, verdict: better, figure: accuracy, at_least: 0.5":
+        "found verdict and figure",
+    "variant: attention, verdict: better": "`verdict` and `against` go together",
+    "variant: attention, figure: accuracy, at_least: 0.5, outcome: pass":
+        "`criterion` and `outcome` go together",
+    "variant: attention, figure: accuracy": "a `figure` has a limit",
+    "variant: attention, against: baseline, verdict: better, at_most: 1": "a `figure` has a limit",
+    "verdict: better, against: baseline": "a variant, or else an adversary",
+    "adversary: deceive, criterion: seeds, outcome: fail": "a `figure` is known, and no criterion",
+    "variant: attention, figure: accuracy, at_least: 2": "less than or equal to 1",
+    "variant: attention, against: baseline, verdict: good":
+        "'better', 'worse', 'practically the same'",
+    "variant: attention, figur: accuracy": "unknown key; did you mean figure?",
+    "variant: atention, figure: accuracy, at_least: 0.5":
+        "no variant of topic atention; did you mean attention?",
+    "variant: attention, figure: acuracy, at_least: 0.5":
+        "no figure of classification acuracy; did you mean accuracy?",
+    "variant: attention, figure: aer, at_most: 0.5": "no figure of classification aer",
+    "variant: baseline, against: attention, verdict: worse":
+        "baseline is not compared with attention (docs/statistics.md). It is compared with: no",
+    "variant: baseline, criterion: evidence, outcome: fail":
+        "topic-baseline is not in explain.models",
+    "variant: baseline, figure: evidence_weight, at_most: 0.5":
+        "topic-baseline is not in explain.models, where evidence_weight is measured",
+    "adversary: deceiv, figure: accuracy, at_least: 0.5":
+        "no adversary of topic deceiv; did you mean deceive?",
+    "adversary: deceive, figure: aer, at_least: 0.5":
+        "no figure of adversaries aer. Known: accuracy, evidence_weight",
+}  # fmt: skip
 
 
-def test_the_alignment_error_is_a_figure_of_translations_alone():
-    study.parse(SAMPLE)  # has one
-    assert "no figure of classification aer" in message_of(
-        "claim: x, variant: attention, figure: aer, at_most: 0.5"
-    )
-    message = message_of(
-        "claim: x, variant: attention, figure: evidence_weight, at_most: 0.5", "translation"
-    )
+@pytest.mark.parametrize("truth", WRONG)
+def test_a_wrong_truth_is_an_error_of_one_line_with_its_place(truth):
+    assert WRONG[truth] in message_of(truth)
+
+
+def test_figures_of_a_task_are_no_figures_of_another():
+    study.parse(SAMPLE)  # a translation has an alignment error
+    message = message_of("variant: attention, figure: evidence_weight, at_most: 0.5", "translation")
     assert "no figure of translation evidence_weight" in message
 
 
@@ -196,14 +166,10 @@ def test_the_weight_on_evidence_is_the_mean_over_seeds():
 
 
 def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
-    recency = pd.DataFrame(
-        [
-            {"seed": 1, "measure": "accuracy_by_place", "at": "3", "documents": 90, "mean": 1.0},
-            {"seed": 1, "measure": "accuracy_by_place", "at": "4", "documents": 30, "mean": 0.5},
-            {"seed": 1, "measure": "accuracy_by_place", "at": "5", "documents": 10, "mean": 0.9},
-            {"seed": 1, "measure": "importance", "at": "5", "documents": 10, "mean": 0.0},
-        ]
-    )
+    by_place = [("3", 90, 1.0), ("4", 30, 0.5), ("5", 10, 0.9)]
+    recency = pd.DataFrame(by_place, columns=["at", "documents", "mean"])
+    recency = recency.assign(seed=1, measure="accuracy_by_place")
+    recency.loc[3] = ("5", 10, 0.0, 1, "importance")
     explained = explanation(summary_of("none", "none", [0.0]), recency)
     known = truth(figure="accuracy_in_middle", at_most=0.7)
     assert judge(SENTIMENT, known, RESULT, [explained]).value == pytest.approx(0.6)
@@ -256,10 +222,8 @@ def test_the_report_begins_with_a_truth_that_was_not_found(folder):
     assert (first.key, second.key) == ("truths-not-found", "answer")
     lines = failure_lines(results_with(folder, right, wrong))
     assert "did not find 1 truth" in lines[0] and len(lines) == 2
-    assert (
-        "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0."
-        in lines[1]
-    )
+    wrong_line = "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0."
+    assert wrong_line in lines[1]
     first, second, *_ = report(results_with(folder, right))
     assert (first.key, second.key) == ("answer", "truths")
 

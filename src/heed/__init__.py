@@ -5,9 +5,9 @@ and `training` fit as a `recipe` says → `prediction`, `explanation` and `oppon
 `report`.
 `study` is what params.yaml asks for, `tasks` what is learned and how it is judged. `cli` has a
 command for each stage. Below all of them: `hyperparameters`, `files` (whole or none), `paths`
-(where each stage writes), `links` (between words), `terminal` (what is printed), `records`
-(dataclasses as JSON), `digests` (which program a stage runs) and `pipeline` (what DVC knows of the
-results).
+(where each stage writes), `annotations` (evidence, and links between words), `terminal` (what is
+printed), `records` (dataclasses as JSON), `digests` (which program a stage runs) and `pipeline`
+(what DVC knows of the results).
 
 Nothing here imports dvc or snakemake: workflow/ does. pyproject.toml says which way imports go.
 """

@@ -60,12 +60,11 @@ def _remove(path: Path) -> None:
 
 def _is_running(process: str) -> bool:
     """Return whether a process with this id is running on this machine."""
-    try:
-        os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError, OverflowError):
-        return False
-    except PermissionError:  # a process of another user
-        return True
+    with contextlib.suppress(PermissionError):  # a process of another user
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, ValueError, OverflowError):
+            return False
     return True
 
 
@@ -111,14 +110,15 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(path: str | Path, made_by: str) -> Iterator[None]:
+def reading(path: str | Path, made_by: str, problem: str = "cannot be read") -> Iterator[None]:
     """Raise HeedError for any error of reading `path`; `made_by` is the command that writes it."""
     try:
         yield
     except FileNotFoundError:
         raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise HeedError(f"{path}: cannot be read ({error}). Run again: {made_by}") from None
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise HeedError(f"{path}: {problem} ({reason}). Run again: {made_by}") from None
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -137,12 +137,8 @@ def read_json(path: str | Path, made_by: str) -> Any:
 
     Raises HeedError, naming that command, when the file is missing or broken.
     """
-    try:
+    with reading(path, made_by, "not valid JSON"):
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise HeedError(f"{path}: not valid JSON ({error}). Run again: {made_by}") from None
 
 
 def write_yaml(path: str | Path, value: Any) -> None:
@@ -156,16 +152,11 @@ def read_yaml(path: str | Path, made_by: str) -> Any:
     Raises HeedError when the file is missing, broken or cut off: YAML that was cut off is often
     valid, but lacks the line `...`.
     """
-    try:
+    with reading(path, made_by, "not valid YAML"):
         text = Path(path).read_text(encoding="utf-8")
         if not text.endswith("\n...\n"):
             raise HeedError(f"{path}: cut off: its last line is not `...`. Run again: {made_by}")
         return yaml.safe_load(text)
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise HeedError(f"{path}: not valid YAML ({reason}). Run again: {made_by}") from None
 
 
 def write_checksums(folder: Path) -> None:
@@ -247,9 +238,7 @@ def git_blob(path: str | Path) -> str:
     """Return git's hash of a file's content: SHA-1 of "blob <size>\\0" and the bytes."""
     digest = hashlib.sha1(f"blob {Path(path).stat().st_size}\0".encode(), usedforsecurity=False)
     with Path(path).open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, lambda: digest).hexdigest()
 
 
 def digest_folder(path: str | Path) -> str:

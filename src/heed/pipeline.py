@@ -32,13 +32,8 @@ NAME_IN_PATH = re.compile(r"\$\{[^}]*\}")  # DVC's ${item.corpus}
 
 def check_up_to_date(root: Path) -> None:
     """Raise HeedError unless `dvc status` finds every stage up to date."""
-    done = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "dvc", "status", "--json"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no reason given"]
         raise HeedError(f"dvc status: {lines[-1]}")
@@ -46,8 +41,7 @@ def check_up_to_date(root: Path) -> None:
         names = f"{', '.join(stale[:3])}{', ...' * (len(stale) > 3)}"
         raise HeedError(
             f"dvc status: not up to date: {names}. The results are not those of params.yaml, the "
-            "code and the data. "
-            "Run the study first: snakemake --cores 4"
+            "code and the data. Run the study first: snakemake --cores 4"
         )
 
 
@@ -124,13 +118,7 @@ def md5(path: Path) -> str:
 
 
 def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
-    """Return DVC's hash of a folder: the hash of a list of its files' hashes and names.
-
-    Args:
-        folder: the folder.
-        files: those in it that count; None for all.
-
-    """
+    """Return DVC's hash of a folder, or of some `files` in it: that of their hashes and names."""
     paths = (path for path in folder.rglob("*") if path.is_file()) if files is None else files
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listing = json.dumps([{"md5": md5(folder / name), "relpath": name} for name in names])
@@ -152,13 +140,7 @@ class Kind:
 def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
     """Return the kinds of stages of `pipeline`, a dvc.yaml, in its order.
 
-    Args:
-        pipeline: the file.
-        params: the study, whose sections are its attributes.
-
-    Raises:
-        HeedError: the file cannot be read.
-
+    The sections of the study are attributes of `params`. Raises HeedError: it cannot be read.
     """
     kinds: dict[str, Kind] = {}
     with reading(pipeline, "git checkout dvc.yaml"):

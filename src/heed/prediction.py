@@ -51,12 +51,15 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         validation, test = (
             predictor.predict(tokens, rows[part]) for part in ("validation", "test")
         )
-        statistics.append(_statistics(predictor, test, run.seed))
+        of_items = predictor.statistics(test)
+        of_items.insert(0, "seed", run.seed)
+        of_items.insert(1, "id", test["id"].to_numpy())
+        statistics.append(of_items)
         explained = explained or predictor.explain(tokens, test)  # of the first seed
-        tables += [
-            _with_seed_and_split(table, run.seed, part)
-            for table, part in ((validation, "validation"), (test, "test"))
-        ]
+        for table, part in ((validation, "validation"), (test, "test")):
+            table.insert(0, "seed", run.seed)
+            table.insert(2, "split", part)
+            tables.append(table)
     predictions = pd.concat(tables, ignore_index=True)
     with writing_folder(PREDICTIONS / name, checksums=True) as out:
         predictions.to_parquet(out / PREDICTED, index=False)
@@ -100,9 +103,7 @@ def load_predictor(
             is no study by the defaults.
         folder: of the run; None: results/train/MODEL/SEED.
 
-    Raises:
-        HeedError: a file is missing or broken.
-
+    Raises HeedError: a file is missing or broken.
     """
     name, seed = run.recipe.model, run.seed
     if settings is None:
@@ -113,18 +114,3 @@ def load_predictor(
         folder or run_folder(name, seed), run.recipe, settings, device, train_command(name, seed)
     )
     return predictor
-
-
-def _with_seed_and_split(table: pd.DataFrame, seed: int, split: str) -> pd.DataFrame:
-    """Return the table with the columns `seed`, `id` and `split` first."""
-    table.insert(0, "seed", seed)
-    table.insert(2, "split", split)
-    return table
-
-
-def _statistics(predictor: Predictor, predictions: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return the statistics of each test item of a seed, with `seed` and `id` first."""
-    table = predictor.statistics(predictions)
-    table.insert(0, "seed", seed)
-    table.insert(1, "id", predictions["id"].to_numpy())
-    return table

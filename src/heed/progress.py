@@ -46,12 +46,9 @@ class Bar:
         if len(description) > (width := max(20, self._progress.console.width - COLUMNS_WIDTH)):
             description = description[: width - 1] + "…"
         self._progress.update(
-            self._task,
-            completed=completed,
-            total=total or None,
-            description=description,
+            self._task, completed=completed, total=total or None, description=description,
             refresh=True,
-        )
+        )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -166,11 +163,7 @@ class SearchProgress:
     def report_progress(self, counts: Counts, best: str, trial_ended: bool) -> None:
         """Draw the bar, or, in a log, print a line once a minute and when the last trial has ended.
 
-        Args:
-            counts: the trials by their state.
-            best: the best score so far and its trial, or that there is none.
-            trial_ended: whether a trial has just ended.
-
+        `best` names the best score so far and its trial; `trial_ended`: one has just ended.
         """
         if self.ended_before is None:
             self.ended_before = counts.ended - (1 if trial_ended else 0)

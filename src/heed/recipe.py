@@ -20,7 +20,7 @@ Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 @dataclasses.dataclass(frozen=True)
 class CorpusFacts:
-    """What a report prints of the corpus.
+    """The facts that a report prints of a corpus.
 
     `reduced`: it is a part of its source. `generated`: heed generated it.
     """
@@ -71,20 +71,11 @@ class Recipe(Generic[Data, Hyperparameters]):
 
 
 def make_recipe(params: "Params", name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
-    """Return the recipe of model `name`.
+    """Return the recipe of model `name`, as the `search` that tunes it and its corpus `tokens` say.
 
-    Args:
-        params: the study.
-        name: a key of `models`.
-        search: the folder of the search that tunes the model, with best.yaml; None for no search.
-        tokens: the folder of the model's corpus, with meta.json.
-
-    Raises:
-        HeedError: a file is missing; the corpus lacks the label of the experiment.
-
+    Raises HeedError: a file is missing; the corpus lacks the label of the experiment.
     """
-    best = read_best(search) if search else {}
-    return resolve(params, name, best, read_meta(tokens))
+    return resolve(params, name, read_best(search) if search else {}, read_meta(tokens))
 
 
 def read_best(search: Path) -> Configuration:
@@ -95,17 +86,10 @@ def read_best(search: Path) -> Configuration:
 def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
     """Return the recipe of model `name`, with the hyperparameters `best` of its search.
 
-    The recipes of a search's trials are resolved by this function too.
+    The recipes of a search's trials are resolved by this function too. `best` replaces
+    hyperparameters in params.yaml; `meta` is of the model's corpus.
 
-    Args:
-        params: the study.
-        name: a key of `models`.
-        best: replaces the hyperparameters in params.yaml.
-        meta: the meta.json of the model's corpus.
-
-    Raises:
-        HeedError: the corpus lacks the label of the experiment, or what the hyperparameters need.
-
+    Raises HeedError: the corpus lacks the label of the experiment, or what the model needs.
     """
     model = params.models[name]
     experiment = params.experiments[model.experiment]
@@ -156,20 +140,17 @@ def read_model_recipe(model: str) -> Recipe[Any, Any]:
 
 
 def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
-    """Return the recipe from the content of its file.
+    """Return the recipe from the content of its file, which the command `made_by` writes.
 
-    Args:
-        values: the content of the file.
-        path: the file, for the message.
-        made_by: the command that writes the file, for the message.
-
-    Raises:
-        HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older heed.
-
+    Raises HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older
+    heed; a name of a folder is no name, and maybe another path.
     """
     try:
         recipe = read_record(Recipe, values, strict=True)
-        _check_names(recipe)
+        for key in ("model", "experiment", "corpus"):
+            if not is_name(name := getattr(recipe, key)):
+                form = "lower-case letters, digits, single '-'"
+                raise ValueError(f"{key} is no name ({form}): {name!r}")
         schema = task_module(recipe.task, "recipe")
         data = read_record(schema.Data, recipe.data, "data", strict=True)
         hyperparameters = read_record(
@@ -202,10 +183,3 @@ def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
     return read_prediction(
         prediction_file(recipe.model), recipe.task, f"heed recipe {recipe.model}"
     )
-
-
-def _check_names(recipe: Recipe[Any, Any]) -> None:
-    """Raise ValueError unless all names of folders in a recipe are names, and no other paths."""
-    for key in ("model", "experiment", "corpus"):
-        if not is_name(name := getattr(recipe, key)):
-            raise ValueError(f"{key} is no name (lower-case letters, digits, single '-'): {name!r}")

@@ -52,10 +52,8 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
         key: the object's own key in its file, for the message.
         strict: require every key, also those with a default, and no other key.
 
-    Raises:
-        ValueError: a required key is missing, a value has a wrong type or is outside its field's
-            limits, or a key is unknown.
-
+    Raises ValueError: a required key is missing or one is unknown, or a value has a wrong type or
+    is outside its field's limits.
     """
     entries, fields = _require_type(dict, value, key), _fields(kind)  # type: ignore[arg-type]
     values = {}
@@ -111,14 +109,11 @@ def _read_value(kind: Any, value: Any, key: str) -> Any:
     """Return a JSON value as the type that a field declares."""
     if kind is Any or isinstance(kind, TypeVar):
         return value
-    if typing.get_origin(kind) is typing.Literal:
-        if value not in typing.get_args(kind):
-            raise ValueError(
-                f"{key} is none of {', '.join(map(str, typing.get_args(kind)))}: "
-                f"{_abbreviate(value)}"
-            )
-        return value
     outer, inner = typing.get_origin(kind), typing.get_args(kind)
+    if outer is typing.Literal:
+        if value not in inner:
+            raise ValueError(f"{key} is none of {', '.join(map(str, inner))}: {_abbreviate(value)}")
+        return value
     if dataclasses.is_dataclass(outer or kind):  # a generic record has its class as its origin
         record: type[Any] = outer or kind
         return read_record(record, value, key)

@@ -1,4 +1,4 @@
-"""How long a network takes to train on a document: its multiply-adds, times a measured speed.
+"""The time that a network takes to train on a document: multiply-adds, times a measured speed.
 
 `heed cost` measures some training steps of each distinct network on random documents, by one thread
 and in processor time, so that other work on the machine hardly counts. Networks that were not
@@ -36,7 +36,7 @@ MIN_SECONDS, MAX_SECONDS = 0.15, 1.0  # for one network
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """What the time of a training step depends on: equal workloads take equally long.
+    """The work of a training step: equal workloads take equally long.
 
     lengths: tokens that are read of some documents, spread as those of the corpus.
     """
@@ -131,13 +131,9 @@ def _seconds(function: Callable[[], object]) -> float:
 def speed_of(workload: Workload, measured: Mapping[Workload, float], factor: float) -> Speed:
     """Return the speed of a workload here.
 
-    Args:
-        workload: a model's.
-        measured: the measured time of some workloads, as multiples of what was expected. Of a
-            workload that is not among them it is the mean of those with the same lengths, else of
-            all, and of these of the same task where there are any.
-        factor: the machine's, where nothing was measured.
-
+    `measured` has the times of some workloads, as multiples of what was expected. Of a workload
+    that is not among them it is the mean of those with the same lengths, else of all, and of these
+    of the same task where there are any. Where nothing was measured it is the machine's `factor`.
     """
     alike = [each for each in measured if each.lengths == workload.lengths] or list(measured)
     alike = [each for each in alike if each.task == workload.task] or alike
@@ -149,12 +145,9 @@ def speed_of(workload: Workload, measured: Mapping[Workload, float], factor: flo
 
 
 def measure_all(workloads: Sequence[Workload], budget: float = BUDGET) -> dict[Workload, float]:
-    """Return the measured times of workloads, as `measure` does, until the budget is spent.
+    """Return the measured times of workloads, the most expensive first, until the budget is spent.
 
-    Args:
-        workloads: the most expensive first.
-        budget: seconds of processor time. The last measurement may end after it.
-
+    The budget is in seconds of processor time; the last measurement may end after it.
     """
     measured: dict[Workload, float] = {}
     started = time.process_time()

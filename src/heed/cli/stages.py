@@ -126,7 +126,7 @@ def adversaries(name: str, seeds: list[int]) -> None:
 
     Seeds that are done are kept until all are.
     """
-    from heed.explanation.adversary_stage import write_adversary
+    from heed.explanation.stage import write_adversary
     from heed.progress import progress_bar
 
     with progress_bar(name) as bar:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.annotations import parse_links
 from heed.corpora.parts import PartNames
 from heed.corpora.publication import (
     Document,
@@ -21,7 +22,6 @@ from heed.corpora.rows import AT, PATH, is_table, read_batches
 from heed.corpora.table import FORMAT_KEYS, text_column
 from heed.corpora.user_files import LINES, make_parallel
 from heed.files import HeedError
-from heed.links import parse_links
 
 if TYPE_CHECKING:
     from heed.study import Corpus
@@ -100,7 +100,7 @@ def _document(
 
 
 def read_links(text: str, base: int, location: str) -> Links:
-    """Return the links of an alignment; arguments and errors as of `heed.links.parse_links`."""
+    """Return the links of an alignment; errors as of `heed.annotations.parse_links`."""
     sure, possible = parse_links(text, location, base)
     return Links(tuple(sure), tuple(possible))
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from heed.evidence import EvidenceKind, Span
+from heed.annotations import EvidenceKind, Link, Span
 from heed.files import HeedError, git_blob, sha256
-from heed.links import Link
 
 if TYPE_CHECKING:
     from heed.study import Corpus, Source

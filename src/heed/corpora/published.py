@@ -24,6 +24,7 @@ from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from heed.annotations import Span
 from heed.corpora.publication import (
     Document,
     Documents,
@@ -34,7 +35,6 @@ from heed.corpora.publication import (
     require_file,
     text_field,
 )
-from heed.evidence import Span
 from heed.files import HeedError
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heed.annotations import parse_spans
 from heed.corpora.parts import PartNames, part_of_key
 from heed.corpora.publication import Document, Documents, Kind, SourceKind
 from heed.corpora.rows import (
@@ -21,7 +22,6 @@ from heed.corpora.rows import (
     read_table,
 )
 from heed.corpora.user_files import make_tables
-from heed.evidence import parse_spans
 from heed.files import HeedError
 
 if TYPE_CHECKING:

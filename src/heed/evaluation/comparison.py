@@ -12,6 +12,8 @@ import pandas as pd
 
 from heed.evaluation import significance
 from heed.evaluation.results import (
+    BASELINE,
+    FAMILIES,
     Comparison,
     Corpus,
     Details,
@@ -21,16 +23,19 @@ from heed.evaluation.results import (
     Figures,
     ModelResult,
     OpponentResult,
+    Roles,
     Significance,
+    assign_roles,
     clip_interval,
     format_significant,
+    last_rise_pp,
     paired_gain,
     round_half_up,
     spread,
+    verdict,
     write_comparison,
 )
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponents
-from heed.evaluation.verdicts import BASELINE, FAMILIES, Roles, assign_roles, last_rise_pp, verdict
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
@@ -63,16 +68,9 @@ def compare(
 ) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
-    Args:
-        experiments: for each experiment its models, by variant.
-        seeds: the study's seeds.
-        question: what the study asks.
-        folder: results/compare.
-        metrics_file: metrics.json.
+    `experiments` has the models of each experiment, by variant.
 
-    Raises:
-        HeedError: predictions are missing, or are not of these seeds.
-
+    Raises HeedError: predictions are missing, or are not of these seeds.
     """
     tested = {
         name: _read_experiment(name, models, seeds, question)
@@ -83,9 +81,17 @@ def compare(
         {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
+    method = Significance(
+        signature=significance.signature(folds=any(folds), fixed=not all(folds)),
+        alpha=significance.ALPHA,
+        power=significance.POWER,
+        margin_pp=question.margin_pp,
+        convergence_pp=question.convergence_pp,
+        families={name: Family(families[name], text) for name, text in FAMILIES.items()},
+    )
     comparison = Comparison(
         seeds=seeds,
-        significance=describe_method(question, families, folds),
+        significance=method,
         experiments={
             name: _experiment_result(each, differences[name], question)
             for name, each in tested.items()
@@ -98,20 +104,6 @@ def compare(
         {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()},
     )
     return comparison
-
-
-def describe_method(
-    question: Question, families: Mapping[str, int], folds: list[bool]
-) -> Significance:
-    """Return the method of all tests; `folds`: whether each experiment has folds."""
-    return Significance(
-        signature=significance.signature(folds=any(folds), fixed=not all(folds)),
-        alpha=significance.ALPHA,
-        power=significance.POWER,
-        margin_pp=question.margin_pp,
-        convergence_pp=question.convergence_pp,
-        families={name: Family(families[name], text) for name, text in FAMILIES.items()},
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,19 +182,16 @@ def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differenc
     corrected = {name: dict(pairs) for name, pairs in differences.items()}
     for family in FAMILIES:
         tests = [
-            (name, pair, p, equivalence_p)
+            (name, pair)
             for name, pairs in differences.items()
             for pair, difference in pairs.items()
-            if difference.family == family
-            and (p := difference.p) is not None  # with one seed there are no tests
-            and (equivalence_p := difference.equivalence_p) is not None
+            if difference.family == family and difference.p is not None  # with one seed no tests
         ]
-        p_values = significance.holm([p for _, _, p, _ in tests])
-        equivalences = significance.holm([p for *_, p in tests])
-        for (name, pair, *_), p, equivalence in zip(tests, p_values, equivalences, strict=True):
-            corrected[name][pair] = dataclasses.replace(
-                differences[name][pair], p_holm=p, equivalence_p_holm=equivalence
-            )
+        for kind in ("p", "equivalence_p"):
+            p_values = [getattr(differences[name][pair], kind) for name, pair in tests]
+            for (name, pair), p in zip(tests, significance.holm(p_values), strict=True):
+                changes: dict[str, Any] = {f"{kind}_holm": p}
+                corrected[name][pair] = dataclasses.replace(corrected[name][pair], **changes)
     return corrected
 
 

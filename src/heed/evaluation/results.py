@@ -1,13 +1,15 @@
 """The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
 
 Written by `heed compare`, read by the report. Names that end in `_pp` are in percentage points.
-docs/statistics.md explains each number, and when it is None.
+docs/statistics.md explains each number, and when it is None. Here too: which pairs are compared,
+what may be said of a difference in one word or three, and how numbers are rounded.
 """
 
 import dataclasses
+import itertools
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,18 +24,30 @@ COMMAND = "heed compare"
 
 Interval = tuple[float, float]
 
-# The verdicts on a difference (heed.evaluation.verdicts).
 BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
+LAST = 2  # validations over which a training that has converged no longer improves
+
+BASELINE = "baseline"
+CONTROLS = ("mean", "wide", "uniform")
+# The hyperparameters, where a task has them, that leave items of the training part out.
+TRAINING_PART = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
+# Name: description.
+FAMILIES = {
+    "question": "every variant that answers the study's question, and every control, "
+    "over the baseline",
+    "rivals": "every variant that answers the question over the controls, the other variants "
+    "and the opponents",
+    "variants": "every other variant over the baseline",
+    "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
+    "and searched-mean; of variants that leave out training items no other comparison is made",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """The mean and the sample standard deviation of a figure over runs, and each run's value.
-
-    The deviation is None with one run.
-    """
+    """The mean of a figure over runs, its sample deviation (None with one run) and each value."""
 
     mean: float
     std_pp: float | None
@@ -42,10 +56,7 @@ class Spread:
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """The mean and the sample standard deviation of a paired difference, and each seed's value.
-
-    The deviation is None with one seed.
-    """
+    """The mean of a paired difference, its sample deviation (None with one seed) and each value."""
 
     mean_pp: float
     std_pp: float | None
@@ -67,10 +78,7 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True)
 class OtherTests:
-    """Tests that decide nothing, since each leaves out a source of variance.
-
-    `mcnemar_p` has one p for each seed.
-    """
+    """Tests that decide nothing, since each leaves out a variance; of McNemar's one p a seed."""
 
     bootstrap_pp: Interval | None
     documents_p: float
@@ -84,12 +92,10 @@ class OtherTests:
 class Difference:
     """A first model's figure minus a second's, with its interval, tests and effect sizes.
 
-    Of a figure of which less is better it is the second's minus the first's.
-
-    `p_holm` is `p` corrected within `family`, and so is `equivalence_p_holm`: of the tests that the
-    difference lies within the study's margin. With one seed there is no interval and no p.
-    `verdict` is one of VERDICTS.
-    `degrees_of_freedom` is None where they are infinite.
+    Of a figure of which less is better it is the second's minus the first's. `p_holm` is `p`
+    corrected within `family`, and so is `equivalence_p_holm`: of the tests that the difference lies
+    within the study's margin. With one seed there is no interval and no p. `verdict` is one of
+    VERDICTS. `degrees_of_freedom` is None where they are infinite.
     """
 
     family: str
@@ -222,7 +228,8 @@ class Comparison:
 
 def spread(values: list[float]) -> Spread:
     """Return mean and deviation of a figure over runs."""
-    return Spread(statistics.fmean(values), _deviation(values, 100), values)
+    deviation = 100 * statistics.stdev(values) if len(values) > 1 else None
+    return Spread(statistics.fmean(values), deviation, values)
 
 
 def paired_gain(figures: list[float], baseline: list[float], sign: int = 1) -> Gain:
@@ -231,11 +238,8 @@ def paired_gain(figures: list[float], baseline: list[float], sign: int = 1) -> G
     `sign` is -1 where lower figures are better, so that a gain is always positive.
     """
     values = [sign * 100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
-    return Gain(statistics.fmean(values), _deviation(values, 1), values)
-
-
-def _deviation(values: list[float], unit: float) -> float | None:
-    return unit * statistics.stdev(values) if len(values) > 1 else None
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return Gain(statistics.fmean(values), deviation, values)
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
@@ -244,10 +248,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
 
 
 def read_comparison(path: Path) -> Comparison:
-    """Return the comparison in `path`.
-
-    Raises HeedError: the file is missing, or is no comparison; the message names the wrong key.
-    """
+    """Return the comparison in `path`. Raises HeedError, with the wrong key if it is none."""
     with reading(path, COMMAND):
         return parse_comparison(read_json(path, COMMAND))
 
@@ -255,42 +256,26 @@ def read_comparison(path: Path) -> Comparison:
 def parse_comparison(values: Any) -> Comparison:
     """Return the comparison that the values of comparison.json are.
 
-    Raises ValueError: they are none; the message names the wrong key.
+    Raises ValueError, with the wrong key, if they are none.
     """
     comparison = read_record(Comparison, values)
-    experiments = {
-        name: _with_hyperparameters(name, experiment)
-        for name, experiment in comparison.experiments.items()
-    }
-    return dataclasses.replace(comparison, experiments=experiments)
-
-
-def _with_hyperparameters(name: str, experiment: ExperimentResult) -> ExperimentResult:
-    """Return the experiment with its task's hyperparameters."""
-    try:
-        hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
-        models = {
-            variant: dataclasses.replace(
-                model, hyperparameters=hyperparameters(**model.hyperparameters)
-            )
-            for variant, model in experiment.models.items()
-        }
-    except (HeedError, TypeError) as error:
-        raise ValueError(f"experiments.{name}: {error}") from None
-    return dataclasses.replace(experiment, models=models)
+    for name, experiment in comparison.experiments.items():
+        try:
+            hyperparameters = task_module(experiment.task, "recipe").Hyperparameters
+            for variant, model in experiment.models.items():
+                read = hyperparameters(**model.hyperparameters)
+                experiment.models[variant] = dataclasses.replace(model, hyperparameters=read)
+        except (HeedError, TypeError) as error:
+            raise ValueError(f"experiments.{name}: {error}") from None
+    return comparison
 
 
 def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
     """Return the part of an interval that is possible over the second model's figure.
 
     A t interval knows nothing of bounds: over a baseline of 0.98 it may end at +14, where no more
-    than +2 is possible. The tests use the whole interval.
-
-    Args:
-        interval: of the difference, in percentage points; None with one seed.
-        mean_pp: the difference; it stays inside, whatever rounding does.
-        second: the figure of the second model, from 0 to 1.
-
+    than +2 is possible. The tests use the whole interval. The difference `mean_pp` stays inside,
+    whatever rounding does; `second` is from 0 to 1.
     """
     if interval is None:
         return None
@@ -304,13 +289,7 @@ NOT_NOTED = ""  # the machine kind of a run that an older heed trained
 def runs_by_machine_kind(
     experiment: ExperimentResult, seeds: list[int]
 ) -> dict[str, dict[str, list[int]]]:
-    """Return {machine kind: {variant: seeds}} of an experiment's runs; NOT_NOTED comes last.
-
-    Args:
-        experiment: the experiment, whose runs all stand in one comparison.
-        seeds: of the study, in the order of each model's runs.
-
-    """
+    """Return {machine kind: {variant: seeds}} of an experiment's runs; NOT_NOTED comes last."""
     runs: dict[str, dict[str, list[int]]] = {}
     for variant, model in experiment.models.items():
         for seed, kind in zip(seeds, model.machine_kinds, strict=True):
@@ -323,21 +302,18 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
     for name, experiment in comparison.experiments.items():
         runs = runs_by_machine_kind(experiment, comparison.seeds)
         if len(runs) > 1:
-            noted = "; ".join(
-                f"{kind or 'not noted'}: {_list_runs(variants)}" for kind, variants in runs.items()
+            noted = (
+                f"{kind or 'not noted'}: "
+                + ", ".join(
+                    f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+                    for variant, seeds in variants.items()
+                )
+                for kind, variants in runs.items()
             )
             yield (
-                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md):"
-                f" {noted}"
+                f"{name}: runs of several machine kinds stand in this comparison (docs/report.md): "
+                f"{'; '.join(noted)}"
             )
-
-
-def _list_runs(variants: dict[str, list[int]]) -> str:
-    """Return variants with their seeds, for people."""
-    return ", ".join(
-        f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
-        for variant, seeds in variants.items()
-    )
 
 
 SIGNIFICANT = 12  # digits that are right after some additions of floats
@@ -369,3 +345,116 @@ def format_significant(value: float, digits: int) -> str:
     """Return the value with so many significant digits, as the format .3g, rounded half up."""
     exponent = Decimal(f"{value:.{SIGNIFICANT}g}").adjusted()
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
+
+
+def last_rise_pp(figures: Sequence[float]) -> float | None:
+    """Return by how much the best figure of a training rose over its last two validations.
+
+    The figures are of all validations, in order, and higher is better. Percentage points, at least
+    0; None where there are no earlier validations.
+    """
+    if len(figures) <= LAST:
+        return None
+    return 100 * max(max(figures) - max(figures[:-LAST]), 0.0)
+
+
+def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
+    """Return the verdict on a difference whose p values are corrected.
+
+    Not converged voids a gain and an equivalence on either side. A loss stands where the first
+    model had converged: the second can only become better still. A difference that is significant
+    and nevertheless within the margin is practically none. `first` and `second` say whether most
+    runs of a model had converged: True for an opponent.
+    """
+    p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
+    differs = p is not None and p < alpha
+    worse = differs and difference.mean_pp < 0
+    same = equivalence_p is not None and equivalence_p < alpha
+    if not (first and second) and not (worse and first and not same):
+        return NOT_CONVERGED
+    if same:
+        return SAME
+    if worse:
+        return WORSE
+    return BETTER if differs else UNDECIDED
+
+
+@dataclasses.dataclass(frozen=True)
+class Roles:
+    """The roles of the models of an experiment; without a baseline its list is empty.
+
+    `attention` answers the study's question, and `controls` could gain without attention. The
+    models of `parts` are in `controls` or `others` too: with their own baseline they leave out
+    training items that the baseline reads.
+    """
+
+    baseline: list[str]
+    attention: list[str]
+    controls: list[str]
+    others: list[str]
+    opponents: list[str]
+    parts: list[str]
+
+    def pairs(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (first, second, family) of every pair that is compared."""
+        models = [*self.baseline, *self.attention, *self.controls, *self.others]
+        for first, second in itertools.permutations([*models, *self.opponents], 2):
+            if family := self._family(first, second):
+                yield first, second, family
+
+    def _family(self, first: str, second: str) -> str | None:
+        if first in (*self.opponents, *self.baseline):
+            return None
+        if second in (f"{first}-{BASELINE}", f"{first}-mean"):
+            return "pairs"
+        if {first, second} & {*self.parts}:
+            return None
+        if second == BASELINE:
+            return "question" if first in (*self.attention, *self.controls) else "variants"
+        if first not in self.attention:
+            return None
+        if second in self.attention:  # once: the study's first over its second
+            return "rivals" if self.attention.index(first) < self.attention.index(second) else None
+        return "rivals"
+
+
+def assign_roles(
+    hyperparameters: Mapping[str, Any], opponents: Collection[str], attention: Collection[str]
+) -> Roles:
+    """Return the roles of an experiment's models, whose hyperparameters are by variant.
+
+    `attention` has the variants that answer the study's question, in its order. A control is a
+    variant by the name of one (mean, wide, uniform), or one that gives words no weights of their
+    own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
+
+    Where X and X-baseline leave out the same training items, and other ones than the baseline, X
+    over the baseline would compare amounts of data.
+    """
+    variants = [name for name in hyperparameters if name != BASELINE]
+    chosen = [name for name in attention if name in variants]
+    controls = [
+        name
+        for name in variants
+        if name not in chosen
+        and not name.endswith((f"-{BASELINE}", "-mean"))
+        and (name in CONTROLS or not _weighs_words(hyperparameters[name]))
+    ]
+    others = [name for name in variants if name not in (*chosen, *controls)]
+    baseline = [BASELINE] if BASELINE in hyperparameters else []
+    part = {
+        name: tuple(getattr(each, key, None) for key in TRAINING_PART)
+        for name, each in hyperparameters.items()
+    }
+    own_parts = []
+    for name in (*controls, *others):
+        variant = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+        own, shared = part.get(f"{variant}-{BASELINE}"), part.get(BASELINE)
+        if shared is not None and part[name] == own != shared:
+            own_parts.append(name)
+    return Roles(baseline, chosen, controls, others, list(opponents), own_parts)
+
+
+def _weighs_words(hyperparameters: Any) -> bool:
+    """Whether words have weights of their own: by a score, or by a matrix for each position."""
+    by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
+    return bool(hyperparameters.score_functions) or by_position

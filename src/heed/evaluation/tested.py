@@ -103,17 +103,10 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
         raise HeedError(f"{folder}: is of seeds {run_seeds}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
     folds = [recipe.fold(seed) for seed in seeds]
-    return TestedModel(
-        model,
-        folds,
-        tables,
-        recipe,
-        read_prediction(folder / MODEL_PREDICTION, recipe.task, command),
-        [run.best_epoch for run in runs],
-        [run.parameters for run in runs],
-        [run.validation for run in runs],
-        [run.machine_kind for run in runs],
-    )
+    settings = read_prediction(folder / MODEL_PREDICTION, recipe.task, command)
+    fields = ("best_epoch", "parameters", "validation", "machine_kind")
+    values = ([getattr(run, field) for run in runs] for field in fields)
+    return TestedModel(model, folds, tables, recipe, settings, *values)
 
 
 def read_opponents(experiment: str) -> dict[str, Tested]:
@@ -146,19 +139,16 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     predictions = _read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
-    tables["history"] = pd.concat([_history(name, seed) for seed in seeds], ignore_index=True)
+    history = {
+        seed: _read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
+        for seed in seeds
+    }
+    tables["history"] = pd.concat(history, names=["seed"]).reset_index(level="seed")
     with writing_folder(EVALUATIONS / name, checksums=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
             table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)
     return tables["summary"]
-
-
-def _history(name: str, seed: int) -> pd.DataFrame:
-    """Return the history of a run, with its seed."""
-    table = _read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
-    table.insert(0, "seed", seed)
-    return table
 
 
 def _read_table(path: Path, made_by: str) -> pd.DataFrame:

@@ -8,51 +8,44 @@ starts from the weights of its base; from scratch these losses are learned badly
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.distances import (
-    SMALLEST,
-    divergence_of_means,
-    jensen_shannon,
-    kullback_leibler,
-    total_variation,
-)
-from heed.explanation.documents import (
+from heed.explanation.agreement import find_evidence
+from heed.explanation.other_weights import permute_weights
+from heed.explanation.rankings import (
     GROUPS,
     ORDERS,
     PERMUTATIONS,
-    POSITIONS,
-    Document,
     group_size,
+    left_out,
     read_documents,
     torch_generator,
 )
-from heed.explanation.permutation import permute_weights
-from heed.explanation.plausibility import find_evidence
-from heed.explanation.rankings import left_out
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.test import (
     DIVERGENCE_ENDS,
     EQUAL,
-    FAIL,
     NO_WEIGHTS,
     ONE_SEED,
-    PASS,
     ROUNDING,
-    UNDEFINED,
+    SMALLEST,
     Axis,
     Explained,
     Judged,
-    Outcome,
     Series,
     Text,
+    Trained,
     WeightsTest,
+    divergence_of_means,
+    jensen_shannon,
+    kullback_leibler,
     no_weights,
+    total_variation,
 )
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
@@ -79,14 +72,6 @@ ONLY_EVIDENCE = "the units of each document are all evidence, or their evidence 
 Row = dict[str, object]  # of the summary of `heed adversaries`
 
 
-class Trained(Protocol):
-    """A model that was trained against an explained one, as the report reads its tables."""
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """The table summary.csv of `heed adversaries`."""
-
-
 class AdversarialTest(WeightsTest):
     """A test of `heed adversaries`: its figure has a row for each trained adversary."""
 
@@ -98,7 +83,7 @@ class AdversarialTest(WeightsTest):
 
 
 class Adversaries(AdversarialTest):
-    """How far the weights and predictions of trained adversaries are from the model's."""
+    """The distance of weights and predictions of trained adversaries from those of the model."""
 
     name = "adversaries"
     rows = "adversary"
@@ -136,33 +121,35 @@ class Adversaries(AdversarialTest):
         "seeds": "two seeds of the model",
     }
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return FAIL if a trained adversary keeps the predictions with other weights.
+    def score(self, judged: Judged) -> float | str:
+        """Return the largest divergence of the weights of a seed that keeps the predictions.
 
-        PASS if some keep them, and none with other weights. It keeps them if it loses at most
-        MAX_LOSS of accuracy and changes predictions by at most MAX_PREDICTION_CHANGE; its weights
-        are other ones if they differ from the model's by more than those of two seeds among each
-        other, both averaged over heads. One seed of one adversary is enough to fail. One that loses
-        the predictions, or whose weights differ by less than MIN_DIVERGENCE, was not trained to
-        what was asked of it: it says nothing. The value is the largest divergence of the others.
+        It keeps them if it loses at most MAX_LOSS of accuracy and changes predictions by at most
+        MAX_PREDICTION_CHANGE. One that loses them, or whose weights differ by less than
+        MIN_DIVERGENCE, was not trained to what was asked of it: it says nothing.
         """
         if reason := no_weights(judged.summary):
-            return Outcome(UNDEFINED, reason=reason)
+            return reason
         if not judged.adversaries:
-            return Outcome(UNDEFINED, reason=NO_ADVERSARY)
-        limit = seed_divergence(judged.summary)
-        if limit is None:
-            return Outcome(UNDEFINED, reason=ONE_SEED)
+            return NO_ADVERSARY
+        if seed_divergence(judged.summary) is None:
+            return ONE_SEED
         runs = pd.concat([adversary_runs(table) for table in judged.adversaries])
         if runs.empty:
-            return Outcome(UNDEFINED, reason=NO_ADVERSARY)
-        kept = runs[runs["kept"]]
-        if kept.empty:
-            return Outcome(UNDEFINED, reason=NONE_KEPT)
-        largest = float(kept["mean_divergence"].max())
-        if largest < MIN_DIVERGENCE:
-            return Outcome(UNDEFINED, reason=NONE_MOVED)
-        return Outcome(FAIL if largest > limit else PASS, largest)
+            return NO_ADVERSARY
+        divergences = runs[runs["kept"]]["mean_divergence"]
+        if divergences.empty:
+            return NONE_KEPT
+        largest = float(divergences.max())
+        return NONE_MOVED if largest < MIN_DIVERGENCE else largest
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether weights differ by no more than those of two seeds, means over heads.
+
+        One seed of one adversary is enough to fail.
+        """
+        limit = seed_divergence(judged.summary)
+        return limit is not None and value <= limit
 
     def drawn_trained(self, explained: Explained, adversary: Trained, measure: str) -> Series:
         """Return a measure of an adversary's seeds, and its value between the model's seeds."""
@@ -195,15 +182,9 @@ def adversary_runs(summary: pd.DataFrame) -> pd.DataFrame:
 def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> torch.Tensor:
     """Return TVD(p, p_base) - strength KL(a || a_base) of each document, (batch,).
 
-    The divergence of the weights a is the mean over heads. (Wiegreffe & Pinter 2019, section 4,
-    arxiv.org/abs/1908.04626; their program sums both over the batch, so that its strength depends
-    on the batch's size)
-
-    Args:
-        weighted: of the model that is trained.
-        base: of its base, without gradients, for the same documents.
-        strength: lambda; with a larger one the weights differ more, and so may the predictions.
-
+    The divergence of the weights a is the mean over heads; `base` has no gradients. (Wiegreffe &
+    Pinter 2019, section 4, arxiv.org/abs/1908.04626; their program sums both over the batch, so
+    that its strength depends on the batch's size)
     """
     predictions = (torch.softmax(each.predict(), -1) for each in (weighted, base))
     divergence = kullback_leibler(weighted.weights, base.weights, dim=1).mean(-1)
@@ -274,15 +255,10 @@ def compare_documents(
     scale: float,
     report_progress: Callable[[int, int], None],
 ) -> Iterator[Compared]:
-    """Yield the documents `rows` under both models; the first 250 have leave-one-out too.
+    """Yield the documents `rows` under both models; the first 250 × `scale` have leave-one-out.
 
-    Args:
-        pair: the models.
-        evidence: row → True for units with evidence, (units,)
-        rows: documents with at least one token, in the order of their draw.
-        scale: multiplies the number of those with leave-one-out.
-        report_progress: called with the documents that are done, and their number.
-
+    `evidence` of a row is True for units with some, (units,). `report_progress` is called with the
+    documents that are done, and their number.
     """
     border, done = group_size(LEAVING_OUT, scale), 0
     for group, leaves_out in ((rows[:border], True), (rows[border:], False)):
@@ -296,7 +272,7 @@ def compare_documents(
 def _compare_batch(
     pair: Pair, batch: Batch, evidence: dict[int, np.ndarray], leaves_out: bool
 ) -> Iterator[Compared]:
-    """Yield the documents of a batch."""
+    """Yield the documents of a batch; rankings and permutations are those of `heed explain`."""
     base, adversary = weighted_sum(pair.base, batch), weighted_sum(pair.adversary, batch)
     before, after = (torch.softmax(each.predict(), -1) for each in (base, adversary))
     change = total_variation(before, after)
@@ -304,72 +280,44 @@ def _compare_batch(
     apart = divergence_of_means(adversary.weights, base.weights)
     for i, document in enumerate(read_documents(pair.adversary, batch)):
         row = int(batch.rows[i])
-        weights = {
-            name: each[i].weights.mean(1).numpy()
-            for name, each in (("base", base), ("adversary", adversary))
-        }
+        known = evidence[row]
+        own, other = (each[i].weights.mean(1).numpy() for each in (base, adversary))
         measures = {
             "prediction_change": float(change[i]),
             "divergence": float(divergence[i]),
             "mean_divergence": float(apart[i]),
-            "permutation_change_base": _permutation_change(base[i], row),
-            "permutation_change": _permutation_change(adversary[i], row),
         }
-        if evidence[row].any():
-            measures["evidence_weight_base"] = float(weights["base"][evidence[row]].sum())
-            measures["evidence_weight"] = float(weights["adversary"][evidence[row]].sum())
-            model = pair.adversary if leaves_out else None
-            rankings = _rankings(model, document, row) | {"attention": weights["adversary"]}
-            measures |= _areas(rankings, evidence[row])
-        yield Compared(
-            row, int(before[i].argmax()), int(after[i].argmax()), **weights, measures=measures
-        )
+        for name, each in (("permutation_change_base", base), ("permutation_change", adversary)):
+            permuted = permute_weights(each[i], torch_generator(row, PERMUTATIONS))
+            measures[name] = permuted["permutation_change"]
+        if known.any():
+            measures["evidence_weight_base"] = float(own[known].sum())
+            measures["evidence_weight"] = float(other[known].sum())
+            rankings = {"random": np.random.default_rng((row, ORDERS)).random(document.units)}
+            if leaves_out:
+                rankings["leave_one_out"] = left_out(pair.adversary, document, row)
+            for name, ranking in (rankings | {"attention": other}).items():
+                if (score := find_evidence(ranking, known, 0.0)) is not None:
+                    measures[f"auc_{name}"] = score.auc
+        yield Compared(row, int(before[i].argmax()), int(after[i].argmax()), own, other, measures)
 
 
-def _permutation_change(weighted: WeightedSum, row: int) -> float:
-    """Return the change of one document's prediction; both models have the same permutations."""
-    generator = torch_generator(row, PERMUTATIONS)
-    return permute_weights(weighted, generator)["permutation_change"]
-
-
-def _rankings(model: Classifier | None, document: Document, row: int) -> dict[str, np.ndarray]:
-    """Return the ranking `random`, and with a model `leave_one_out`, as `heed explain` has them."""
-    rankings = {"random": np.random.default_rng((row, ORDERS)).random(document.units)}
-    if model is not None:
-        drawn = np.random.default_rng((row, POSITIONS))
-        rankings["leave_one_out"] = left_out(model, document, drawn)
-    return rankings
-
-
-def _areas(rankings: dict[str, np.ndarray], evidence: np.ndarray) -> dict[str, float]:
-    """Return the area under the ROC curve of each ranking, where evidence is known."""
-    scores = {name: find_evidence(each, evidence, 0.0) for name, each in rankings.items()}
-    return {f"auc_{name}": score.auc for name, score in scores.items() if score is not None}
-
-
-def mean_row(test: str, measure: str, weights: str, values: np.ndarray) -> Row:
-    """Return a row of the summary with the mean of `values` (documents,)."""
-    row: Row = {"test": test, "measure": measure, "weights": weights, "documents": len(values)}
+def mean_row(test: str, measure: str, weights: str, values: np.ndarray, reason: str = "") -> Row:
+    """Return a row of the summary: the mean of `values` (documents,), or why there are none."""
+    row: Row = {"test": test, "measure": measure, "weights": weights}
+    if not len(values):
+        return row | {"reason": reason}
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-    return row | {"mean": float(np.mean(values)), "std": deviation}
-
-
-def reason_row(test: str, measure: str, weights: str, reason: str) -> Row:
-    """Return a row of the summary for what is not defined."""
-    return {"test": test, "measure": measure, "weights": weights, "reason": reason}
+    return row | {"documents": len(values), "mean": float(np.mean(values)), "std": deviation}
 
 
 def summarize_documents(documents: pd.DataFrame) -> list[Row]:
     """Return the rows of the test `adversary` that are means over the documents drawn."""
     columns = [(measure, "", measure) for measure in (*MEASURES, *EVIDENCE)]
     columns += [("auc", ranking, f"auc_{ranking}") for ranking in RANKINGS]
-    rows: list[Row] = []
-    for measure, weights, column in columns:
-        values = documents[column].dropna().to_numpy() if column in documents else np.empty(0)
-        if len(values):
-            rows.append(mean_row("adversary", measure, weights, values))
-        else:
-            has_evidence = EVIDENCE[0] in documents
-            reason = ONLY_EVIDENCE if has_evidence else NO_EVIDENCE
-            rows.append(reason_row("adversary", measure, weights, reason))
-    return rows
+    reason = ONLY_EVIDENCE if EVIDENCE[0] in documents else NO_EVIDENCE
+    values = documents.reindex(columns=[column for *_, column in columns])
+    return [
+        mean_row("adversary", measure, weights, values[column].dropna().to_numpy(), reason)
+        for measure, weights, column in columns
+    ]

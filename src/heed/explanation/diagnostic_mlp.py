@@ -9,6 +9,7 @@ controls measure that. In the tables it is called a guided network.
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,15 +17,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from heed.explanation.adversarial_attention import (
-    AdversarialTest,
-    Row,
-    Trained,
-    mean_row,
-    reason_row,
-)
-from heed.explanation.documents import pad_by_row
-from heed.explanation.test import Axis, Explained, Series, measured
+from heed.explanation.adversarial_attention import AdversarialTest, Row, mean_row
+from heed.explanation.rankings import pad_by_row
+from heed.explanation.test import Axis, Explained, Series, Trained, measured
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
@@ -93,22 +88,15 @@ class DiagnosticMLP(nn.Module):
         vocabulary: int,
         classes: int,
         size: int,
-        hyperparameters: Architecture,
+        h: Architecture,
         read: Callable[[Batch], torch.Tensor],
         weigh: Callable[[Batch], torch.Tensor] | None = None,
     ) -> None:
-        """Build the layers.
+        """Build layers of `size` states; the embeddings are like those of the base, with its `h`.
 
-        Args:
-            vocabulary: number of ids that are read, padding among them.
-            classes: number of classes.
-            size: of tanh(W x + b).
-            hyperparameters: of the base; the embeddings are like its own.
-            read, weigh: see the class.
-
+        `vocabulary` is the number of ids that are read, padding among them.
         """
         super().__init__()
-        h = hyperparameters
         self.embedding = nn.Embedding(vocabulary, h.embedding_dim, padding_idx=0)
         nn.init.normal_(self.embedding.weight, std=h.embedding_std)
         self.linear = nn.Linear(h.embedding_dim, size)
@@ -169,7 +157,7 @@ def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Guide:
-    """What a guided network reads, and its weights; None: those that it learns.
+    """The input of a guided network, and its weights; None: it learns them.
 
     rows: documents for which the weights are defined; None: all
     """
@@ -181,15 +169,16 @@ class Guide:
     rows: set[int] | None = None
 
     def choose(self, documents: np.ndarray) -> np.ndarray:
-        """Return those of the documents for which the weights are defined."""
+        """Return the documents for which the weights are defined."""
         if self.rows is None:
             return documents
         return documents[[int(row) in self.rows for row in documents]]
 
-    def weigh(self, batch: Batch) -> torch.Tensor:
-        """Return the weights of a batch, (batch, time)."""
-        assert self.weights is not None
-        return pad_by_row(self.weights, batch.rows, batch.ids.shape[1])
+    def weigh(self) -> Callable[[Batch], torch.Tensor] | None:
+        """Return the function of a batch that gives its weights, (batch, time), or None."""
+        if (weights := self.weights) is None:
+            return None
+        return lambda batch: pad_by_row(weights, batch.rows, batch.ids.shape[1])
 
 
 def make_guides(
@@ -197,11 +186,7 @@ def make_guides(
 ) -> dict[str, Guide]:
     """Return the guides by name, in the order of the summary.
 
-    Args:
-        base, adversary: the weights of the two models, for all documents.
-        evidence: row → True for tokens of evidence, (tokens,)
-        vocabulary: number of words, padding and unknown among them.
-
+    The weights of both models are of all documents; `evidence` is True for tokens of it, (tokens,).
     """
     lengths = {row: len(weights) for row, weights in base.items()}
     uniform = {row: _equal(np.ones(length, bool)) for row, length in lengths.items()}
@@ -212,7 +197,7 @@ def make_guides(
         return batch.ids.masked_fill(is_evidence, UNKNOWN)
 
     def words(weights: Weights | None, rows: set[int] | None = None) -> Guide:
-        return Guide("words", _read_words, weights, vocabulary, rows)
+        return Guide("words", attrgetter("ids"), weights, vocabulary, rows)
 
     def hidden(weights: Weights) -> Guide:
         reads = "words, and the unknown word in place of those of the evidence"
@@ -230,10 +215,6 @@ def make_guides(
         "constant_token": Guide(reads, place_ids, base, PLACES + 1),
         "moved": words(move_weights(base, np.random.default_rng(0))),
     }
-
-
-def _read_words(batch: Batch) -> torch.Tensor:
-    return batch.ids
 
 
 def _equal(chosen: np.ndarray) -> np.ndarray:
@@ -274,39 +255,31 @@ class DiagnosticTraining:
         Raises DivergedError, which names the weights.
         """
         rows = []
-        epochs = {"accuracy": self.epochs, "accuracy_one_epoch": 1}
         for i, (name, guide) in enumerate(guides.items()):
             report_progress(f"guided network, weights {name}", i, len(guides))
             parts = {part: guide.choose(documents) for part, documents in self.parts.items()}
-            for measure, number in epochs.items():
+            for measure, number in (("accuracy", self.epochs), ("accuracy_one_epoch", 1)):
+                right = np.empty(0)
                 if all(map(len, parts.values())):
                     try:
                         right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
                     except DivergedError as error:
                         raise DivergedError(f"guided network, weights {name}: {error}") from None
-                    rows.append(mean_row("guided", measure, name, right))
-                else:
-                    rows.append(reason_row("guided", measure, name, PART_WITHOUT))
+                rows.append(mean_row("guided", measure, name, right, PART_WITHOUT))
         known = {
             part: documents[np.isin(documents, [*self.with_evidence])]
             for part, documents in self.parts.items()
         }
-        return [
-            *rows,
-            self._majority("majority", self.parts),
-            self._majority("majority_with_evidence", known),
-        ]
-
-    def _majority(self, name: str, parts: dict[str, np.ndarray]) -> Row:
-        """Return the share of the most frequent class of the training documents in the test."""
-        if not all(map(len, parts.values())):
-            return reason_row("guided", "accuracy", name, PART_WITHOUT)
-        most_frequent = np.bincount(self.labels[parts["train"]]).argmax()
-        right = self.labels[parts["test"]] == most_frequent
-        return mean_row("guided", "accuracy", name, right.astype(np.float64))
+        for name, parts in zip(MAJORITIES, (self.parts, known), strict=True):
+            right = np.empty(0)
+            if all(map(len, parts.values())):
+                most_frequent = np.bincount(self.labels[parts["train"]]).argmax()
+                right = (self.labels[parts["test"]] == most_frequent).astype(np.float64)
+            rows.append(mean_row("guided", "accuracy", name, right, PART_WITHOUT))
+        return rows
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
-        """Return what guided.json says of the networks (docs/contracts.md)."""
+        """Return the description of the networks in guided.json (docs/contracts.md)."""
         h = self.hyperparameters
         return {
             "reads": {name: guide.reads for name, guide in guides.items()},
@@ -322,7 +295,8 @@ class DiagnosticTraining:
     ) -> np.ndarray:
         """Train a network by its guide; return 1 for each test document that it has right, or 0."""
         seed_everything(self.seed)
-        weigh = None if guide.weights is None else guide.weigh
-        h = self.hyperparameters
-        model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)
+        model = DiagnosticMLP(
+            guide.vocabulary, self.classes, self.size, self.hyperparameters, guide.read,
+            guide.weigh(),
+        )  # fmt: skip
         return self.train(model, parts, epochs, work)

@@ -1,8 +1,11 @@
-"""Erasure: how many weights must be removed until the decision changes (Serrano & Smith 2019).
+"""Erasure of weights (Serrano & Smith 2019) and removal of words (ERASER, DeYoung et al. 2020).
 
-A weight is removed by setting it to 0 and dividing the others by their sum; the encoder is not run
+A weight is erased by setting it to 0 and dividing the others by their sum; the encoder is not run
 again. The better a ranking, the fewer removals from its top change the decision.
 (arxiv.org/abs/1906.03731)
+
+Comprehensiveness and sufficiency are of the prediction without the highest words, and with them
+alone (section 4.2, arxiv.org/abs/1911.03429). A text of such words is unlike any training text.
 """
 
 from collections.abc import Mapping
@@ -11,7 +14,6 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from heed.explanation.distances import jensen_shannon
 from heed.explanation.rankings import (
     ALL_UNITS,
     DRAWN_RANKINGS,
@@ -27,9 +29,11 @@ from heed.explanation.test import (
     Weighted,
     WeightsTest,
     descending,
+    jensen_shannon,
 )
 from heed.models.classifier import WeightedSum
 
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of a document's units that are removed from its text
 RANDOM_RANKINGS = 5
 NOT_ALL_UNITS = (
     f"the documents have more than {ALL_UNITS} units, of which {DRAWN_UNITS} were removed from the "
@@ -84,17 +88,14 @@ class Erasure(WeightsTest):
         weighted = prediction.weighted
         if not isinstance(weighted, WeightedSum):
             return {}
-        tried = {
-            name: [ranking]
-            for name, ranking in prediction.rankings.items()
-            if np.isfinite(ranking).all()
-        }
+        tried = {name: [each] for name, each in prediction.rankings.items()}
         tried["random"] = [
             prediction.numbers.random(prediction.units) for _ in range(RANDOM_RANKINGS)
         ]
         outcomes = {
             name: np.asarray([remove_until_flip(weighted, ranking) for ranking in each]).mean(0)
             for name, each in tried.items()
+            if np.isfinite(each).all()
         }
         return {
             name: dict(zip(self.measures, map(float, outcome), strict=True))
@@ -104,6 +105,63 @@ class Erasure(WeightsTest):
     def missing(self, ranking: str) -> str:
         """Return why a ranking of only some of the units cannot be judged."""
         return NOT_ALL_UNITS if ranking in REMOVAL_RANKINGS else ""
+
+
+class InputRemoval(WeightsTest):
+    """The fall of the predicted class's probability when words are removed from the text."""
+
+    name = "input_removal"
+    table = "rankings"
+    measures = ("comprehensiveness", "sufficiency")
+    rankings = ("attention", "gradient", "random")  # each costs ten predictions a document
+    least_units = 2
+    of_translations = False
+    title = "Words removed from the text"
+    claim = (
+        "Shows whether the prediction needs the highest words (left: more is better) and whether "
+        "they suffice (right: less is better). A text of such words is unlike any text that the "
+        "model was trained on."
+    )
+    caption = (
+        "Fall of the predicted class’s probability, the mean over 1, 5, 10, 20 and 50% of the "
+        "words (ERASER, DeYoung et al. 2020)."
+    )
+    axes = (
+        Axis("comprehensiveness", "comprehensiveness"),
+        Axis("sufficiency", "sufficiency"),
+    )
+    series: ClassVar[Mapping[str, str]] = {ranking: DRAWN_RANKINGS[ranking] for ranking in rankings}
+    columns = (
+        Column("Compr.", "comprehensiveness", "attention"),
+        Column("Suff.", "sufficiency", "attention"),
+    )
+
+    def measure_rankings(
+        self, prediction: Prediction, evidence: np.ndarray, share: float
+    ) -> dict[str, dict[str, float]]:
+        """Return the falls without the highest units, and with them alone, means over SHARES.
+
+        The share is rounded up, so that at least one unit counts. Higher comprehensiveness and
+        lower sufficiency are better.
+        """
+        if prediction.predict_kept is None:
+            return {}
+        rankings = {
+            name: prediction.rankings[name] for name in self.rankings if name in prediction.rankings
+        }
+        counts = np.ceil(np.asarray(SHARES) * prediction.units).astype(np.int64)
+        kept = [torch.ones(1, prediction.units, dtype=torch.bool)]
+        for ranking in rankings.values():
+            places = np.argsort(descending(ranking))
+            is_top = torch.from_numpy(places[None] < counts[:, None])
+            kept += [~is_top, is_top]
+        predictions = prediction.predict_kept(torch.cat(kept))
+        falls = predictions[0].max() - predictions[1:, predictions[0].argmax()]
+        means = falls.view(len(rankings), 2, len(SHARES)).mean(-1).tolist()
+        return {
+            name: dict(zip(self.measures, values, strict=True))
+            for name, values in zip(rankings, means, strict=True)
+        }
 
 
 @torch.no_grad()

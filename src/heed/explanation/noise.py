@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from heed.explanation.documents import Subject, branch_logits, network_of
+from heed.explanation.rankings import Subject, branch_logits, network_of
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import EncodedCorpus
@@ -89,21 +89,11 @@ def fitting_rows(encoded: EncodedCorpus, h: Architecture, rows: np.ndarray) -> n
 def add_noise(
     encoded: EncodedCorpus, tokens: Tokens, noise: Noise, rows: np.ndarray, h: Architecture
 ) -> tuple[EncodedCorpus, np.ndarray]:
-    """Return documents with each of NOISES, and the share of unknown words in their noise.
+    """Return documents with each of NOISES, and the share of unknown words in their noise, (rows,).
 
-    A text is what the model reads of a document; it is read whole.
-
-    Args:
-        encoded: the model's corpus.
-        tokens: the same.
-        noise: the words of another corpus, or of the same.
-        rows: documents that are not empty.
-        h: the model's hyperparameters.
-
-    Returns:
-        documents: those of the first row, then of the second, ...; without a linear branch
-        unknown: (rows,)
-
+    A text is what the model reads of a document (`encoded`, of the corpus `tokens`); it is read
+    whole. The documents, which are not empty, are those of the first row, then of the second, ...;
+    they have no linear branch.
     """
     positions, token_mask = encoded.positions(rows)
     is_unknown = encoded.vocabulary.encode(noise.lexicon) == UNKNOWN

@@ -1,25 +1,29 @@
 """Rankings: how important each unit of a document is, by weights, gradients or removal.
 
-A ranking is an array (units,) whose highest value is the most important unit.
+A ranking is an array (units,) whose highest value is the most important unit. Units can be removed
+from the input, or replaced by the unknown word.
+
+Documents fall into groups by what their tests cost: all have weights and gradients; the first 250
+leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
+predictions from changed inputs, and the first 40 integrated gradients.
 """
 
+import dataclasses
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.distances import total_variation
-from heed.explanation.documents import (
-    Document,
-    branch_logits,
-    network_of,
-    predict_kept,
-    predict_replaced,
-)
-from heed.inputs.batches import Batch
+from heed.explanation.test import total_variation
+from heed.files import HeedError
+from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus
+from heed.inputs.ngrams import bigrams
+from heed.inputs.vocabulary import UNKNOWN
 from heed.models.attention import MultiHeadAttention
-from heed.models.classifier import Classifier, WeightedSum, weighted_sum
+from heed.models.classifier import Classifier, Network, WeightedSum, weighted_sum
+from heed.models.encoder import HierarchicalEncoder
 
 # the weights themselves, their gradients, and what each weight adds to the sum
 WEIGHT_RANKINGS = ("attention", "weight_gradient", "product", "signed_product", "value_norm")
@@ -39,6 +43,187 @@ DRAWN_RANKINGS = {
 ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
 DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 STEPS = 32  # of integrated gradients: they agree with 128 steps (Kendall's tau .999)
+
+
+class Group(NamedTuple):
+    """Documents that have the same tests, in addition to those of weights and gradients.
+
+    end: the number of documents up to the last of this group
+    removes: whether they have leave-one-out and adversarial weights
+    changes_inputs: whether they have replacement, comprehensiveness and sufficiency
+    integrates: whether they have integrated gradients
+    """
+
+    end: int
+    removes: bool
+    changes_inputs: bool
+    integrates: bool
+
+
+GROUPS = (
+    Group(40, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
+    Group(500, False, False, False),
+)  # fmt: skip
+DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
+# A document has a generator for each use, so that its outcomes do not depend on its other tests.
+ORDERS, POSITIONS, ADVERSARIAL, PERMUTATIONS = range(4)
+
+
+def group_size(documents: int, scale: float) -> int:
+    """Return the number of documents after scaling, at least one."""
+    return max(1, round(documents * scale))
+
+
+def by_group(rows: np.ndarray, scale: float) -> Iterator[tuple[Group, np.ndarray]]:
+    """Yield GROUPS with their documents of `rows`, in the order of their draw."""
+    ends = [group_size(group.end, scale) for group in GROUPS]
+    yield from zip(GROUPS, np.split(rows, ends)[:-1], strict=True)
+
+
+def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
+    """Return random documents of the `test` part that are not empty, in the order of their draw.
+
+    `offsets` are the first tokens of the corpus's documents, (documents + 1,).
+    """
+    filled = test[offsets[test + 1] > offsets[test]]
+    order = np.random.default_rng((DRAW, fold)).permutation(filled)
+    return order[: group_size(GROUPS[-1].end, scale)]
+
+
+def torch_generator(*key: int) -> torch.Generator:
+    """Return the generator of a key: the row of a document and a use, for example."""
+    seed = int(np.random.SeedSequence(key).generate_state(1)[0])
+    return torch.Generator().manual_seed(seed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A trained model whose predictions are explained, in evaluation mode on the CPU."""
+
+    model: Classifier
+    encoded: EncodedCorpus
+
+
+def no_sum_reason(subject: Subject, row: int) -> str:
+    """Return why the model has no weights that could be tested, or an empty string."""
+    try:
+        weighted_sum(subject.model, subject.encoded.batch(np.asarray([row])))
+    except HeedError as error:
+        return str(error)
+    return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """One document of a batch.
+
+    index: in the batch
+    ids: vocabulary indices of the tokens that are read, (tokens,)
+    unit: the unit of each token, from 0, (tokens,)
+    units: their number
+    constant: (classes,), what a linear branch adds to the logits of the whole document, also where
+        units are removed
+    """
+
+    batch: Batch
+    index: int
+    ids: torch.Tensor
+    unit: torch.Tensor
+    units: int
+    constant: torch.Tensor
+
+
+def read_documents(model: Classifier, batch: Batch) -> list[Document]:
+    """Return the documents of a batch; their units are sentences for a hierarchical model."""
+    constants = branch_logits(model, batch)
+    is_hierarchical = isinstance(network_of(model).encoder, HierarchicalEncoder)
+    documents = []
+    for i, length in enumerate(batch.lengths.tolist()):
+        unit = torch.arange(length)
+        if is_hierarchical and batch.sentences is not None:
+            sentences = batch.sentences[i][batch.sentences[i] > 0]
+            unit = torch.arange(len(sentences)).repeat_interleave(sentences)
+        units = int(unit[-1]) + 1 if length else 0
+        documents.append(Document(batch, i, batch.ids[i, :length], unit, units, constants[i]))
+    return documents
+
+
+def network_of(model: Classifier) -> Network:
+    """Return the network of a model that has one. Raises ValueError for a linear branch alone."""
+    if model.network is None:
+        raise ValueError("a linear branch alone reads no units")
+    return model.network
+
+
+@torch.no_grad()
+def branch_logits(model: Classifier, batch: Batch) -> torch.Tensor:
+    """Return the logits of the linear branch, (batch, classes); 0 without a branch."""
+    if model.branch is None:
+        return torch.zeros(len(batch.lengths), network_of(model).output.out_features)
+    assert batch.linear is not None
+    return model.branch(batch.linear)
+
+
+@torch.no_grad()
+def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> torch.Tensor:
+    """Return the probabilities (n, classes) of a document of which only `kept` units stay.
+
+    `kept` is True for the units that stay, (n, units).
+    """
+    network = network_of(model)
+    size = max(1, MAX_PADDED_TOKENS // max(1, len(document.ids)))
+    logits = [network(keep_units(network, document, part)) for part in kept.split(size)]
+    return torch.softmax(torch.cat(logits) + document.constant, -1)
+
+
+def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batch:
+    """Return n shortened copies of a document as a batch, with the units that are `kept`.
+
+    What is left moves together, and bigrams are those of the new neighbours.
+    """
+    token_kept = kept[:, document.unit]  # n x tokens
+    lengths = token_kept.sum(1)
+    time = max(1, int(lengths.max()))
+    order = (~token_kept).long().argsort(dim=1, stable=True)[:, :time]
+    token_mask = torch.arange(time)[None] < lengths[:, None]
+    ids = torch.where(token_mask, document.ids[order], 0)
+    copies = Batch(ids, lengths, np.zeros(len(ids), np.int64))
+    if isinstance(network.encoder, HierarchicalEncoder):
+        sentences = torch.bincount(document.unit, minlength=document.units) * kept
+        first = (~kept).long().argsort(dim=1, stable=True)
+        copies = dataclasses.replace(copies, sentences=sentences.gather(1, first))
+    if network.embedding.bigram is not None:
+        buckets = network.embedding.bigram.num_embeddings - 1
+        rows = bigrams(ids.numpy(), token_mask.numpy(), buckets)
+        copies = dataclasses.replace(copies, bigrams=torch.from_numpy(rows))
+    if document.batch.character_of is not None:
+        bags = torch.where(token_mask, document.batch.character_of[document.index][order], 0)
+        copies = dataclasses.replace(
+            copies, characters=document.batch.characters, character_of=bags
+        )
+    return copies
+
+
+@torch.no_grad()
+def predict_replaced(model: Classifier, document: Document, replaced: torch.Tensor) -> torch.Tensor:
+    """Return the logits (n, classes) of a document of which tokens are the unknown word.
+
+    `replaced` is True for these tokens, (n, tokens).
+    """
+    network, i = network_of(model), document.index
+    embeddings = network.embed(document.batch)[i, : len(document.ids)].repeat(len(replaced), 1, 1)
+    embeddings[replaced] = network.embedding.word.weight[UNKNOWN]
+    lengths = network.sequence_lengths(document.batch)[i : i + 1]
+    lengths = lengths.repeat_interleave(len(embeddings), 0)
+    return network.classify(network.encoder(embeddings, lengths)) + document.constant
+
+
+def pad_by_row(values: dict[int, np.ndarray], rows: np.ndarray, time: int) -> torch.Tensor:
+    """Return the values of the documents `rows` as (rows, time), 0 or False after the last."""
+    padded = np.zeros((len(rows), time), next(iter(values.values())).dtype)
+    for i, row in enumerate(rows):
+        padded[i, : len(values[int(row)])] = values[int(row)]
+    return torch.from_numpy(padded)
 
 
 def weight_rankings(model: Classifier, weighted: WeightedSum) -> dict[str, np.ndarray]:
@@ -71,13 +256,7 @@ def gradient_rankings(
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the rankings of each document by gradients: the size of gradient times input.
 
-    Args:
-        model: in evaluation mode.
-        batch: the documents.
-        documents: the same.
-        has_sum: whether the model has a weighted sum, and so weights that can be held.
-        integrated: whether to compute integrated gradients too.
-
+    With a weighted sum (`has_sum`) its weights are held too, and `integrated` gradients are added.
     """
     by_token: dict[str, torch.Tensor] = {}
     if has_sum:
@@ -107,7 +286,7 @@ def gradient_times_input(model: Classifier, batch: Batch) -> torch.Tensor:
 
 
 def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the same twice: with weights that follow the embeddings, and with constant weights.
+    """Return gradients times input with weights that follow the embeddings, and constant ones.
 
     The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both.
 
@@ -123,7 +302,7 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
     return scores[0], scores[1]
 
 
-def integrated_gradients(model: Classifier, batch: Batch, steps: int = STEPS) -> torch.Tensor:
+def integrated_gradients(model: Classifier, batch: Batch) -> torch.Tensor:
     """Return the integrated gradients of each token, (batch, time) (Sundararajan et al. 2017).
 
     The path leads from embeddings of 0 to the document's, by the midpoint rule; their sum is the
@@ -132,11 +311,11 @@ def integrated_gradients(model: Classifier, batch: Batch, steps: int = STEPS) ->
     embeddings = network_of(model).embed(batch).detach()
     predicted = logits_of(model, batch, embeddings).detach().argmax(-1)[:, None]
     total = torch.zeros_like(embeddings)
-    for step in range(steps):
-        point = ((step + 0.5) / steps * embeddings).requires_grad_()
+    for step in range(STEPS):
+        point = ((step + 0.5) / STEPS * embeddings).requires_grad_()
         probabilities = torch.softmax(logits_of(model, batch, point), -1)
         (gradient,) = torch.autograd.grad(probabilities.gather(1, predicted).sum(), [point])
-        total += gradient / steps
+        total += gradient / STEPS
     return (total * embeddings).sum(-1)
 
 
@@ -162,40 +341,27 @@ def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> n
     return total_variation(predictions[:-1], predictions[-1]).numpy()
 
 
-def replace_one(
-    model: Classifier, batch: Batch, index: int, document: Document, units: np.ndarray
-) -> np.ndarray:
-    """Return the same distances when the tokens of each unit are replaced by the unknown word.
-
-    Args:
-        model: in evaluation mode.
-        batch: documents.
-        index: of the document in the batch.
-        document: the same document.
-        units: those that are replaced, one at a time.
-
-    """
+def replace_one(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
+    """Return the change of the prediction as each unit becomes the unknown word, (units,)."""
     replaced = torch.zeros(len(units) + 1, len(document.ids), dtype=torch.bool)
     replaced[:-1] = document.unit[None] == torch.from_numpy(units)[:, None]
-    predictions = torch.softmax(predict_replaced(model, batch, index, document, replaced), -1)
+    predictions = torch.softmax(predict_replaced(model, document, replaced), -1)
     return total_variation(predictions[:-1], predictions[-1]).numpy()
 
 
-def left_out(model: Classifier, document: Document, numbers: np.random.Generator) -> np.ndarray:
-    """Return the ranking by leave-one-out; of a long document NaN for the units not drawn."""
-    units = np.arange(document.units)
-    if document.units > ALL_UNITS:
-        units = np.sort(numbers.choice(document.units, DRAWN_UNITS, replace=False))
+def drawn_units(units: int, numbers: np.random.Generator) -> np.ndarray:
+    """Return the units that are left out, one at a time: all, or some drawn at random of many."""
+    if units <= ALL_UNITS:
+        return np.arange(units)
+    return np.sort(numbers.choice(units, DRAWN_UNITS, replace=False))
+
+
+def left_out(model: Classifier, document: Document, row: int) -> np.ndarray:
+    """Return the ranking by leave-one-out; of a long document NaN for the units not drawn.
+
+    `row` of the corpus seeds the draw.
+    """
+    units = drawn_units(document.units, np.random.default_rng((row, POSITIONS)))
     ranking = np.full(document.units, np.nan)
     ranking[units] = leave_one_out(model, document, units)
-    return ranking
-
-
-def replaced(
-    model: Classifier, batch: Batch, i: int, document: Document, left_out: np.ndarray
-) -> np.ndarray:
-    """Return the ranking by replacement, of the units that leave-one-out has, (units,)."""
-    units = np.flatnonzero(np.isfinite(left_out))
-    ranking = np.full(document.units, np.nan)
-    ranking[units] = replace_one(model, batch, i, document, units)
     return ranking

@@ -4,8 +4,18 @@ A recurrent layer without attention may forget what stands far from its last sta
 the importance of each tenth of a document beside the evidence that stands there; accuracy by the
 place of the evidence; accuracy with noise on one side or both; and how much more gradient reaches
 the last states than those of the middle. (arxiv.org/abs/2005.00159) The table is recency.csv.
+
+The gradient of a state h_t is dL/dh_t with L the negative log probability of the predicted class.
+It has two parts: what the layers above take from h_t itself, and what reaches h_t through the
+states after it. For the second a disturbance d_t is added to the state that step t starts from, so
+that its gates read W_ih x_t + W_hh (h_{t-1} + d_t): then dL/dd_t is what h_{t-1} passes on. With
+the inputs [x_t; d_t] and the matrix [W_ih, W_hh] that is an ordinary LSTM, and one pass gives the
+gradients of all t. (Cell states are held, as in the authors' program.) L is scaled so that its
+gradient with respect to the logits has length 1: a certain prediction, with a gradient near 0, then
+counts as much as any other. Ratios within a document are as without.
 """
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,8 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 import torch
+from torch import nn
 
-from heed.explanation.documents import (
+from heed.explanation.noise import MOST, NOISES, Noise, fitting_rows, predict_with_noise
+from heed.explanation.rankings import (
     Document,
     Subject,
     branch_logits,
@@ -23,13 +35,12 @@ from heed.explanation.documents import (
     predict_replaced,
     read_documents,
 )
-from heed.explanation.noise import MOST, NOISES, Noise, fitting_rows, predict_with_noise
-from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.explanation.test import WeightsTest
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
+from heed.models.recurrent import BiLSTM, reverse_within_length
 from heed.tokens.arrays import MarkedTokens, Tokens
 
 TENTHS = 10
@@ -56,7 +67,7 @@ Row = dict[str, object]
 
 
 class RecencyTest(WeightsTest):
-    """Where in the text words count, and whether noise moves the prediction."""
+    """The places in a text where words count, and the effect of noise on the prediction."""
 
     name = "recency"
     table = "recency"
@@ -175,10 +186,7 @@ def _read_noise(
 def measure_recency(
     subject: Subject, rows: np.ndarray, report_progress: Callable[[int], None]
 ) -> Iterator[Recency]:
-    """Yield the measures of the documents `rows`, without those of fewer than TENTHS tokens.
-
-    `report_progress` is called with the number of documents that are done.
-    """
+    """Yield the measures of the documents `rows`, without those of fewer than TENTHS tokens."""
     network = network_of(subject.model)
     disturbed = None
     if network.document_encoder.lstm is not None:
@@ -189,7 +197,7 @@ def measure_recency(
         if disturbed is not None:
             gradients = end_and_middle(disturbed, subject.model, batch)
         for i, document in enumerate(read_documents(subject.model, batch)):
-            importance = importance_by_tenth(subject.model, batch, i, document)
+            importance = importance_by_tenth(subject.model, document)
             yield Recency(int(batch.rows[i]), importance, *gradients[i].tolist())
         done += len(batch.rows)
         report_progress(done)
@@ -200,18 +208,16 @@ def tenths(tokens: int) -> np.ndarray:
     return np.arange(tokens) * TENTHS // tokens
 
 
-def importance_by_tenth(
-    model: Classifier, batch: Batch, index: int, document: Document
-) -> np.ndarray | None:
+def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray | None:
     """Return |log p - log p'| of each tenth, divided by the largest, (TENTHS,) (their algorithm 1).
 
     p is the probability of the predicted class, p' the same while the words of the tenth are the
-    unknown word. Arguments as in `replace_one`.
+    unknown word. None where no tenth changes it.
     """
     replaced = torch.zeros(TENTHS + 1, len(document.ids), dtype=torch.bool)
     tenth = torch.from_numpy(tenths(len(document.ids)))
     replaced[:-1] = tenth[None] == torch.arange(TENTHS)[:, None]
-    logits = predict_replaced(model, batch, index, document, replaced).double()
+    logits = predict_replaced(model, document, replaced).double()
     log_p = torch.log_softmax(logits, -1)[:, logits[-1].argmax()]
     changes = (log_p[:-1] - log_p[-1]).abs()
     largest = changes.max()
@@ -224,13 +230,7 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
     Each direction has its own end, the state that has read the whole document: the last one
     forwards, the first one backwards. The middle is the mean over the states from 45 to 55% of the
     document. Both directions of a position are one vector. NaN for a document of fewer than three
-    states: of a hierarchical model, sentences.
-
-    Args:
-        disturbed: the model's network, of `with_disturbed_states`.
-        model: in evaluation mode.
-        batch: documents that are not empty.
-
+    states: of a hierarchical model, sentences. `disturbed` is of `with_disturbed_states`.
     """
     lengths = state_gradients(disturbed, batch, branch_logits(model, batch)).double().numpy()
     sequences = disturbed.sequence_lengths(batch)
@@ -244,16 +244,89 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
     return pairs
 
 
+class _DisturbedBiLSTM(nn.Module):
+    """A BiLSTM with a disturbance of 0 added to each state before its next step."""
+
+    def __init__(self, lstm: BiLSTM) -> None:
+        super().__init__()
+        self.hidden_size = lstm.hidden_size
+        self.layers = nn.ModuleList(
+            _with_disturbance(layer) for layer in (lstm.forward_lstm, lstm.backward_lstm)
+        )
+        self.states: torch.Tensor
+        self.disturbances: list[torch.Tensor]
+        self.lengths: torch.Tensor
+
+    def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the states (batch, time, 2 * hidden_size); they and what was read are kept."""
+        forwards, backwards = self.layers
+        self.disturbances = [
+            inputs.new_zeros(*inputs.shape[:2], self.hidden_size).requires_grad_() for _ in range(2)
+        ]
+        states, _ = forwards(torch.cat([inputs, self.disturbances[0]], -1))
+        reversed_inputs = reverse_within_length(inputs, lengths)
+        reversed_states, _ = backwards(torch.cat([reversed_inputs, self.disturbances[1]], -1))
+        self.lengths = lengths
+        self.states = torch.cat([states, reverse_within_length(reversed_states, lengths)], -1)
+        return self.states
+
+
+def _with_disturbance(layer: nn.LSTM) -> nn.LSTM:
+    """Return a layer for inputs [x; d], where d is added to the previous state."""
+    size = layer.input_size + layer.hidden_size
+    extended = nn.LSTM(size, layer.hidden_size, batch_first=True)
+    values = {name: value.detach() for name, value in layer.named_parameters()}
+    values["weight_ih_l0"] = torch.cat([values["weight_ih_l0"], values["weight_hh_l0"]], 1)
+    extended.load_state_dict(values)
+    return extended.to(values["weight_ih_l0"].dtype).requires_grad_(False)
+
+
+def with_disturbed_states(network: Network) -> Network:
+    """Return a copy of a network for `state_gradients`; its encoder of documents is recurrent."""
+    network = copy.deepcopy(network).requires_grad_(False)
+    lstm = network.document_encoder.lstm
+    assert lstm is not None
+    network.document_encoder.lstm = _DisturbedBiLSTM(lstm)  # type: ignore[assignment]
+    return network
+
+
+def state_gradients(network: Network, batch: Batch, constant: torch.Tensor) -> torch.Tensor:
+    """Return the length of the gradient of each state, (batch, time, 2): forwards and backwards.
+
+    Of a hierarchical model time counts sentences. Values at padding have no meaning. The network is
+    of `with_disturbed_states`; `constant` is added to the logits, (batch, classes).
+    """
+    lstm = network.document_encoder.lstm
+    assert isinstance(lstm, _DisturbedBiLSTM)
+    with torch.enable_grad():
+        logits = network(batch) + constant
+        loss = (logits * _loss_gradient(logits)).sum()
+        direct, *passed = torch.autograd.grad(loss, [lstm.states, *lstm.disturbances])
+    after = torch.zeros_like(passed[0])
+    after[:, :-1] = passed[0][:, 1:]
+    before = torch.zeros_like(passed[1])
+    before[:, :-1] = passed[1][:, 1:]  # its time runs backwards
+    forwards, backwards = direct.chunk(2, -1)
+    backwards = backwards + reverse_within_length(before, lstm.lengths)
+    return torch.stack([(forwards + after).norm(dim=-1), backwards.norm(dim=-1)], -1)
+
+
+def _loss_gradient(logits: torch.Tensor) -> torch.Tensor:
+    """Return dL/dlogits, scaled to length 1, (batch, classes); float64 within, for p near 1."""
+    probabilities = torch.softmax(logits.detach().double(), -1)
+    predicted = probabilities.argmax(1, keepdim=True)
+    gradient = probabilities.scatter(1, predicted, 0.0)
+    gradient.scatter_(1, predicted, -gradient.sum(1, keepdim=True))  # p - 1, exact for p near 1
+    return nn.functional.normalize(gradient, eps=1e-300).to(logits.dtype)
+
+
 def positions_table(
     measured: Sequence[Recency], evidence: dict[int, np.ndarray], drawn: int
 ) -> pd.DataFrame:
     """Return importance and evidence by tenth, and the ratio of gradients.
 
-    Args:
-        measured: documents of at least TENTHS tokens.
-        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
-        drawn: the number of documents before short ones were left out.
-
+    `evidence` is True for tokens of it, (tokens,), of the documents that have some. `drawn` is the
+    number of documents before short ones were left out.
     """
     known = [each for each in measured if each.importance is not None]
     importance = np.array([each.importance for each in known]).reshape(-1, TENTHS)
@@ -305,19 +378,13 @@ def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
 def places_table(evidence: dict[int, np.ndarray], right: dict[int, bool]) -> pd.DataFrame:
     """Return the accuracy by the tenth in which the mean position of a document's evidence lies.
 
-    Args:
-        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
-        right: row → whether its prediction is right.
-
+    `right` has whether the prediction of a row is right.
     """
     known = [row for row in evidence if row in right]
     places = np.array([mean_place(evidence[row]) for row in known])
     is_right = np.array([right[row] for row in known], bool)
     return _table(
-        [
-            _row("accuracy_by_place", str(tenth), is_right[places == tenth])
-            for tenth in range(TENTHS)
-        ]
+        _row("accuracy_by_place", str(tenth), is_right[places == tenth]) for tenth in range(TENTHS)
     )
 
 
@@ -330,16 +397,13 @@ def mean_place(evidence: np.ndarray) -> int:
 def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:
     """Return the accuracy with noise.
 
-    Args:
-        right: whether a prediction is right, (documents, NOISES)
-        unknown: share of unknown words in a document's noise, (documents,)
-
+    `right` is whether a prediction is right, (documents, NOISES), `unknown` the share of unknown
+    words in a document's noise, (documents,).
     """
-    rows = [_row("noise", name, right[:, i]) for i, name in enumerate(NOISES)]
-    names = list(NOISES)
-    before, after = (right[:, names.index(name)].astype(float) for name in ("none", "both 4"))
-    rows.append(_row("accuracy_lost", "", before - after))
-    return _table([*rows, _row("noise_unknown", "", unknown)])
+    by_noise = dict(zip(NOISES, right.T, strict=True))
+    rows = [_row("noise", name, each) for name, each in by_noise.items()]
+    lost = by_noise["none"].astype(float) - by_noise["both 4"]
+    return _table([*rows, _row("accuracy_lost", "", lost), _row("noise_unknown", "", unknown)])
 
 
 def _by_tenth(measure: str, values: np.ndarray) -> list[Row]:
@@ -367,9 +431,8 @@ def count_documents(rows: np.ndarray, scale: float) -> int:
 
 def missing_measures(positions: pd.DataFrame, encoder: str) -> dict[str, str]:
     """Return the reasons for measures of positions that the table does not have."""
-    reasons = {}
-    if "vanishing_ratio" not in set(positions["measure"]):
-        reasons["vanishing_ratio"] = NO_GRADIENT if encoder == "bilstm" else NO_LSTM.format(encoder)
-    if "importance" not in set(positions["measure"]):
-        reasons["last_minus_middle"] = ALL_SHORT
-    return reasons
+    reasons = {
+        "vanishing_ratio": NO_GRADIENT if encoder == "bilstm" else NO_LSTM.format(encoder),
+        "last_minus_middle": ALL_SHORT,
+    }
+    return {key: text for key, text in reasons.items() if key not in set(positions["measure"])}

@@ -1,4 +1,4 @@
-"""Why dot products are divided by sqrt(d_k): the gradient of the softmax of random scores.
+"""The gradient of the softmax of random scores: why dot products are divided by sqrt(d_k).
 
 Vaswani et al. 2017, section 3.2.1: the products of queries and keys with mean 0 and variance 1 have
 the variance d_k, and push the softmax into regions where its gradient is very small. Lecture 002.
@@ -8,6 +8,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512)
 KEYS = 16  # that a query chooses among
@@ -52,18 +53,12 @@ def softmax_gradients(draws: int = DRAWS) -> list[Scores]:
         keys = generator.standard_normal((draws, KEYS, dimension))
         products = (query * keys).sum(-1)
         for scaled in (False, True):
-            weights = softmax(products / math.sqrt(dimension) if scaled else products)
+            divided = products / math.sqrt(dimension) if scaled else products
+            weights = softmax(divided, axis=-1)
             gradient = np.quantile(jacobian_norm(weights), QUARTILES)
             largest = np.quantile(weights.max(-1), QUARTILES)
             scores.append(Scores(dimension, scaled, gradient, largest))
     return scores
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return the softmax over the last dimension."""
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    weights: np.ndarray = powers / powers.sum(-1, keepdims=True)
-    return weights
 
 
 def jacobian_norm(weights: np.ndarray) -> np.ndarray:

@@ -10,25 +10,19 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.distances import jensen_shannon
 from heed.explanation.test import (
     DIVERGENCE_ENDS,
     EQUAL,
-    FAIL,
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     ONE_SEED,
-    PASS,
-    UNDEFINED,
     Axis,
     Column,
     Explained,
     Judged,
-    Outcome,
-    Series,
     Text,
     WeightsTest,
-    by_largest_weight,
+    jensen_shannon,
     measured,
     no_weights,
 )
@@ -59,24 +53,18 @@ class Seeds(WeightsTest):
         "Jensen-Shannon divergence in nats of the weights of two seeds on the same documents, by "
         "the largest weight. Dotted: the limit of the table, half of the largest possible."
     )
+    has_groups = True
     axes = (Axis("divergence", "divergence of the weights", DIVERGENCE_ENDS, MAX_DIVERGENCE),)
     columns = (Column("Seeds", "divergence"),)
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return PASS if the weights of two seeds differ by less than MAX_DIVERGENCE on average.
-
-        The value is the mean over pairs of seeds and documents.
-        """
-        if reason := no_weights(judged.summary):
-            return Outcome(UNDEFINED, reason=reason)
+    def score(self, judged: Judged) -> float | str:
+        """Return the mean over pairs of seeds and documents."""
         mean = seed_divergence(judged.summary)
-        if mean is None:
-            return Outcome(UNDEFINED, reason=ONE_SEED)
-        return Outcome(PASS if mean < MAX_DIVERGENCE else FAIL, mean)
+        return no_weights(judged.summary) or (ONE_SEED if mean is None else mean)
 
-    def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the divergence by the largest weight of the document."""
-        return by_largest_weight(explained, self.table, measure)
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
+        return value < MAX_DIVERGENCE
 
     def mean_values(self, explained: Explained, column: Column) -> list[float]:
         """Return the value that is judged, over all pairs of seeds."""
@@ -97,10 +85,8 @@ def seed_agreement(
 ) -> pd.DataFrame:
     """Return how much the weights of two seeds differ on the same document.
 
-    Args:
-        units: `seed, id, unit, attention`.
-        documents: `seed, id` and the columns `probabilities`.
-        probabilities: the columns of the classes' probabilities.
+    The units have `seed, id, unit, attention`, the documents `seed, id` and the columns of the
+    classes' probabilities.
 
     Returns:
         `seed, other_seed, id, max_weight, divergence, change`: every pair of seeds that have the
@@ -110,22 +96,15 @@ def seed_agreement(
     """
     rows = []
     weights = {key: group["attention"].to_numpy() for key, group in units.groupby(["id", "seed"])}
-    predictions = {
-        (name, seed): values
-        for name, seed, values in zip(
-            documents["id"],
-            documents["seed"],
-            documents[probabilities].to_numpy(np.float64),
-            strict=True,
-        )
-    }
+    values = documents[probabilities].to_numpy(np.float64)
+    predictions = dict(
+        zip(zip(documents["id"], documents["seed"], strict=True), values, strict=True)
+    )
     for name, group in documents.groupby("id", sort=False):
-        seeds = sorted(group["seed"])
-        for i, seed in enumerate(seeds):
-            for other in seeds[i + 1 :]:
-                own, others = weights[name, seed], weights[name, other]
-                change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
-                rows.append((seed, other, name, own.max(), _divergence(own, others), change))
+        for seed, other in itertools.combinations(sorted(group["seed"]), 2):
+            own, others = weights[name, seed], weights[name, other]
+            change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
+            rows.append((seed, other, name, own.max(), _divergence(own, others), change))
     columns = ["seed", "other_seed", "id", "max_weight", "divergence", "change"]
     return pd.DataFrame(rows, columns=columns)
 

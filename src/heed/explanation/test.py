@@ -1,4 +1,4 @@
-"""What a test of weights is: a class of one file, whose name is its entry in summary.csv.
+"""A test of weights: a class of one file, whose name is its entry in summary.csv.
 
 A test says what it computes of a prediction, when weights pass or fail it, and how the report
 prints it: the texts are plain English, and the report translates them. `registry.TESTS` lists all
@@ -8,11 +8,22 @@ tests; the stage, the criteria, the tables, the chapter and its figures go throu
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 import torch
+
+if TYPE_CHECKING:
+    from heed.models.classifier import WeightedSum
+    from heed.models.dependence import TargetSteps
+    from heed.report.explanations import Adversary, Explanation
+
+# an explained model, and one that was trained against it, as the report reads their tables
+Explained: TypeAlias = "Explanation"
+Trained: TypeAlias = "Adversary"
+# the weighted sums behind some predictions, documents or steps of a translation, or behind one
+Weighted: TypeAlias = "WeightedSum | TargetSteps"
 
 PASS, FAIL, UNDEFINED = "pass", "fail", "undefined"
 # why a criterion is undefined, of more than one test
@@ -21,30 +32,9 @@ EQUAL = "equal weights"
 ONE_SEED = "no second seed"
 ROUNDING = 1e-9  # of differences of scores in the tables
 LARGEST_DIVERGENCE = math.log(2)  # of two distributions, by Jensen and Shannon, in nats
+SMALLEST = 1e-12  # log(0) is infinite, and the gradient of x log x at 0 is NaN
 SHARE_ENDS = (-0.03, 1.03)  # of an axis for values from 0 to 1
 DIVERGENCE_ENDS = (-0.02, LARGEST_DIVERGENCE + 0.03)
-
-
-class Weighted(Protocol):
-    """Weighted sums, each behind one prediction: `WeightedSum` of documents, or `TargetSteps`.
-
-    Items are documents, or the steps of a translation; of one item alone, that dimension is absent.
-    """
-
-    @property
-    def weights(self) -> torch.Tensor:
-        """The model's own weights, (items, time, heads); those of a head sum to 1, 0 at padding."""
-
-    @property
-    def values(self) -> torch.Tensor:
-        """The vectors that are weighted, (items, time, heads, d)."""
-
-    @property
-    def lengths(self) -> torch.Tensor:
-        """The time of each item without padding, (items,)."""
-
-    def predict(self, weights: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the logits (…, items, outcomes) under weights (…, items, time, heads)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +56,7 @@ class Prediction:
     probabilities: np.ndarray
     rankings: dict[str, np.ndarray]
     measures: dict[str, float]
-    weighted: Weighted | None
+    weighted: "Weighted | None"
     adversarial: np.ndarray | None
     numbers: np.random.Generator
     predict_kept: Callable[[torch.Tensor], torch.Tensor] | None = None
@@ -100,30 +90,6 @@ class Column(NamedTuple):
     title: str
     measure: str
     ranking: str = ""
-
-
-class Explained(Protocol):
-    """An explained model, as the report reads its tables."""
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """The table summary.csv."""
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether there are weights to test."""
-
-    def means(self, test: str, measure: str, ranking: str = "") -> list[float]:
-        """Return the mean over documents of each seed; nothing where it is not defined."""
-
-    def class_means(self, measure: str, ranking: str) -> dict[str, list[float]]:
-        """Return, by class, the means of a measure of the test `evidence` in each seed."""
-
-    def by_largest_weight(self, table: str, measure: str) -> dict[float, list[float]]:
-        """Return each seed's mean, by the upper end of the largest weights of its documents."""
-
-    def seed_divergences(self) -> list[float]:
-        """Return how much the weights of each pair of seeds differ, the means over documents."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,6 +158,7 @@ class WeightsTest:
     claim: str = ""
     caption: str = ""
     axes: tuple[Axis, ...] = ()
+    has_groups: bool = False  # the series are groups of documents by their largest weight
     series: ClassVar[Mapping[str, str]] = {}  # ranking or weights → name in the legend
     printed: ClassVar[Mapping[str, str]] = {}  # measure that papers print → series
     columns: tuple[Column, ...] = ()
@@ -221,16 +188,29 @@ class WeightsTest:
         """Return why a ranking has no measure of the test, if there is a reason of its own."""
         return ""
 
+    def score(self, judged: Judged) -> float | str:
+        """Return the value that decides about the criterion, or why it is undefined."""
+        raise NotImplementedError
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether a value passes the criterion."""
+        raise NotImplementedError
+
     def judge(self, judged: Judged) -> Outcome:
         """Return the outcome of the criterion."""
-        raise NotImplementedError
+        score = self.score(judged)
+        if isinstance(score, str):
+            return Outcome(UNDEFINED, reason=score)
+        return Outcome(PASS if self.passes(score, judged) else FAIL, score)
 
     def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
         """Return the rows of a model in the figure: its class, or nothing, and the series."""
         return {"": self.drawn(explained, measure)}
 
     def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the series of a model in the figure: by default one for each of `series`."""
+        """Return the series of a model in the figure: its groups, or one for each of `series`."""
+        if self.has_groups:
+            return _by_largest_weight(explained, self.table, measure)
         return {
             name: explained.means(self.name, measure, ranking)
             for ranking, name in self.series.items()
@@ -255,7 +235,7 @@ LARGEST_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 FIRST_GROUP, NEXT_GROUP = "largest weight up to {end}", "up to {end}"
 
 
-def by_largest_weight(explained: Explained, table: str, measure: str) -> Series:
+def _by_largest_weight(explained: Explained, table: str, measure: str) -> Series:
     """Return the means of groups of documents by their largest weight; empty without weights."""
     if not explained.has_weights:
         return {}
@@ -290,3 +270,32 @@ def descending(ranking: np.ndarray) -> np.ndarray:
     """
     draw = np.random.default_rng(len(ranking)).permutation(len(ranking))
     return np.lexsort((draw, -ranking))
+
+
+def total_variation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Return 1/2 sum |p - q| over the last dimension, from 0 to 1."""
+    return 0.5 * (first - second).abs().sum(-1)
+
+
+def jensen_shannon(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Return the Jensen-Shannon divergence along `dim` in nats, from 0 to log 2 = 0.693.
+
+    Entries that are 0 in both, as padding is, add nothing and have the gradient 0.
+    """
+    middle = 0.5 * (first + second)
+    return 0.5 * (kullback_leibler(first, middle, dim) + kullback_leibler(second, middle, dim))
+
+
+def divergence_of_means(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Return the Jensen-Shannon divergence of weights (…, time, heads) averaged over heads, (…).
+
+    Of several heads it is not the mean of theirs: two heads that have exchanged their weights are
+    the same mean. The agreement of seeds compares these means, since heads have no order.
+    """
+    return jensen_shannon(first.mean(-1), second.mean(-1))
+
+
+def kullback_leibler(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Return KL(first || second) along `dim` in nats; entries that are 0 in `first` add nothing."""
+    ratio = first.clamp(min=SMALLEST).log() - second.clamp(min=SMALLEST).log()
+    return (first * ratio).sum(dim)

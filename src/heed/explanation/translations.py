@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from heed.explanation.adversarial_weights import find_adversarial_weights
-from heed.explanation.distances import total_variation
-from heed.explanation.documents import (
+from heed.explanation.other_weights import find_adversarial_weights
+from heed.explanation.rankings import (
     ADVERSARIAL,
     GROUPS,
     ORDERS,
     PERMUTATIONS,
     POSITIONS,
+    by_group,
+    drawn_units,
     group_size,
     torch_generator,
 )
-from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.registry import TRANSLATED, measure_weights
-from heed.explanation.test import Prediction
+from heed.explanation.test import Prediction, total_variation
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.vocabulary import UNKNOWN
@@ -64,25 +64,17 @@ def judge_pairs(
 ) -> Iterator[JudgedPair]:
     """Yield the pairs `rows` with the outcome of all tests, the first with most of them.
 
-    Args:
-        model: in evaluation mode on the CPU, its parameters without gradients.
-        encoded: the pairs.
-        rows: in the order of their draw.
-        scale: multiplies the sizes of the groups of documents.
-        report_progress: called with the pairs that are done, and their number.
-
+    The model is in evaluation mode on the CPU, its parameters without gradients. `scale` multiplies
+    the sizes of GROUPS. `report_progress` is called with the pairs that are done, and their number.
     """
-    total = min(len(rows), group_size(GROUPS[-1].end, scale))
-    start = done = 0
-    for group in GROUPS:
-        end = group_size(group.end, scale)
-        for batch in encoded.evaluation_batches(rows[start:end]):
+    done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))
+    for group, chosen in by_group(rows, scale):
+        for batch in encoded.evaluation_batches(chosen):
             for first in range(0, len(batch.rows), PAIRS_AT_ONCE):
                 part = batch.rows[first : first + PAIRS_AT_ONCE]
                 yield from _judge_batch(model, encoded, part, group.removes)
                 done += len(part)
                 report_progress(done, total)
-        start = end
 
 
 def _judge_batch(
@@ -117,9 +109,8 @@ def _judge_batch(
 def _draw_steps(batch: PairBatch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the pair and the position of each step that is drawn, (steps,) each."""
     pairs, positions = [], []
-    for i, (row, length) in enumerate(
-        zip(batch.rows.tolist(), (batch.target_lengths - 2).tolist(), strict=True)
-    ):
+    for i, row in enumerate(batch.rows.tolist()):
+        length = int(batch.target_lengths[i]) - 2
         numbers = np.random.default_rng((row, POSITIONS))
         drawn = numbers.choice(length, min(length, DRAWN_TARGETS), replace=False)
         positions += sorted(drawn.tolist())
@@ -136,10 +127,7 @@ def _judge_steps(
     removes: bool,
 ) -> list[Prediction]:
     """Return the prediction of each step, without its probabilities and matrices."""
-    keys = [
-        (int(batch.rows[i]), position)
-        for i, position in zip(pairs.tolist(), positions.tolist(), strict=True)
-    ]
+    keys = list(zip(batch.rows[pairs.numpy()].tolist(), positions.tolist(), strict=True))
     adversarial = None
     if weighted is not None and removes:
         generators = [torch_generator(*key, ADVERSARIAL) for key in keys]
@@ -152,14 +140,14 @@ def _judge_steps(
         rankings = {name: scores[k, :length].numpy() for name, scores in gradients.items()}
         rankings["random"] = numbers.random(length)
         measures: dict[str, float] = {}
-        if weighted is not None:
+        step = None if weighted is None else weighted[k]
+        if step is not None:
             generator = torch_generator(*key, PERMUTATIONS)
-            measures = measure_weights(weighted[k], generator, TRANSLATED)
+            measures = measure_weights(step, generator, TRANSLATED)
         weights = None
         if adversarial is not None:
             measures |= adversarial.measures(k)
             weights = adversarial.weights[k, :length].mean(1).numpy()
-        step = None if weighted is None else weighted[k]
         steps.append(Prediction(length, np.empty(0), rankings, measures, step, weights, numbers))
     return steps
 
@@ -167,10 +155,7 @@ def _judge_steps(
 def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
     """Return the matrix of leave-one-out; of a long source NaN for the units not drawn."""
     length = int(pair.source_lengths[0])
-    units = np.arange(length)
-    if length > ALL_UNITS:
-        numbers = np.random.default_rng((int(pair.rows[0]), POSITIONS, length))
-        units = np.sort(numbers.choice(length, DRAWN_UNITS, replace=False))
+    units = drawn_units(length, np.random.default_rng((int(pair.rows[0]), POSITIONS, length)))
     matrix = np.full((int(pair.target_lengths[0]) - 2, length), np.nan)
     matrix[:, units] = leave_out_sources(model, pair, units)
     return matrix
@@ -180,22 +165,15 @@ def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
 def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> np.ndarray:
     """Return how much each unit of a source matters for each unit of its target.
 
-    The unit is removed and the source is read again, shorter by one. A source of one unit becomes
-    an unknown unit, as an empty text is read.
-
-    Args:
-        model: in evaluation mode.
-        pair: a batch of one pair.
-        units: of the source, those that are left out, one at a time.
-
-    Returns:
-        changes: total variation distances of the distributions of the next unit, (target units,
-            units); the end of the sentence is left out
-
+    One of `units` of the source of the only `pair` is removed at a time, and the source is read
+    again, shorter by one. A source of one unit becomes an unknown unit, as an empty text is read.
+    The total variation distances of the distributions of the next unit are (target units, units);
+    the end of the sentence is left out.
     """
     source, words = pair.source[0], pair.target[:, :-1]
     whole = next_units(model, pair, words)[0]
-    shortened = source.repeat(len(units), 1)[~_one_of_each(len(source), units)]
+    is_left_out = torch.arange(len(source))[None] == torch.from_numpy(units)[:, None]
+    shortened = source.repeat(len(units), 1)[~is_left_out]
     sources = shortened.view(len(units), -1) if len(source) > 1 else torch.tensor([[UNKNOWN]])
     size = max(1, MAX_PADDED_TOKENS // (len(source) + words.shape[1]))
     size = max(1, min(size, MAX_PROBABILITIES // whole.numel()))
@@ -210,11 +188,6 @@ def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> 
     return torch.cat(changes)[:, :-1].T.numpy()
 
 
-def _one_of_each(length: int, units: np.ndarray) -> torch.Tensor:
-    """Return the mask (units, length), True at the unit of each row."""
-    return torch.arange(length)[None] == torch.from_numpy(units)[:, None]
-
-
 def next_units(model: Translator, batch: PairBatch, words: torch.Tensor) -> torch.Tensor:
     """Return the probabilities of the unit after each of `words`, (batch, time, vocabulary)."""
     memory, state = model.encode(batch.source, batch.source_lengths)
@@ -226,16 +199,9 @@ def step_gradients(
 ) -> dict[str, torch.Tensor]:
     """Return |sum_d e_id dp/de_id| of each source unit i, p of the unit predicted at each step.
 
-    Args:
-        model: in evaluation mode.
-        batch: pairs.
-        pairs, positions: the steps, as of `target_steps`
-
-    Returns:
-        gradient: (steps, source time)
-        gradient_held_weights: the same while the weights of all steps are constants (of a
-            transformer those of the last layer over the source); only of a model with attention
-
+    `gradient` is (steps, source time); steps are as of `target_steps`. In `gradient_held_weights`,
+    of a model with attention alone, the weights of all steps are constants (of a transformer those
+    of the last layer over the source).
     """
     words = batch.target[pairs, : int(positions.max()) + 1]
     embedded = model.embed(batch.source[pairs]).detach().requires_grad_()

@@ -3,6 +3,7 @@
 import dataclasses
 
 from heed.evaluation.results import (
+    BASELINE,
     BETTER,
     NOT_CONVERGED,
     SAME,
@@ -16,7 +17,6 @@ from heed.evaluation.results import (
     clip_interval,
     paired_gain,
 )
-from heed.evaluation.verdicts import BASELINE
 from heed.report.cautions import collapse_sentence, equal_weights_control
 from heed.report.formats import (
     format_coverage,

@@ -4,8 +4,7 @@ import dataclasses
 import statistics
 from typing import Any
 
-from heed.evaluation.results import ExperimentResult, ModelResult
-from heed.evaluation.verdicts import BASELINE, CONTROLS
+from heed.evaluation.results import BASELINE, CONTROLS, ExperimentResult, ModelResult
 from heed.hyperparameters.classifier import Architecture
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, measure_of, report_of

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.evaluation.results import (
+    BASELINE,
     BETTER,
     NOT_CONVERGED,
     SAME,
@@ -15,7 +16,6 @@ from heed.evaluation.results import (
     ExperimentResult,
     Gain,
 )
-from heed.evaluation.verdicts import BASELINE
 from heed.recipe import CorpusFacts
 from heed.report.answer import (
     Answer,

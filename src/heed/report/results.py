@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from heed.evaluation.results import Comparison
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
 from heed.report.documents import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments

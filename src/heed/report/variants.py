@@ -7,8 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from heed.evaluation.results import ExperimentResult
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, ExperimentResult
 from heed.hyperparameters import (
     ATTENTIONS,
     DECODERS,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from heed.evaluation.verdicts import assign_roles
+from heed.evaluation.results import assign_roles
 from heed.study.schema import Key, Params
 from heed.study.suggestions import unknown_name
 from heed.study.tasks import RECIPES, rules_of

@@ -13,8 +13,8 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
+from heed.annotations import Link
 from heed.files import HeedError, verify_checksums
-from heed.links import Link
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"

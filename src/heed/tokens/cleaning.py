@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from heed.evidence import Span
+from heed.annotations import Span
 from heed.files import HeedError
 
 C1_AS_WINDOWS_1252 = {

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Literal, get_args
 
-from heed.evidence import EvidenceKind
+from heed.annotations import EvidenceKind
 from heed.files import HeedError, read_json
 from heed.records import read_record
 

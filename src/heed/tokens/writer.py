@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from heed.evidence import Span
+from heed.annotations import Span
 from heed.files import write_text
 from heed.tokens.arrays import NpyFile
 from heed.tokens.splits import arrow_type

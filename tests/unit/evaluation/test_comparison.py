@@ -1,8 +1,10 @@
 """Comparisons are computed from predictions, with the same tests for models and opponents."""
 
 import dataclasses
+import functools
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -59,10 +61,15 @@ def study(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 FILE = Path("results/compare/comparison.json")
 MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
 QUESTION = Question(["attention"], {"tiny": None}, margin_pp=1.0, convergence_pp=0.2)
+METRICS = Path("metrics.json")
+
+
+def compared(variants: dict[str, str] = MODELS["tiny"], seeds: tuple[int, ...] = (1, 2)):
+    return compare({"tiny": variants}, list(seeds), QUESTION, FILE.parent, METRICS)
 
 
 def test_means_deviations_and_gains_are_those_of_the_predictions(study):
-    comparison = compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
+    comparison = compared()
     models = comparison.experiments["tiny"].models
     accuracy = {
         (model, seed): accuracy_score(
@@ -80,90 +87,64 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     gains = [100 * (accuracy["tiny-attention", s] - accuracy["tiny-baseline", s]) for s in (1, 2)]
     assert models["attention"].gain.values_pp == pytest.approx(gains)
     assert models["baseline"].gain is None
-    metrics = json.loads(Path("metrics.json").read_text())["tiny"]
-    assert metrics["gain_pp"] == round(float(np.mean(gains)), 2) and set(metrics) == {
-        "baseline",
-        "attention",
-        "gain_pp",
-        "low_pp",
-        "high_pp",
-        "p_holm",
-        "linear",
-    }
+    metrics = json.loads(METRICS.read_text())["tiny"]
+    assert metrics["gain_pp"] == round(float(np.mean(gains)), 2)
+    names = ["baseline", "attention", "gain_pp", "low_pp", "high_pp", "p_holm", "linear"]
+    assert [*metrics] == names
+    # two seeds and twelve documents: the interval is wider than a difference can be
+    difference = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
+    assert difference.mean_pp == pytest.approx(models["attention"].gain.mean_pp)
+    (low, high), baseline = difference.interval_pp, models["baseline"].summary["accuracy"].mean
+    possible = max(low, -100 * baseline), min(high, 100 * (1 - baseline))
+    assert (metrics["low_pp"], metrics["high_pp"]) == pytest.approx(possible, abs=0.006)
 
 
 def test_a_comparison_is_read_back_as_it_was_written(study):
-    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    comparison = compared()
     assert read_comparison(FILE) == comparison
     tiny = comparison.experiments["tiny"]
-    assert (
-        tiny.models["attention"].hyperparameters
-        == recipes.read_model_recipe("tiny-attention").hyperparameters
-    )
+    recipe = recipes.read_model_recipe("tiny-attention")
+    assert tiny.models["attention"].hyperparameters == recipe.hyperparameters
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
-    assert list(written) == [
-        "task",
-        "classes",
-        "metric",
-        "attention",
-        "controls",
-        "corpus",
-        "models",
-        "opponents",
-        "comparisons",
-    ]
-    assert list(written["models"]["attention"])[4:] == [
-        "last_rises_pp",
-        "converged",
-        "machine_kinds",
-        "summary",
-        "classes",
-        "gain",
-    ]
-    assert list(written["opponents"]["linear"]) == ["summary", "classes"]
-    assert written["classes"] == ["bad", "good"] == list(written["opponents"]["linear"]["classes"])
-    assert (
-        written["corpus"]["name"] == "tiny"
-        and written["corpus"]["documents"] == tiny.corpus.facts.documents
-    )
+    fields = "task classes metric attention controls corpus models opponents comparisons"
+    assert [*written] == fields.split()
+    fields = "last_rises_pp converged machine_kinds summary classes gain"
+    assert [*written["models"]["attention"]][4:] == fields.split()
+    assert [*written["opponents"]["linear"]] == ["summary", "classes"]
+    assert written["classes"] == ["bad", "good"] == [*written["opponents"]["linear"]["classes"]]
+    assert written["corpus"]["name"] == "tiny"
+    assert written["corpus"]["documents"] == tiny.corpus.facts.documents
     write_comparison(Path("again.json"), comparison)
     assert Path("again.json").read_bytes() == FILE.read_bytes()
 
 
+# keys of the experiment → the value that is put there (None: removed), and the message
 BROKEN = {
-    "experiments.tiny.models.attention.summary.accuracy.values is missing": lambda e: e["models"][
-        "attention"
-    ]["summary"]["accuracy"].pop("values"),
-    "experiments.tiny.task is missing": lambda e: e.pop("task"),
-    "experiments.tiny: there is no task summary": lambda e: e.update(task="summary"),
-    "experiments.tiny.corpus.generated is missing": lambda e: e["corpus"].pop("generated"),
-    "experiments.tiny.comparisons.attention.linear.p is no float: '0.5'": lambda e: e[
-        "comparisons"
-    ]["attention"]["linear"].update(p="0.5"),
-    "experiments.tiny.comparisons.attention.linear.interval_pp has 1 values, not 2": lambda e: e[
-        "comparisons"
-    ]["attention"]["linear"].update(interval_pp=[1.0]),
-    "experiments.tiny.models.attention.best_epochs.0 is no int: True": lambda e: e["models"][
-        "attention"
-    ].update(best_epochs=[True]),
-    "experiments.tiny: .*unexpected keyword argument 'lemmatize'": lambda e: e["models"][
-        "attention"
-    ]["hyperparameters"].update(lemmatize=True),
+    "models.attention.summary.accuracy.values": (None, r"\.K is missing"),
+    "task": (None, r"\.K is missing"),
+    " task": ("summary", ": there is no task summary"),
+    "corpus.generated": (None, r"\.K is missing"),
+    "comparisons.attention.linear.p": ("0.5", r"\.K is no float: '0.5'"),
+    "comparisons.attention.linear.interval_pp": ([1.0], r"\.K has 1 values, not 2"),
+    "models.attention.best_epochs": ([True], r"\.K.0 is no int: True"),
+    "models.attention.hyperparameters.lemmatize": (True, ": .*unexpected keyword .* 'lemmatize'"),
 }
 
 
 def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
-    compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    compared()
     original = FILE.read_text()
-    for message, damage in BROKEN.items():
+    for keys, (value, message) in BROKEN.items():
         values = json.loads(original)
-        damage(values["experiments"]["tiny"])
+        *path, last = keys.strip().split(".")
+        entry = functools.reduce(dict.__getitem__, path, values["experiments"]["tiny"])
+        entry.pop(last) if value is None else entry.update({last: value})
         FILE.write_text(json.dumps(values))
-        with pytest.raises(
-            HeedError,
-            match=rf"comparison.json: cannot be read \({message}.*\). Run again: heed compare$",
-        ):
+        message = f"experiments.tiny{message.replace('K', keys)}"
+        with pytest.raises(HeedError) as caught:
             read_comparison(FILE)
+        expected = rf"{FILE}: cannot be read \({message}.*\). Run again: heed compare"
+        assert re.fullmatch(expected, str(caught.value))
     for text, message in (
         ("[]", r"cannot be read \(all of it is no dict: \[\]\). Run again"),
         ("{", "not valid JSON"),
@@ -192,7 +173,7 @@ def family_sizes(comparison: Comparison) -> dict[str, int]:
 
 
 def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
-    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    comparison = compared()
     assert "NaN" not in FILE.read_text() and "Infinity" not in FILE.read_text()
     comparisons = comparison.experiments["tiny"].comparisons
     assert {first: set(others) for first, others in comparisons.items()} == {
@@ -205,38 +186,19 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
     linear = correct(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
     for second, right, tests in (("baseline", baseline, 1), ("linear", linear, 2)):
         family = "question" if second == "baseline" else "rivals"
-        expected = significance.assess(
-            significance.differences([attention], [right]), tests, family=family
-        )
+        blocks = significance.differences([attention], [right])
+        expected = significance.assess(blocks, tests, family=family)
         difference = comparisons["attention"][second]
         uncorrected = dataclasses.replace(
             difference, p_holm=None, equivalence_p_holm=None, verdict=expected.verdict
         )
         assert uncorrected == expected
-
-
-def test_p_is_corrected_within_its_family(study):
-    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    # p is corrected within its family
     assert family_sizes(comparison) == {"question": 1, "rivals": 2, "variants": 0, "pairs": 0}
-    differences = comparison.experiments["tiny"].comparisons["attention"]
-    rivals = [differences[name] for name in ("majority", "linear")]
+    rivals = [comparisons["attention"][name] for name in ("majority", "linear")]
     assert [difference.p_holm for difference in rivals] == pytest.approx(
         significance.holm([difference.p for difference in rivals])
     )
-
-
-def test_the_gain_and_its_interval_are_those_of_the_comparison_with_the_baseline(study):
-    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
-    tiny = comparison.experiments["tiny"]
-    difference = tiny.comparisons["attention"]["baseline"]
-    assert difference.mean_pp == pytest.approx(tiny.models["attention"].gain.mean_pp)
-    metrics = json.loads(Path("metrics.json").read_text())["tiny"]
-    interval = [metrics["low_pp"], metrics["high_pp"]]
-    # two seeds and twelve documents: the interval is wider than a difference can be
-    low, high = difference.interval_pp
-    accuracy = tiny.models["baseline"].summary["accuracy"].mean
-    possible = max(low, -100 * accuracy), min(high, 100 * (1 - accuracy))
-    assert interval == pytest.approx(possible, abs=0.006)
 
 
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
@@ -246,7 +208,7 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
         "searched-mean": "tiny-baseline",
     }
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
-    comparison = compare({"tiny": models}, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    comparison = compared(models)
     comparisons = comparison.experiments["tiny"].comparisons
     assert family_sizes(comparison) == {"question": 1, "rivals": 8, "variants": 6, "pairs": 2}
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
@@ -294,7 +256,7 @@ def test_with_folds_each_seed_is_paired_with_the_opponent_of_its_fold_in_any_ord
     right = put_opponents_into_two_folds()
     for variant, model in MODELS["tiny"].items():
         right[variant] = put_model_into_two_folds(model)
-    comparison = compare(MODELS, [1, 2], QUESTION, FILE.parent, Path("metrics.json"))
+    comparison = compared()
     assert "folds:t" in comparison.significance.signature
     assert "crossed" not in comparison.significance.signature
     for second in ("baseline", "linear", "majority"):
@@ -309,54 +271,39 @@ def test_answers_on_other_documents_are_refused(study):
     path.with_name(CHECKSUMS).unlink()
     table[table["id"] != table["id"][0]].to_parquet(path, index=False)
     with pytest.raises(HeedError, match="not tested on the same documents"):
-        compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
+        compared()
     table.drop(index=0).to_parquet(path, index=False)
-    with pytest.raises(
-        HeedError, match="tiny-baseline: its runs were not tested on the same items"
-    ):
-        compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
+    with pytest.raises(HeedError, match="tiny-baseline: its runs were not tested on the same"):
+        compared()
     path.unlink()
     with pytest.raises(HeedError, match="Run: heed score tiny-baseline"):
-        compare(MODELS, [1, 2], QUESTION, Path("results/compare"), Path("metrics.json"))
+        compared()
 
 
 def test_one_seed_is_compared_without_interval_and_p(study):
     for model in MODELS["tiny"].values():
         write_predictions(model, [1])
-    comparison = compare(MODELS, [1], QUESTION, Path("results/compare"), Path("metrics.json"))
+    comparison = compared(seeds=(1,))
     gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
     assert gain.interval_pp is gain.p is gain.p_holm is None and gain.others.documents_p > 0
-    assert set(json.loads(Path("metrics.json").read_text())["tiny"]) == {
-        "baseline",
-        "attention",
-        "gain_pp",
-        "linear",
-    }
+    metrics = json.loads(METRICS.read_text())["tiny"]
+    assert [*metrics] == ["baseline", "attention", "gain_pp", "linear"]
 
 
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
-    with pytest.raises(
-        HeedError,
-        match=r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score tiny-baseline",
-    ):
-        compare(MODELS, [1, 2, 3], QUESTION, Path("results/compare"), Path("metrics.json"))
+    message = r"is of seeds \[1, 2\], the study has \[1, 2, 3\]. Run: heed score tiny-baseline"
+    with pytest.raises(HeedError, match=message):
+        compared(seeds=(1, 2, 3))
     with pytest.raises(HeedError, match="not there"):
-        compare(
-            {"tiny": {"wide": "tiny-wide"}},
-            [1, 2],
-            QUESTION,
-            Path("results/compare"),
-            Path("metrics.json"),
-        )
-    assert not Path("results/compare").exists() and not Path("metrics.json").exists()
+        compared({"wide": "tiny-wide"})
+    assert not FILE.parent.exists() and not METRICS.exists()
 
 
 def test_the_linear_opponent_finds_the_word_that_decides_and_the_majority_is_the_majority(study):
     table = pd.read_parquet("results/opponents/tiny/linear-0.parquet")
     test = table.query("split == 'test'")
-    assert (test["label"] == test["predicted"]).mean() > 0.5, (
-        "the word 'fine' decides the label; the majority class is right half of the time"
-    )
+    # the word 'fine' decides the label; the majority class is right half of the time
+    assert (test["label"] == test["predicted"]).mean() > 0.5
     assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
     assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
     majority = pd.read_parquet("results/opponents/tiny/majority-0.parquet")
@@ -391,10 +338,6 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stan
     assert "weights over 0 words" in classify("tiny-attention", "")
     assert "weights over 12 words read of 40" in classify("tiny-attention", "w " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
-    with pytest.raises(
-        HeedError,
-        match=(
-            r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL$"
-        ),
-    ):
+    message = r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL$"
+    with pytest.raises(HeedError, match=message):
         classify("none", "x")

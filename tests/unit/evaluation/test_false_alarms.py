@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heed.evaluation.significance import t_test
-from heed.evaluation.variance import VarianceComponents, from_mean_squares
+from heed.evaluation.significance import VarianceComponents, from_mean_squares, t_test
 from tests.unit.evaluation.simulations import crossed
 
 LEVELS = (0.05, 0.01, 0.05 / 36)

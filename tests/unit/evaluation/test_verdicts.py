@@ -13,8 +13,11 @@ from heed.evaluation.results import (
     Difference,
     Effect,
     OtherTests,
+    Roles,
+    assign_roles,
+    last_rise_pp,
+    verdict,
 )
-from heed.evaluation.verdicts import assign_roles, last_rise_pp, verdict
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 
@@ -72,8 +75,11 @@ def roles(attention: list[str]) -> dict[tuple[str, str], str]:
         "pooling": Hyperparameters(pooling="attention"), "hybrid": attended, "searched": attended,
         "searched-baseline": plain, "searched-mean": plain,
     }  # fmt: skip
-    assigned = assign_roles(models, ["linear", "majority"], attention)
-    return {(first, second): family for first, second, family in assigned.pairs()}
+    return families_of(assign_roles(models, ["linear", "majority"], attention))
+
+
+def families_of(roles: Roles) -> dict[tuple[str, str], str]:
+    return {(first, second): family for first, second, family in roles.pairs()}
 
 
 def test_variants_that_answer_the_question_and_controls_are_one_family():
@@ -115,24 +121,17 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
         "half-baseline": dataclasses.replace(plain, **half),
         "searched": attended, "searched-baseline": plain,
     }  # fmt: skip
-    families = {
-        (first, second): family
-        for first, second, family in assign_roles(models, ["copy"], ["attention"]).pairs()
-    }
-    assert [pair for pair in families if {"half", "half-baseline"} & {*pair}] == [
-        ("half", "half-baseline")
-    ]
+    families = families_of(assign_roles(models, ["copy"], ["attention"]))
+    of_half = [pair for pair in families if {"half", "half-baseline"} & {*pair}]
+    assert of_half == [("half", "half-baseline")]
     assert families["half", "half-baseline"] == families["searched", "searched-baseline"] == "pairs"
     assert families["searched", "baseline"] == families["short", "baseline"] == "variants"
     assert families["attention", "searched-baseline"] == "rivals", "what a tuned baseline reaches"
-    asked = {
-        (first, second): family
-        for first, second, family in assign_roles(models, [], ["attention", "half"]).pairs()
-    }
+    asked = families_of(assign_roles(models, [], ["attention", "half"]))
     assert asked["half", "baseline"] == "question" and asked["half", "searched"] == "rivals"
     assert asked["half", "half-baseline"] == "pairs" and ("half-baseline", "baseline") not in asked
     del models["baseline"]
-    without = [pair[:2] for pair in assign_roles(models, [], ["attention"]).pairs()]
+    without = families_of(assign_roles(models, [], ["attention"]))
     assert ("attention", "half") in without, "nothing says what the others train on"
 
 

@@ -12,9 +12,13 @@ import torch
 from scipy.stats import entropy
 
 from heed.cli import stages
-from heed.explanation import adversary_stage, registry
-from heed.explanation.adversarial_attention import NO_EVIDENCE, deceive_loss, differ_loss
-from heed.explanation.adversary_stage import Adversary, read_adversary, write_adversary
+from heed.explanation import registry
+from heed.explanation.adversarial_attention import (
+    MEASURES,
+    NO_EVIDENCE,
+    deceive_loss,
+    differ_loss,
+)
 from heed.explanation.diagnostic_mlp import (
     PART_WITHOUT,
     PLACES,
@@ -24,8 +28,9 @@ from heed.explanation.diagnostic_mlp import (
     move_weights,
     place_ids,
 )
-from heed.explanation.distances import jensen_shannon
-from heed.explanation.documents import Subject, pad_by_row
+from heed.explanation.rankings import Subject, pad_by_row
+from heed.explanation.stage import Adversary, read_adversary, write_adversary
+from heed.explanation.test import jensen_shannon
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import WeightedSum
@@ -216,13 +221,9 @@ def accuracy(training: DiagnosticTraining, guide: Guide, tmp_path: Path) -> floa
 def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(training, tmp_path):
     guided, classes = training
     carrying = {row: np.eye(8, dtype=np.float32)[7 * label] for row, label in classes.items()}
-    blind = move_weights(
-        {
-            row: np.random.default_rng(row).dirichlet(np.ones(8)).astype(np.float32)
-            for row in classes
-        },
-        np.random.default_rng(0),
-    )
+    drawn = {row: np.random.default_rng(row).dirichlet(np.ones(8)) for row in classes}
+    blind = {row: each.astype(np.float32) for row, each in drawn.items()}
+    blind = move_weights(blind, np.random.default_rng(0))
     for weights, low, high in ((carrying, 1, 1), (blind, 0, 0.7)):
         guide = Guide("", place_ids, weights, PLACES + 1)
         folder = tmp_path / str(low)
@@ -256,12 +257,7 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     known = documents.set_index(["seed", "id"])["evidence_weight"].dropna()
     assert known.to_dict() == pytest.approx(of_evidence.to_dict(), abs=1e-6)
     rows = summary.set_index(["measure", "weights", "seed"]).sort_index()
-    for measure in (
-        "prediction_change",
-        "mean_divergence",
-        "permutation_change",
-        "evidence_weight",
-    ):
+    for measure in (*MEASURES, "evidence_weight"):
         values = documents[documents["seed"] == 2][measure].dropna()
         row = rows.loc[(measure, "", 2)]
         assert (row["mean"], row["documents"]) == (pytest.approx(values.mean()), len(values))
@@ -272,15 +268,12 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
         assert row["mean_divergence"] <= row["divergence"] + 1e-6, "heads apart differ more"
     several = documents[documents["units"] > 1]["divergence"]
     assert several.max() <= np.log(2) and several.min() > 0
-    right = (
-        documents[documents["seed"] == 1]["label"] == documents[documents["seed"] == 1]["predicted"]
-    )
+    of_first = documents[documents["seed"] == 1]
+    right = of_first["label"] == of_first["predicted"]
     read_whole = rows.loc[("accuracy", "", 1)]  # of all test documents, also those that are empty
     assert abs(read_whole["mean"] * 12 - right.sum()) <= 12 - len(right)
-    assert (
-        rows.loc[("evidence_weight", "", 1), "mean"]
-        < rows.loc[("evidence_weight_base", "", 1), "mean"]
-    )
+    own, base = (rows.loc[(f"evidence_weight{of}", "", 1), "mean"] for of in ("", "_base"))
+    assert own < base
     guided = summary[(summary["test"] == "guided") & (summary["seed"] == 1)]
     for measure, names in (("accuracy", [*GUIDES, *MAJORITIES]), ("accuracy_one_epoch", GUIDES)):
         assert guided[guided["measure"] == measure]["weights"].tolist() == names
@@ -339,15 +332,12 @@ def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
     rows = np.arange(4)
     base = load_subject(run, tokens, np.arange(60))
     nothing = {row: np.zeros(1, bool) for row in range(60)}
-    goal, parts = (
-        Adversary("tiny-hybrid", "deceive", 1.0, 1),
-        split_documents(run.recipe, tokens, 1),
-    )
+    goal = Adversary("tiny-hybrid", "deceive", 1.0, 1)
+    parts = split_documents(run.recipe, tokens, 1)
     batch, labels = base.encoded.batch(rows), np.zeros(60, np.int64)
     for smoothing in (0.0, 0.4):
-        smoothed = dataclasses.replace(
-            run, recipe=run.recipe.changed({"label_smoothing": smoothing})
-        )
+        recipe = run.recipe.changed({"label_smoothing": smoothing})
+        smoothed = dataclasses.replace(run, recipe=recipe)
         learner = AdversaryLearner(base, goal, nothing, labels, parts, smoothed)
         expected = torch.nn.functional.cross_entropy(
             base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
@@ -356,19 +346,11 @@ def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
         assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
-def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
+def test_a_seed_that_is_done_is_not_repeated(monkeypatch, stop):
     monkeypatch.setattr(DiagnosticTraining, "accuracies", lambda *_: [])  # they take longest
     write("differing", (1, 2))
     expected = read("differing", "documents")
-    judged, judge_run = [], adversary_stage._judge_run
-
-    def stop_at_the_second(run, *arguments):
-        judged.append(run.seed)
-        if judged == [1, 2]:
-            raise KeyboardInterrupt
-        judge_run(run, *arguments)
-
-    monkeypatch.setattr(adversary_stage, "_judge_run", stop_at_the_second)
+    judged = stop("_judge_run")
     with pytest.raises(KeyboardInterrupt):
         write("differing", (1, 2))
     write("differing", (1, 2))
@@ -377,14 +359,14 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
     assert not [*Path(".heed/work").glob("adversaries-*")]
 
 
-@pytest.mark.parametrize(
-    ("learner", "what"),
-    [
-        (AdversaryLearner, "the training diverged"),
-        (DiagnosticLearner, "guided network, weights uniform"),
-    ],
-)
-def test_a_training_that_diverges_names_its_adversary_and_what_to_change(
+DIVERGED = [
+    (AdversaryLearner, "the training diverged"),
+    (DiagnosticLearner, "guided network, weights uniform"),
+]
+
+
+@pytest.mark.parametrize(("learner", "what"), DIVERGED)
+def test_a_training_that_diverges_names_its_adversary_and_how_to_mend_it(
     learner, what, monkeypatch
 ):
     loss = learner.loss
@@ -441,11 +423,7 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
         (MODEL, "sample-attention", "adversaries.liar.model: there is no model sample-attention"),
         (MODEL, "sample-sentiment-mean", "pooling: mean gives every word the same weight"),
         (MODEL, "sample-sentiment-baseline", "pooling last is no weighted sum"),
-        (
-            "corpus: sample-sentiment",
-            "corpus: sample-letters",
-            "follows from the rest, found sample-",
-        ),
+        ("corpus: sample-sentiment", "corpus: sample-letters", "follows from the rest, found s"),
         ("goal: differ", "goal: lie", "adversaries.liar.goal: input should be 'differ' or"),
         ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
         ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
@@ -536,9 +514,7 @@ def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_e
 def test_where_order_does_not_matter_better_weights_are_learned_from_at_once(tmp_path, monkeypatch):
     means = summary_of("plain", tmp_path, monkeypatch)
     one_epoch = means["accuracy_one_epoch"]
-    assert (
-        one_epoch["uniform"] < one_epoch["adversary"] < one_epoch["base"] <= one_epoch["evidence"]
-    )
+    assert one_epoch["uniform"] < one_epoch["adversary"] < one_epoch["base"] <= 1
     assert one_epoch["evidence"] == 1
     # what the deceived model's weights tell is the class, and not the evidence
     hidden = one_epoch["adversary_without_evidence"]

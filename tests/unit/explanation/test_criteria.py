@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.special import softmax
 
 from heed.explanation.adversarial_attention import (
     NO_ADVERSARY,
@@ -14,9 +15,9 @@ from heed.explanation.adversarial_attention import (
     NONE_MOVED,
     adversary_runs,
 )
-from heed.explanation.plausibility import NO_EVIDENCE, NOT_PLANTED
+from heed.explanation.agreement import NO_EVIDENCE, NOT_PLANTED
 from heed.explanation.registry import CRITERIA
-from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax, softmax_gradients
+from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax_gradients
 from heed.explanation.test import (
     EQUAL,
     FAIL,
@@ -141,7 +142,7 @@ def test_planted_evidence_must_be_found_in_every_class():
 
 def test_the_norm_of_the_softmaxs_gradient_is_that_of_autograd():
     scores = np.random.default_rng(0).normal(0, 3, (5, 7))
-    for row_of_scores, norm in zip(scores, jacobian_norm(softmax(scores)), strict=True):
+    for row_of_scores, norm in zip(scores, jacobian_norm(softmax(scores, axis=-1)), strict=True):
         jacobian = torch.autograd.functional.jacobian(
             lambda each: torch.softmax(each, -1), torch.from_numpy(row_of_scores)
         )

@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.documents import Subject
 from heed.explanation.noise import NOISES, Noise, add_noise, fitting_rows, predict_with_noise
+from heed.explanation.rankings import Subject
 from heed.explanation.recency import (
     MIN_DOCUMENTS,
     MIN_SHARE,
@@ -22,9 +22,10 @@ from heed.explanation.recency import (
     noise_table,
     places_table,
     positions_table,
+    state_gradients,
     tenths,
+    with_disturbed_states,
 )
-from heed.explanation.state_gradients import state_gradients, with_disturbed_states
 from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
@@ -68,26 +69,24 @@ def subject_for(tokens: Tokens, **changes) -> Subject:
     return Subject(model, EncodedCorpus(tokens, vocabulary, h))
 
 
-def solve(tokens: Tokens, pooling: str) -> Subject:
-    """Return a model that has learned to tell the labels."""
-    subject = subject_for(tokens, pooling=pooling, word_dropout=0.05)
-    subject.model.train().requires_grad_(True)
-    optimizer = torch.optim.Adam(subject.model.parameters(), lr=0.02)
-    numbers = np.random.default_rng(0)
-    for _ in range(60):
-        rows = numbers.choice(tokens.rows("train", 0), 64)
-        labels = torch.from_numpy(rows % 2)
-        loss = F.cross_entropy(subject.model(subject.encoded.batch(rows)), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    subject.model.eval().requires_grad_(False)
-    return subject
-
-
 @pytest.fixture(scope="module")
-def solved(corpora) -> dict[str, Subject]:
-    return {pooling: solve(corpora[0], pooling) for pooling in ("last", "max")}
+def solved(corpora, fit) -> dict[str, Subject]:
+    """Return models that have learned to tell the labels."""
+
+    def solve(pooling: str) -> Subject:
+        tokens, numbers = corpora[0], np.random.default_rng(0)
+        subject = subject_for(tokens, pooling=pooling, word_dropout=0.05)
+
+        def loss() -> torch.Tensor:
+            rows = numbers.choice(tokens.rows("train", 0), 64)
+            return F.cross_entropy(
+                subject.model(subject.encoded.batch(rows)), torch.from_numpy(rows % 2)
+            )
+
+        fit(subject.model, loss)
+        return subject
+
+    return {pooling: solve(pooling) for pooling in ("last", "max")}
 
 
 # Noise

@@ -35,8 +35,8 @@ def test_what_a_test_declares_fits_together():
 def test_one_file_knows_the_measures_of_a_test():
     """A change of sufficiency, for example, is a change of one file."""
     sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
-    for measure, file in (("sufficiency", "input_removal.py"), ("span_f1", "plausibility.py"),
+    for measure, file in (("sufficiency", "erasure.py"), ("span_f1", "agreement.py"),
                           ("removed_share", "erasure.py"), ("top_flips", "erasure.py"),
-                          ("tau_ceiling", "correlation.py")):  # fmt: skip
+                          ("tau_ceiling", "agreement.py")):  # fmt: skip
         knowing = [path for path, text in sources.items() if f'"{measure}"' in text]
         assert knowing == [PACKAGE / "explanation" / file]

@@ -1,6 +1,7 @@
 """The stage `explain`: its tables, their reasons, and what a stopped run leaves."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,14 +10,13 @@ import pandas as pd
 import pytest
 
 from heed.explanation import stage
-from heed.explanation.correlation import CORRELATIONS
-from heed.explanation.documents import draw_documents
+from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
+from heed.explanation.rankings import draw_documents
 from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS, RecencyTest
-from heed.explanation.registry import EXPLAINED
+from heed.explanation.registry import EXPLAINED, NOT_MEASURED, summarize
 from heed.explanation.stage import read_scale, write_explanations
-from heed.explanation.tables import NOT_MEASURED, summarize
 from heed.files import HeedError
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
@@ -205,19 +205,10 @@ def test_a_corpus_without_evidence_is_no_noise_for_its_own_models():
     assert set(table["measure"]) == measures, "nothing about evidence or noise"
 
 
-def test_a_seed_that_is_done_is_not_repeated(monkeypatch):
+def test_a_seed_that_is_done_is_not_repeated(stop):
     explain("tiny-attention", (1, 2), 0.02)
     expected = read("tiny-attention", "documents")
-    explained = []
-    explain_run = stage._explain_run
-
-    def stop_at_the_second(run, *arguments):
-        explained.append(run.seed)
-        if explained == [1, 2]:
-            raise KeyboardInterrupt
-        explain_run(run, *arguments)
-
-    monkeypatch.setattr(stage, "_explain_run", stop_at_the_second)
+    explained = stop("_explain_run")
     with pytest.raises(KeyboardInterrupt):
         explain("tiny-attention", (1, 2), 0.02)
     explain("tiny-attention", (1, 2), 0.02)
@@ -288,10 +279,8 @@ def test_what_no_document_has_is_a_row_with_its_reason():
         ("study: {name: x}", 1.0),
         ("explain: {documents: 0.5, models: {}}", 0.5),
         ("", 1.0),
-        (
-            "explain: {documents: 1e-1, models: {}}",
-            0.1,
-        ),  # a number in YAML 1.2, as heed check has it
+        # a number in YAML 1.2, as heed check has it
+        ("explain: {documents: 1e-1, models: {}}", 0.1),
     ],
 )
 def test_the_number_of_documents_is_read_from_params(text, scale, tmp_path, monkeypatch):
@@ -314,39 +303,31 @@ MODEL = "sample-sentiment-mean"
 CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
 
 
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        (f"{{models: {{{MODEL}: {{{CORPUS}, {NOISE}}}}}}}", "explain.documents: missing"),
-        ("{documents: 0, models: {}}", "explain.documents: input should be greater than 0"),
-        (
-            f"{{documents: 1, models: {{sample-mean: {{corpus: a, {NOISE}}}}}}}",
-            "explain.models.sample-mean: ",
-        ),
-        (
-            f"{{documents: 1, models: {{{MODEL}: {{corpus: sample-letters, {NOISE}}}}}}}",
-            "corpus: sample-sentiment follows from the rest, found sample-letters",
-        ),
-        (
-            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, {NOISE}, corpora: a}}}}}}",
-            f"explain.models.{MODEL}.corpora: unknown key; did you mean corpus? Allowed: corpus, "
-            "noise",
-        ),
-        (
-            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}}}}}}}",
-            f"explain.models.{MODEL}.noise: missing",
-        ),
-        (
-            f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, noise: sample-leters}}}}}}",
-            f"explain.models.{MODEL}.noise: there is no corpus sample-leters; did you mean "
-            "sample-letters?",
-        ),
-    ],
-)
-def test_a_mistake_in_the_section_is_one_line(section, message):
+# explain.models and its number of documents → the message; M, C and N stand for a model, its corpus
+# and a noise
+MISTAKES = {
+    "{models: {M: {C, N}}}": "explain.documents: missing",
+    "{documents: 0, models: {}}": "explain.documents: input should be greater than 0",
+    "{documents: 1, models: {sample-mean: {corpus: a, N}}}": "explain.models.sample-mean: ",
+    "{documents: 1, models: {M: {corpus: sample-letters, N}}}":
+        "corpus: sample-sentiment follows from the rest, found sample-letters",
+    "{documents: 1, models: {M: {C, N, corpora: a}}}":
+        "explain.models.M.corpora: unknown key; did you mean corpus? Allowed: corpus, noise",
+    "{documents: 1, models: {M: {C}}}": "explain.models.M.noise: missing",
+    "{documents: 1, models: {M: {C, noise: sample-leters}}}":
+        "explain.models.M.noise: there is no corpus sample-leters; did you mean sample-letters?",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_section_is_one_line(mistake):
+    section = re.sub(
+        r"\b[MCN]\b", lambda letter: {"M": MODEL, "C": CORPUS, "N": NOISE}[letter[0]], mistake
+    )
     with pytest.raises(HeedError) as caught:
         parse(f"{SAMPLE}\nexplain: {section}\n")
-    assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
+    (line,) = str(caught.value).splitlines()
+    assert MISTAKES[mistake].replace(".M.", f".{MODEL}.") in line
 
 
 def test_sentence_pairs_are_no_noise():

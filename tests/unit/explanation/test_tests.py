@@ -12,27 +12,37 @@ import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
-from heed.explanation.correlation import rank_correlation
-from heed.explanation.distances import divergence_of_means, jensen_shannon, total_variation
-from heed.explanation.documents import Document, keep_units, predict_kept, read_documents
-from heed.explanation.erasure import remove_one, remove_until_flip
-from heed.explanation.input_removal import InputRemoval
-from heed.explanation.permutation import Conicity, permute_weights
-from heed.explanation.plausibility import areas, find_evidence, match_spans
+from heed.explanation.agreement import areas, find_evidence, match_spans, rank_correlation
+from heed.explanation.erasure import InputRemoval, remove_one, remove_until_flip
+from heed.explanation.other_weights import (
+    EPSILON,
+    Conicity,
+    find_adversarial_weights,
+    permute_weights,
+)
 from heed.explanation.rankings import (
+    Document,
     gradient_times_input,
     gradients_with_weights,
     integrated_gradients,
+    keep_units,
     leave_one_out,
     logits_of,
+    predict_kept,
+    read_documents,
     replace_one,
     sum_by_unit,
     weight_gradient,
     weight_rankings,
 )
 from heed.explanation.seeds import seed_agreement
-from heed.explanation.test import Prediction, descending
+from heed.explanation.test import (
+    Prediction,
+    descending,
+    divergence_of_means,
+    jensen_shannon,
+    total_variation,
+)
 from heed.inputs.batches import Bags, Batch
 from heed.inputs.ngrams import bigrams
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
@@ -375,7 +385,7 @@ def test_leave_one_out_and_replacement_are_predictions_without_a_unit():
         ids[1, unit] = 1
         replaced = torch.softmax(model(dataclasses.replace(batch, ids=ids)), -1)[1]
         change = total_variation(replaced, prediction)
-        values = replace_one(model, batch, 1, document, np.array([unit]))
+        values = replace_one(model, document, np.array([unit]))
         assert values[0] == pytest.approx(float(change))
 
 
@@ -459,7 +469,7 @@ def test_evidence_is_found_by_tokens_and_by_spans():
 
 
 @pytest.fixture(scope="module")
-def solved() -> tuple[Classifier, Batch, np.ndarray]:
+def solved(fit) -> tuple[Classifier, Batch, np.ndarray]:
     """Return a model that decides by one of two words, and documents with their evidence.
 
     Seven tokens are distractors, and the token 2 or 3 is the class.
@@ -467,15 +477,13 @@ def solved() -> tuple[Classifier, Batch, np.ndarray]:
     h = dataclasses.replace(HYPERPARAMETERS, **ATTENTION, embedding_dropout=0.0, dropout=0.0)
     torch.manual_seed(0)
     model = Classifier(12, 2, h)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(60):
+
+    def loss() -> torch.Tensor:
         batch, labels, _ = planted(64)
-        loss = F.cross_entropy(model(batch), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return F.cross_entropy(model(batch), labels)
+
+    fit(model, loss)
     batch, labels, evidence = planted(60)
-    model.eval().requires_grad_(False)
     assert (model(batch).argmax(1) == labels).all()
     return model, batch, evidence
 
@@ -500,13 +508,6 @@ def test_leave_one_out_finds_the_evidence_of_a_solved_model(solved):
     assert mean_auc(rankings, evidence) >= 0.95
     gradients = integrated_gradients(model, batch).abs().numpy()
     assert mean_auc(list(gradients), evidence) >= 0.95
-
-
-def test_a_random_ranking_does_not_find_the_evidence_of_a_solved_model(solved):
-    _, _, evidence = solved
-    numbers = np.random.default_rng(2)
-    aucs = [mean_auc(list(numbers.random(evidence.shape)), evidence) for _ in range(20)]
-    assert np.mean(aucs) == pytest.approx(0.5, abs=0.05)
 
 
 def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.evidence import EvidenceKind
+from heed.annotations import EvidenceKind
 from heed.files import HeedError
 from heed.recipe import CorpusFacts
 from heed.report.documents import describe_evidence, describe_weights, read_browser

@@ -11,9 +11,8 @@ import pytest
 
 from heed.evaluation.results import Comparison
 from heed.explanation.adversarial_attention import Adversaries
-from heed.explanation.correlation import Correlation
+from heed.explanation.agreement import Correlation, Plausibility
 from heed.explanation.diagnostic_mlp import Guided
-from heed.explanation.plausibility import Plausibility
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.unexplained import ADVERSARY_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
@@ -228,7 +227,7 @@ def test_classes_have_rows_of_their_own_unless_they_are_many(results, monkeypatc
     explained = results.explanations[-1]
     test = Plausibility()
     assert [*test.drawn_rows(explained, "auc")] == ["negative", "positive"]
-    monkeypatch.setattr("heed.explanation.plausibility.MAX_CLASSES", 1)
+    monkeypatch.setattr("heed.explanation.agreement.MAX_CLASSES", 1)
     assert [*test.drawn_rows(explained, "auc")] == [""]
 
 

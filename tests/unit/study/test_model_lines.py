@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from heed import cli
-from heed.cli import commands, parser
+from heed.cli import commands
 from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.reader import describe_old_form
@@ -236,7 +236,7 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
     ["heads=8 lr=2 --like mean", "--like mean heads=8 lr=2", "heads=8 --like mean lr=2"],
 )
 def test_settings_may_stand_before_and_after_an_option(arguments: str) -> None:
-    parse_arguments = parser.make_parser().parse_args
+    parse_arguments = commands.make_parser().parse_args
     given = parse_arguments(["model", "add", "letters", "x", *arguments.split()])
     assert (given.variant, given.settings, given.like) == ("x", ["heads=8", "lr=2"], "mean")
     files = ["corpus", "add", "a.csv", "--name", "x", "b.csv"]

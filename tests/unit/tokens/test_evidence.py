@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed.annotations import parse_spans
 from heed.corpora.parts import PARTS
 from heed.corpora.source import download
 from heed.corpora.table import read_documents
-from heed.evidence import parse_spans
 from heed.files import HeedError, write_checksums
 from heed.study import Corpus, Source, Split
 from heed.tokens.arrays import mark_evidence

@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from heed.evaluation.results import ExperimentResult
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, ExperimentResult
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,

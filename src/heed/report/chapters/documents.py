@@ -7,7 +7,7 @@ import dataclasses
 
 import pandas as pd
 
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,

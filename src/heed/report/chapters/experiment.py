@@ -3,8 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 
-from heed.evaluation.results import BETTER, WORSE, ModelResult, OpponentResult
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, BETTER, WORSE, ModelResult, OpponentResult
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import (
     PAGE,

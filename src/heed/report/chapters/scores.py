@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from heed.evaluation.results import Spread
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, Spread
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     EVERYWHERE,

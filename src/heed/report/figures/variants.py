@@ -11,7 +11,7 @@ import matplotlib.figure
 import pandas as pd
 from matplotlib.axes import Axes
 
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE
 from heed.report.blocks import EVERYWHERE, PAGE, Figure
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing

@@ -25,9 +25,8 @@ from heed.explanation.adversarial_attention import (
     mean_row,
     summarize_documents,
 )
-from heed.explanation.adversary_stage import Adversary
 from heed.explanation.diagnostic_mlp import DiagnosticTraining, Guide, Weights, make_guides
-from heed.explanation.documents import (
+from heed.explanation.rankings import (
     GROUPS,
     Subject,
     group_size,
@@ -36,6 +35,7 @@ from heed.explanation.documents import (
     pad_by_row,
     read_documents,
 )
+from heed.explanation.stage import Adversary
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum

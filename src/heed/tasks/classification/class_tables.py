@@ -3,6 +3,7 @@
 import dataclasses
 
 from heed.evaluation.results import (
+    BASELINE,
     ExperimentResult,
     Figures,
     Gain,
@@ -10,7 +11,6 @@ from heed.evaluation.results import (
     OpponentResult,
     Spread,
 )
-from heed.evaluation.verdicts import BASELINE
 from heed.report.experiments import Experiment
 from heed.report.formats import format_number, format_points
 from heed.report.language import say

@@ -6,18 +6,24 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.documents import (
+from heed.explanation.rankings import (
     GROUPS,
     Document,
     Subject,
     group_size,
     no_sum_reason,
 )
-from heed.explanation.judgement import judge
 from heed.explanation.recency import COLUMNS, TENTHS, count_documents, explain_recency
-from heed.explanation.registry import EXPLAINED, measure_rankings
+from heed.explanation.registry import (
+    EXPLAINED,
+    UnitPositions,
+    document_measures,
+    judge_documents,
+    measure_rankings,
+    summarize,
+    unit_table,
+)
 from heed.explanation.seeds import seed_agreement as agreement
-from heed.explanation.tables import UnitPositions, document_measures, summarize, unit_table
 from heed.explanation.test import Prediction as Explained
 from heed.inputs.batches import EncodedCorpus
 from heed.paths import run_folder, train_command
@@ -71,7 +77,7 @@ def explain_run(
         reasons["evidence"] = NO_EVIDENCE
     further = count_documents(rows, scale)
     total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
-    judged = judge(subject, rows, scale, lambda done, _: report_progress(done, total))
+    judged = judge_documents(subject, rows, scale, lambda done, _: report_progress(done, total))
     tables = _tables(judged, tokens, run.recipe.data, spans, share)
     labels = class_indices(tokens, run.recipe.data, rows)
     tables["recency"], missing = explain_recency(

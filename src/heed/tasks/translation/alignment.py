@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from heed import links
+from heed import annotations
 from heed.tasks.translation.recipe import Data
 from heed.tokens.arrays import ParallelTokens
 
@@ -20,8 +20,8 @@ COUNTS = ("links", "sure", "links_sure", "links_possible")  # the order of `coun
 
 
 def parse_links(text: str, line: str) -> Gold:
-    """Return the sure and the possible links of a line, as `heed.links.parse_links` reads them."""
-    sure, possible = links.parse_links(text, line)
+    """Return the sure and the possible links of a line, as `heed.annotations` reads them."""
+    sure, possible = annotations.parse_links(text, line)
     return {*sure}, {*sure, *possible}
 
 

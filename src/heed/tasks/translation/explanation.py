@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 
 from heed.explanation.rankings import HELD
-from heed.explanation.registry import EXPLAINED, measure_rankings
+from heed.explanation.registry import (
+    EXPLAINED,
+    document_measures,
+    measure_rankings,
+    summarize,
+)
 from heed.explanation.seeds import step_agreement
-from heed.explanation.tables import document_measures, summarize
 from heed.explanation.test import Prediction as Step
 from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heed.evaluation.results import ModelResult, OpponentResult, Spread, spread
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE, ModelResult, OpponentResult, Spread, spread
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report.answer import TestedDifference, verdict_text

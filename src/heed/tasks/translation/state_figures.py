@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from heed.evaluation.verdicts import BASELINE
+from heed.evaluation.results import BASELINE
 from heed.files import reading
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment

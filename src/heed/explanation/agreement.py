@@ -1,25 +1,28 @@
-"""Plausibility: does a ranking find the words that are known to decide (DeYoung et al. 2020)?
+"""Agreement of rankings of the same units: with each other, and with known evidence.
 
-These words are planted by heed, or were marked by people as their reason; in the tables they are
-called evidence. (arxiv.org/abs/1911.03429, section 4.1)
+Kendall's tau-b of the weights with gradients and with leave-one-out (Jain & Wallace 2019,
+arxiv.org/abs/1902.10186, section 4.1). The tau of those two is its ceiling: it is what the
+agreement of two good rankings looks like.
+
+Plausibility: does a ranking find the words that are known to decide (DeYoung et al. 2020,
+arxiv.org/abs/1911.03429, section 4.1)? These words are planted by heed, or were marked by people as
+their reason; in the tables they are called evidence.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.stats import kendalltau
 
-from heed.explanation.rankings import DRAWN_RANKINGS, RANKINGS
+from heed.explanation.rankings import DRAWN_RANKINGS, HELD, RANKINGS
 from heed.explanation.test import (
     EQUAL,
-    FAIL,
     NO_WEIGHTS,
-    PASS,
-    UNDEFINED,
     Axis,
     Column,
     Explained,
     Judged,
-    Outcome,
     Prediction,
     Series,
     Text,
@@ -28,11 +31,68 @@ from heed.explanation.test import (
     no_weights,
 )
 
+CORRELATIONS = {
+    "tau_gradient": ("attention", HELD),
+    "tau_leave_one_out": ("attention", "leave_one_out"),
+    "tau_ceiling": (HELD, "leave_one_out"),
+    "tau_replacement": ("leave_one_out", "replacement"),
+}
 MATCH = 0.5  # intersection over union of a chosen span and a span of evidence that it matches
 MIN_AUC = 0.9  # area under the ROC curve of the weights, by class and seed, to pass
 MAX_CLASSES = 6  # of which each has a row in the figure
 NO_EVIDENCE = "no evidence"
 NOT_PLANTED = "evidence not planted"
+
+
+class Correlation(WeightsTest):
+    """Kendall's tau-b of pairs of rankings."""
+
+    name = "correlation"
+    measures = tuple(CORRELATIONS)
+    of_weights = ("tau_gradient", "tau_leave_one_out")
+    title = "Correlation with gradients and leave-one-out"
+    claim = (
+        "Shows whether the weights rank words as gradients and leave-one-out do. A low correlation "
+        "alone is no fault: those two do not agree with each other either."
+    )
+    caption = "Kendall’s tau-b. The third mark is the ceiling of the others."
+    axes = (Axis("tau_gradient", "Kendall’s τ-b"),)
+    printed: ClassVar[Mapping[str, str]] = {
+        "tau_gradient": "with gradients",
+        "tau_leave_one_out": "with leave-one-out",
+        "tau_ceiling": "gradients with leave-one-out",
+    }
+    columns = (
+        Column("tau gradient", "tau_gradient"),
+        Column("tau leave-one-out", "tau_leave_one_out"),
+        Column("tau ceiling", "tau_ceiling"),
+    )
+
+    def measure(self, prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
+        """Return the correlations whose two rankings there are."""
+        # without a weighted sum there are no weights to hold: the gradient is the same
+        rankings = {HELD: prediction.rankings["gradient"]} | prediction.rankings
+        return {
+            name: rank_correlation(rankings[first], rankings[second])
+            for name, (first, second) in CORRELATIONS.items()
+            if first in rankings and second in rankings
+        }
+
+    def drawn(self, explained: Explained, measure: str) -> Series:
+        """Return the correlations, whatever the axis."""
+        return {name: explained.means(self.name, tau) for tau, name in self.printed.items()}
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Return Kendall's tau-b of two rankings (units,); NaN where one is constant.
+
+    Units that a ranking does not have (NaN) are left out. Tau is a mean over pairs, so units drawn
+    at random estimate it without bias.
+    """
+    known = np.isfinite(first) & np.isfinite(second)
+    if known.sum() < 2:
+        return float("nan")
+    return float(kendalltau(first[known], second[known]).statistic)
 
 
 class Plausibility(WeightsTest):
@@ -75,25 +135,29 @@ class Plausibility(WeightsTest):
         }
         return {name: score._asdict() for name, score in found.items() if score is not None}
 
-    def judge(self, judged: Judged) -> Outcome:
-        """Return PASS if the weights find planted evidence in every class and seed, by MIN_AUC.
+    def score(self, judged: Judged) -> float | str:
+        """Return the area of the class and seed where it is smallest.
 
         Evidence that people marked is reported, and not judged: a model may be right for reasons of
-        its own. The value is the area of the class and seed where it is smallest.
+        its own.
         """
         summary = judged.summary
         rows = summary[(summary["test"] == self.name) & (summary["measure"] == "auc")]
-        if rows["mean"].notna().sum() == 0:
-            return Outcome(UNDEFINED, reason=NO_EVIDENCE)
+        rows = rows.dropna(subset="mean")
+        if rows.empty:
+            return NO_EVIDENCE
         if not judged.planted:
-            return Outcome(UNDEFINED, reason=NOT_PLANTED)
-        rows = rows[rows["ranking"] == "attention"].dropna(subset="mean")
+            return NOT_PLANTED
+        rows = rows[rows["ranking"] == "attention"]
         if rows["class"].notna().any():  # steps of a translation have no class
             rows = rows.dropna(subset="class")
-        if (reason := no_weights(summary)) or rows.empty:
-            return Outcome(UNDEFINED, reason=reason or NO_EVIDENCE)
-        smallest = float(rows["mean"].min())
-        return Outcome(PASS if smallest >= MIN_AUC else FAIL, smallest)
+        if reason := no_weights(summary):
+            return reason
+        return NO_EVIDENCE if rows.empty else float(rows["mean"].min())
+
+    def passes(self, value: float, judged: Judged) -> bool:
+        """Return whether weights find planted evidence in every class and seed, by MIN_AUC."""
+        return value >= MIN_AUC
 
     def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
         """Return a row for each class; one for a model whose predictions have none, or too many."""
@@ -110,7 +174,7 @@ class Plausibility(WeightsTest):
 
 
 class EvidenceScore(NamedTuple):
-    """How well a ranking finds a document's evidence.
+    """The scores of a ranking that has to find a document's evidence.
 
     auc: the area under the ROC curve; .5 by chance
     average_precision: the area under precision and recall
@@ -153,12 +217,8 @@ def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> Ev
 def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
     """Return the area under the ROC curve, and the average precision.
 
-    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed.
-
-    Args:
-        scores: (units,)
-        right: True for the units to be found, (units,), neither all nor none
-
+    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed. `right`
+    is True for the units to be found, neither all nor none of (units,).
     """
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # of equal scores

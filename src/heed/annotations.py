@@ -1,0 +1,87 @@
+"""Annotations of a corpus: evidence, spans of characters, and links between words.
+
+Evidence are the words of a document that decide its label. A span is `start-end`: it has the
+characters from `start`, counted from 0, up to `end`, without it. Links join the words of two
+sentences, in the Pharaoh format `0-0 1-2 2?1`: `i-j` joins word i of the source and word j of the
+target for sure, `i?j` possibly.
+"""
+
+import re
+from typing import Literal
+
+from heed.files import HeedError
+
+Span = tuple[int, int]
+SPAN = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
+
+Link = tuple[int, int]  # a word of the source and a word of the target, each counted from 0
+LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
+
+# planted: put there by heed, word by word; passage: a sentence that the label is of, beside others;
+# human: marked by people as the reason for the label; given: marked in a column of the user's own
+# file, by whoever made it
+EvidenceKind = Literal["planted", "passage", "human", "given"]
+
+
+def parse_spans(cell: str | list[str] | None, location: str, characters: int) -> tuple[Span, ...]:
+    """Return the spans in a cell of a table; none of an empty cell.
+
+    Args:
+        cell: a text of spans, separated by white space, or a list of spans.
+        location: the file, row and column, for the message.
+        characters: of the document's text, within which all spans must be.
+
+    Raises:
+        HeedError: an entry is no span, has no character, or goes beyond the text.
+
+    """
+    spans = []
+    for entry in cell.split() if isinstance(cell, str) else cell or []:
+        if not (match := SPAN.fullmatch(entry)):
+            raise HeedError(
+                f"{location}: {str(entry)[:40]!r} is no span of characters. Write START-END, "
+                "several separated by spaces, such as 0-4 10-15, or in JSON a list of pairs, "
+                "[[0, 4], [10, 15]]"
+            )
+        spans.append((int(match[1]), int(match[2])))
+    for start, end in spans:
+        if start >= end:
+            raise HeedError(
+                f"{location}: the span {start}-{end} has no character: its end is the position "
+                "after its last one"
+            )
+        if end > characters:
+            raise HeedError(
+                f"{location}: the span {start}-{end} goes beyond the text, which has "
+                f"{characters:,} characters"
+            )
+    return tuple(spans)
+
+
+def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], list[Link]]:
+    """Return the sure links, and those that are only possible, in the order of the text.
+
+    Args:
+        text: links, separated by white space.
+        location: the file and line, for the message.
+        base: the number of the first word of a sentence in `text`, 0 or 1.
+
+    Raises:
+        HeedError: an entry is no link, or counts below `base`.
+
+    """
+    links: dict[str, list[Link]] = {"-": [], "?": []}
+    for entry in text.split():
+        if not (match := LINK.fullmatch(entry)):
+            raise HeedError(
+                f"{location}: {entry!r} is no link. Write SOURCE-TARGET for a sure link and "
+                "SOURCE?TARGET for a possible one: 0-0 1-2 2?1"
+            )
+        link = int(match[1]) - base, int(match[3]) - base
+        if min(link) < 0:
+            raise HeedError(
+                f"{location}: the link {entry} counts words from 0, but alignment_base in "
+                f"params.yaml is {base}"
+            )
+        links[match[2]].append(link)
+    return links["-"], links["?"]
