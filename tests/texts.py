@@ -46,13 +46,10 @@ def code_texts(source: str) -> Iterator[Text]:
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         function = getattr(call.func, "id", "")
         if function == "say":
-            for node in ast.walk(call.args[0]):
-                if (
-                    isinstance(node, ast.Constant)
-                    and isinstance(node.value, str)
-                    and node.value not in KEYS
-                ):
-                    yield node.lineno, node.value
+            constants = (each for each in ast.walk(call.args[0]) if isinstance(each, ast.Constant))
+            for each in constants:
+                if isinstance(each.value, str) and each.value not in KEYS:
+                    yield each.lineno, each.value
         elif function == "say_count" and isinstance(call.args[0], ast.Constant):
             singular, plural = (ast.literal_eval(argument) for argument in call.args[:2])
             yield call.lineno, (singular, plural)
@@ -72,7 +69,7 @@ def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
     others = (
         TALK_GROUPS,
-        *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
+        *(_descriptions(task_module(task, "recipe").Hyperparameters) for task in task_names()),
         tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         browser.POOLINGS.values(),
@@ -99,14 +96,8 @@ def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[st
             yield part.label
 
 
-def _hyperparameters() -> Iterator[type]:
-    """Yield the hyperparameters of every task."""
-    for task in task_names():
-        yield task_module(task, "recipe").Hyperparameters
-
-
-def _description(field: "dataclasses.Field[Any]") -> str:
-    return field.metadata["description"]
+def _descriptions(hyperparameters: type) -> Iterator[str]:
+    return (each.metadata["description"] for each in dataclasses.fields(hyperparameters))
 
 
 def all_texts() -> set[str]:

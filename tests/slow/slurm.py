@@ -87,19 +87,10 @@ class Slurm:
             (folder / name).mkdir(parents=True)
         for index in range(2 * GPUS):
             os.mknod(folder / f"gpu/nvidia{index}", 0o020666, os.makedev(1, 3))  # /dev/null
-        ports = free_ports(3)
+        ports = dict(zip(("port", "port1", "port2"), free_ports(3), strict=True))
+        values = {"host": socket.gethostname().split(".")[0], "cores": CORES, "gpus": GPUS}
         self.configuration = folder / "slurm.conf"
-        self.configuration.write_text(
-            CONFIGURATION.format(
-                host=socket.gethostname().split(".")[0],
-                folder=folder,
-                port=ports[0],
-                port1=ports[1],
-                port2=ports[2],
-                cores=CORES,
-                gpus=GPUS,
-            )
-        )
+        self.configuration.write_text(CONFIGURATION.format(folder=folder, **ports, **values))
         (folder / "gres.conf").write_text(GPU_CONFIGURATION.format(folder=folder))
         (folder / "munge.key").write_bytes(secrets.token_bytes(128))
         (folder / "munge.key").chmod(0o400)
@@ -122,9 +113,8 @@ class Slurm:
     def environment(self) -> dict[str, str]:
         """The environment of a shell on this cluster."""
         path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        return {
-            name: value for name, value in os.environ.items() if not name.startswith("SLURM_")
-        } | {"PATH": path}
+        others = {name: text for name, text in os.environ.items() if not name.startswith("SLURM_")}
+        return others | {"PATH": path}
 
     def start(self) -> None:
         """Start the daemons, and wait until both nodes take jobs."""
@@ -151,12 +141,8 @@ class Slurm:
         daemon.kill()
         daemon.wait()
         processes = list(self._job_processes(node))
-        stepds = [
-            parent
-            for process in processes
-            if (parent := process.parent()) and parent.name() == "slurmstepd"
-        ]
-        for process in {*stepds, *processes}:
+        parents = [parent for process in processes if (parent := process.parent())]
+        for process in {*(p for p in parents if p.name() == "slurmstepd"), *processes}:
             with contextlib.suppress(psutil.Error):
                 process.kill()
 
@@ -165,22 +151,19 @@ class Slurm:
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 environment = process.environ()
-                if environment.get("SLURMD_NODENAME") == node and environment.get("PATH", "").count(
-                    f"{self.folder}/bin"
-                ):
+                is_ours = f"{self.folder}/bin" in environment.get("PATH", "")
+                if is_ours and environment.get("SLURMD_NODENAME") == node:
                     yield process
 
     def _daemon(self, program: str, *arguments: str, key: str = "") -> None:
         path = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
         assert path
         with (self.folder / f"{key or program}.out").open("a") as output:
+            environment = self.environment | {"SLURM_CONF": str(self.configuration)}
             self.daemons[key or program] = subprocess.Popen(
-                [path, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=self.environment | {"SLURM_CONF": str(self.configuration)},
-            )
+                [path, *arguments], stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, env=environment,
+            )  # fmt: skip
 
     def run(self, *command: str) -> str:
         """Run one of SLURM's commands, and return what it prints."""
@@ -206,9 +189,8 @@ class Slurm:
     def logs(self) -> str:
         """Return the ends of all daemons' logs."""
         paths = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
-        return "\n".join(
-            f"== {path.name}\n{path.read_text(errors='replace')[-3000:]}" for path in paths
-        )
+        ends = {path.name: path.read_text(errors="replace")[-3000:] for path in paths}
+        return "\n".join(f"== {name}\n{end}" for name, end in ends.items())
 
     def stop(self) -> None:
         """Cancel all jobs and end all daemons."""
@@ -228,14 +210,11 @@ class Slurm:
 
 def free_ports(count: int) -> list[int]:
     """Return ports of this machine that nothing listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for item in sockets:
-            item.bind(("127.0.0.1", 0))
-        return [item.getsockname()[1] for item in sockets]
-    finally:
-        for item in sockets:
-            item.close()
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
 
 
 def wait_for(condition: Callable[[], object], seconds: float, describe: Callable[[], str]) -> None:

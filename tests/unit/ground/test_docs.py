@@ -34,6 +34,7 @@ REGISTRIES = {  # module → what CONTRIBUTING.md says to add a name to
 FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 INCOMPLETE = re.compile("the following arguments are required|expected one argument")
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -50,7 +51,7 @@ def anchors(page: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_page
 def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
     for link in LINK.findall(CODE.sub("", FENCE.sub("", page.read_text()))):
         if urlsplit(link).scheme:
@@ -62,12 +63,10 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page):
             assert anchor in anchors(target), f"{link}: no such heading"
 
 
-@pytest.mark.parametrize(
-    "page",  # a changelog names commands that are no more
-    [page for page in PAGES if page.name != "CHANGELOG.md"],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
+@each_page
 def test_commands_of_a_page_exist(page, capsys):
+    if page.name == "CHANGELOG.md":
+        return  # it names commands that are no more
     parser = make_parser()
     text = page.read_text()
     inline = [code.strip("` ") for code in CODE.findall(FENCE.sub("", text))]
@@ -153,11 +152,8 @@ def test_the_picture_of_the_packages_goes_down_the_layers_of_the_contract():
     place = {name: n for n, layer in enumerate(layers) for name in layer.split(" | ")}
     assert drawn - {"ground"} <= {*place}
     packages = {path.parent.name for path in ROOT.glob("src/heed/*/__init__.py")}
-    assert packages - drawn <= {
-        "code",
-        "hyperparameters",
-        "task",
-    }  # on the ground, as single files are
+    on_the_ground = {"code", "hyperparameters", "task"}  # as single files are
+    assert packages - drawn <= on_the_ground
     place["ground"] = len(layers)
     for start, end in arrows:
         assert place[start] < place[end], f"{start} --> {end}"
@@ -166,31 +162,24 @@ def test_the_picture_of_the_packages_goes_down_the_layers_of_the_contract():
 class Links(HTMLParser):
     """Collects the links, the anchors and what a page loads."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
         self.links: set[str] = set()
         self.loaded: set[str] = set()
         self.anchors: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         self.anchors |= {values[name] for name in ("id", "name") if name in values}
-        if tag == "a" and "href" in values:
-            self.links.add(values["href"])
+        if tag in ("a", "link") and "href" in values:
+            (self.links if tag == "a" else self.loaded).add(values["href"])
         self.loaded |= {values[name] for name in ("src", "data") if name in values}
-        if tag == "link" and "href" in values:
-            self.loaded.add(values["href"])
-
-
-def read_page(path: Path) -> Links:
-    links = Links()
-    links.feed(path.read_text(encoding="utf-8"))
-    return links
 
 
 def dead_links(site: Path) -> list[str]:
     """Return the links of all pages that lead to no file or no anchor, and loads from elsewhere."""
-    pages = {path: read_page(path) for path in site.rglob("*.html")}
+    pages = {path: Links(path) for path in site.rglob("*.html")}
     dead = []
     for path, page in pages.items():
         for link in page.links | page.loaded:
@@ -217,13 +206,8 @@ def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     options = re.search(r"sphinx-build (.+) -d \S+ (.+) --quiet", (ROOT / "Makefile").read_text())
     command = [sys.executable, "-m", "sphinx", *" ".join(options.groups()).split()]
-    done = subprocess.run(
-        [*command, "--quiet", "-d", folder / "doctrees", ROOT, folder / "html"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command += ["--quiet", "-d", folder / "doctrees", ROOT, folder / "html"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return folder / "html"
 

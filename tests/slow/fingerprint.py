@@ -1,12 +1,10 @@
-"""The fingerprint of the finished small study (tests/studies/small.yaml), by key.
+"""The fingerprint of the finished small study (tests/studies/small.yaml), by key, which must not
+change by a refactoring.
 
-Its values must not change by a refactoring.
-
-`python -m tests.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was written on
-the machine kind that it names; results are the same bytes on one machine kind only. Its values are
-those of commit 3678362, but for those of the comparison and of metrics.json, which changed with the
-verdicts, and for the linear opponent's shares, which are of 32-bit features since. A file that a
-later version of heed moved is read from its old or its new path.
+`python -m tests.slow.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was
+written on the machine kind that it names; results are the same bytes on one machine kind only. Its
+values are those of commit 3678362, but for those of the comparison and of metrics.json, which
+changed with the verdicts, and for the linear opponent's shares, of 32-bit features since.
 """
 
 import hashlib
@@ -39,16 +37,12 @@ def machine() -> str:
     """Return the processor and the versions that floating-point results depend on."""
     import torch
 
-    processor = platform.machine()
-    lines = (
-        Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        if Path("/proc/cpuinfo").exists()
-        else []
-    )
-    processor = next(
-        (line.split(":")[1].strip() for line in lines if line.startswith("model name")), processor
-    )
-    return f"{processor}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    names = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    torch_version = torch.__version__.partition("+")[0]
+    processor = next(names, platform.machine())
+    return f"{processor}, torch {torch_version}, numpy {np.__version__}"
 
 
 def fingerprint(root: Path) -> dict[str, Any]:
@@ -56,44 +50,41 @@ def fingerprint(root: Path) -> dict[str, Any]:
     results = root / "results"
     values: dict[str, Any] = {}
     for recipe in sorted((results / "recipe").glob("*.yaml")):
-        if recipe.stem.endswith(".prediction"):
-            continue
-        model = recipe.stem
-        seeds = sorted(
-            path.name for path in (results / "train" / model).iterdir() if path.name.isdigit()
-        )
-        for seed in seeds:
-            values |= _weights(
-                results / "train" / model / seed / "model.safetensors", f"weights/{model}/{seed}"
-            )
-            values |= _columns(
-                _predictions(results, model, seed), ["id"], f"predictions/{model}/{seed}"
-            )
-        for table, key in TABLES.items():
-            frame = pd.read_csv(
-                results / "evaluate" / model / table, dtype=str, keep_default_na=False
-            )
-            values |= _columns(frame, key, f"evaluate/{model}/{table}")
-        for name, key in (("documents", ["id"]), ("weights", ["id", "token"])):
-            frame = pd.read_parquet(
-                _find_table(name, results / "predict" / model, results / "evaluate" / model)
-            )
-            values |= _columns(frame, key, f"{name}/{model}")
+        if not recipe.stem.endswith(".prediction"):
+            values |= _of_model(results, recipe.stem)
     for path in sorted((results / "opponents").glob("*/*.parquet")):
-        values |= _columns(
-            pd.read_parquet(path), ["id"], f"opponents/{path.parent.name}/{path.stem}"
-        )
+        key = f"opponents/{path.parent.name}/{path.stem}"
+        values |= _columns(pd.read_parquet(path), ["id"], key)
     for path in sorted((results / "search").glob("*/trials.csv")):
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        values |= _columns(frame, ["trial"], f"search/{path.parent.name}/trials")
+        values |= _columns(_read(path), ["trial"], f"search/{path.parent.name}/trials")
         best = yaml.safe_load((path.parent / "best.yaml").read_text(encoding="utf-8"))
         values |= dict(_flat(f"search/{path.parent.name}/best", best))
     comparison = json.loads((results / "compare" / "comparison.json").read_text(encoding="utf-8"))
-    values |= dict(_flat("comparison", comparison["experiments"]))
-    values |= dict(
-        _flat("metrics", json.loads((root / "metrics.json").read_text(encoding="utf-8")))
+    metrics = json.loads((root / "metrics.json").read_text(encoding="utf-8"))
+    return values | dict(
+        [*_flat("comparison", comparison["experiments"]), *_flat("metrics", metrics)]
     )
+
+
+def _of_model(results: Path, model: str) -> dict[str, str]:
+    """Return the fingerprint of a model's runs, predictions and evaluation."""
+    values: dict[str, str] = {}
+    predictions = pd.read_parquet(results / "predict" / model / "predictions.parquet")
+    for run in sorted(path for path in (results / "train" / model).iterdir() if path.is_dir()):
+        values |= _weights(run / "model.safetensors", f"weights/{model}/{run.name}")
+        of_run = predictions[predictions["seed"] == int(run.name)].drop(columns="seed")
+        values |= _columns(of_run, ["id"], f"predictions/{model}/{run.name}")
+    for table, key in TABLES.items():
+        frame = _read(results / "evaluate" / model / table)
+        values |= _columns(frame, key, f"evaluate/{model}/{table}")
+    for name, key in (("documents", ["id"]), ("weights", ["id", "token"])):
+        frame = pd.read_parquet(results / "predict" / model / f"{name}.parquet")
+        values |= _columns(frame, key, f"{name}/{model}")
     return values
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def differences(reference: dict[str, Any], values: dict[str, Any]) -> list[str]:
@@ -103,22 +94,6 @@ def differences(reference: dict[str, Any], values: dict[str, Any]) -> list[str]:
         for key, value in reference.items()
         if key not in values or values[key] != value
     ]
-
-
-def _find_table(name: str, *folders: Path) -> Path:
-    """Return NAME.parquet in the first of the folders that has it."""
-    return next(
-        folder / f"{name}.parquet" for folder in folders if (folder / f"{name}.parquet").exists()
-    )
-
-
-def _predictions(results: Path, model: str, seed: str) -> pd.DataFrame:
-    """Return a run's predictions: of `train` in older studies, else of `predict` for all seeds."""
-    old = results / "train" / model / seed / "predictions.parquet"
-    if old.exists():
-        return pd.read_parquet(old)
-    table = pd.read_parquet(results / "predict" / model / "predictions.parquet")
-    return table[table["seed"] == int(seed)].drop(columns="seed")
 
 
 def _weights(path: Path, key: str) -> dict[str, str]:

@@ -59,6 +59,11 @@ class Remote:
     keys: dict[str, str] = field(default_factory=dict)  # never committed
     environment: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of_folder(cls, path: Path) -> "Remote":
+        """Return a folder that two clones see."""
+        return cls(str(path), path)
+
     def declare(self, clone: Toy, verify: str = "true") -> None:
         """Make this the clone's default remote, and commit that, as docs/sharing.md has it."""
         clone.run("dvc", "remote", "add", "--default", "store", self.url)
@@ -80,6 +85,12 @@ class Remote:
             clone.run("dvc", "push", "--remote", "folder")
         else:
             clone.run("dvc", "push")
+
+    def find(self, file: Path) -> Path:
+        """Return the stored copy of a file, made writable."""
+        (stored,) = [path for path in self.files() if path.read_bytes() == file.read_bytes()]
+        stored.chmod(0o644)
+        return stored
 
     def files(self) -> list[Path]:
         """Return the files that are stored, by DVC's names for their contents."""
@@ -114,8 +125,7 @@ def server(command: list[str], port: int, log: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def folder(path: Path) -> Iterator[Remote]:
-    """Yield a folder that two clones see."""
-    yield Remote(str(path / "a store"), path / "a store")
+    yield Remote.of_folder(path / "a store")
 
 
 @contextlib.contextmanager

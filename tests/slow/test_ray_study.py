@@ -14,9 +14,9 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.drills.study import PARAMS
-from tests.pipeline.makers import SNAKEMAKE, Toy, make_clone
-from tests.ray_nodes import RayNodes, ray_nodes
+from tests.pipeline.makers import SNAKEMAKE, Toy
 from tests.reports import without_times
+from tests.slow.ray_nodes import RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 # two models, one of which asks for a GPU and the result of a search; trainings of some ten seconds
@@ -41,13 +41,9 @@ class Clone(Toy):
 
     def __init__(self, path: Path, nodes: RayNodes | None = None) -> None:
         super().__init__(path)
-        params = path.with_suffix(".yaml")
-        params.write_text(STUDY)
-        make_clone(path, params)
+        Toy.of_real_heed(path, STUDY)
         shutil.copy(ROOT / ".rayignore", path)
-        self.environment |= {"OMP_NUM_THREADS": "1"}
         self.output, self.nodes = path.parent / f"{path.name}.txt", nodes
-        self.run("git", "init", "--quiet")
         if nodes:
             store = nodes.files / f"store of {path.parent.name}"  # the second node sees it too
             self.run("dvc", "remote", "add", "--quiet", "--default", "store", str(store))
@@ -91,7 +87,7 @@ class Clone(Toy):
     def is_up_to_date(self) -> bool:
         """Return whether both drivers find nothing to do."""
         has_run = "stages are up to date" in self.run("snakemake", "-n")
-        return has_run and "up to date" in self.run("dvc", "status")
+        return has_run and super().is_up_to_date()
 
 
 @pytest.fixture(scope="module")

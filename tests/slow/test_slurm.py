@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
 from tests.pipeline.makers import Toy, make_clone
-from tests.slurm import CORES, Slurm, missing, wait_for
+from tests.slow.slurm import CORES, Slurm, missing, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
 # the profile, for nodes of few cores, and without its waiting for a large cluster
@@ -131,12 +131,7 @@ RESOURCES = {
     "train@author-baseline": (2, 1),
     "score@author-baseline": (1, 1),
 }
-JOBS = {
-    "rule_tokenize": 2,
-    "rule_opponents": 2,
-    "rule_train": 3,
-    "rule_score": 3,
-}
+JOBS = {"rule_tokenize": 2, "rule_opponents": 2, "rule_train": 3, "rule_score": 3}
 
 
 def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(
@@ -169,7 +164,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
     local.run("snakemake", "--cores", "2")
     assert outputs(toy) == outputs(local)
     toy.environment["PATH"] = toy.local_path
-    assert "up to date" in toy.run("dvc", "status")
+    assert toy.is_up_to_date()
     assert "all 18 stages are up to date" in toy.run("snakemake", "-n")
 
 
@@ -186,7 +181,7 @@ def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_res
     toy.held.unlink()
     assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
     assert "recipe author-baseline" not in toy.logged()
-    assert "up to date" in toy.run("dvc", "status")
+    assert toy.is_up_to_date()
 
 
 def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy: ToyOnSlurm) -> None:
@@ -201,7 +196,7 @@ def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy: ToyOnSlurm) -> Non
         toy.slurm.start_node(job["NodeList"])
     assert process.returncode == 0, output
     assert toy.records()["train@author-baseline"]["node"] not in ("", job["NodeList"])
-    assert "up to date" in toy.run("dvc", "status")
+    assert toy.is_up_to_date()
     wait_for(lambda: toy.slurm.idle_nodes() == 2, 120, toy.slurm.logs)
 
 
@@ -216,7 +211,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> No
     assert job["JobState"] == "CANCELLED"
     toy.held.unlink()
     assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
-    assert "up to date" in toy.run("dvc", "status")
+    assert toy.is_up_to_date()
 
 
 def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:

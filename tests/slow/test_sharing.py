@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of
-from tests.servers import REMOTES, SECRET, Remote, SshServer, s3, ssh_server
+from tests.pipeline.makers import SNAKEMAKE, Toy, copy_of
+from tests.slow.servers import REMOTES, SECRET, Remote, SshServer, s3, ssh_server
 
+pytestmark = pytest.mark.slow
+MODEL = "results/train/author-baseline/1/model.safetensors"
 each_remote = pytest.mark.parametrize("kind", REMOTES)
 
 
@@ -37,22 +39,9 @@ def colleague(clone: Toy, remote: Remote, name: str = "colleague") -> Toy:
     return other
 
 
-def test_a_clone_that_pulls_has_nothing_to_do(toy: Toy, tmp_path: Path) -> None:
-    remote = Remote(str(tmp_path / "a store"), tmp_path / "a store")
-    remote.declare(toy)
-    remote.push(toy)
-    other = colleague(toy, remote)
-    other.run("dvc", "pull", "--quiet")
-    assert other.executed(*SNAKEMAKE) == []
-    assert other.executed(*DVC) == []
-
-
-@pytest.mark.slow
 @each_remote
 def test_a_colleague_who_clones_and_pulls_has_the_study(
-    real_study: Toy,
-    remote: Remote,
-    tmp_path: Path,
+    real_study: Toy, remote: Remote, tmp_path: Path
 ) -> None:
     ada = copy_of(real_study, tmp_path / "ada")
     remote.declare(ada)
@@ -62,23 +51,17 @@ def test_a_colleague_who_clones_and_pulls_has_the_study(
     bob = colleague(ada, remote)
     assert f"{pushed} files fetched" in bob.run("dvc", "pull")
     assert "stages are up to date" in bob.run("snakemake", "-n")
-    assert "up to date" in bob.run("dvc", "status")
+    assert bob.is_up_to_date()
     assert "agrees with the present results" in bob.run("heed", "report", "--check")
     committed = bob.try_("git", "grep", "--fixed-strings", SECRET)
     assert committed == (1, ""), "a key was committed"
 
 
-@pytest.mark.slow
 @each_remote
-def test_a_damaged_file_on_a_remote_is_refused(
-    toy: Toy,
-    remote: Remote,
-) -> None:
+def test_a_damaged_file_on_a_remote_is_refused(toy: Toy, remote: Remote) -> None:
     remote.declare(toy)
     remote.push(toy)
-    index = toy.path / "reports/index.html"
-    (stored,) = [path for path in remote.files() if path.read_bytes() == index.read_bytes()]
-    stored.chmod(0o644)
+    stored = remote.find(toy.path / "reports/index.html")
     stored.write_bytes(b"X" + stored.read_bytes()[1:])  # of the same length
     other = colleague(toy, remote)
     code, output = other.try_("dvc", "pull")
@@ -88,34 +71,27 @@ def test_a_damaged_file_on_a_remote_is_refused(
     assert (other.path / "reports/report.tex").exists()  # the others are there
 
 
-@pytest.mark.slow
 def test_without_verify_dvc_takes_a_damaged_file_for_right(toy: Toy, tmp_path: Path) -> None:
     """Why docs/sharing.md says `verify true`. If this fails, DVC checks by itself: say so there."""
-    remote = Remote(str(tmp_path / "store"), tmp_path / "store")
+    remote = Remote.of_folder(tmp_path / "store")
     remote.declare(toy, verify="false")
     remote.push(toy)
-    model = "results/train/author-baseline/1/model.safetensors"
-    text = (toy.path / model).read_bytes()
-    (stored,) = [path for path in remote.files() if path.read_bytes() == text]
-    stored.chmod(0o644)
+    stored = remote.find(toy.path / MODEL)
     stored.write_bytes(b"damaged")
     stored.chmod(0o444)
     other = colleague(toy, remote)
     other.run("dvc", "pull")
-    assert (other.path / model).read_text() == "damaged"
-    assert "up to date" in other.run("dvc", "status")
+    assert (other.path / MODEL).read_text() == "damaged"
+    assert other.is_up_to_date()
 
 
-@pytest.mark.slow
 def test_a_file_that_a_remote_has_lost_comes_back_when_its_folder_is_pushed_again(
-    toy: Toy,
-    tmp_path: Path,
+    toy: Toy, tmp_path: Path
 ) -> None:
-    remote = Remote(str(tmp_path / "store"), tmp_path / "store")
+    remote = Remote.of_folder(tmp_path / "store")
     remote.declare(toy)
     remote.push(toy)
-    text = (toy.path / "results/train/author-baseline/1/model.safetensors").read_bytes()
-    (stored,) = [path for path in remote.files() if path.read_bytes() == text]
+    stored = remote.find(toy.path / MODEL)
     stored.unlink()
     other = colleague(toy, remote)
     code, output = other.try_("dvc", "pull")
@@ -130,7 +106,6 @@ def test_a_file_that_a_remote_has_lost_comes_back_when_its_folder_is_pushed_agai
     assert other.executed(*SNAKEMAKE) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ssh", "s3"])
 def test_a_killed_push_continues_and_loses_nothing(toy: Toy, remote: Remote) -> None:
     remote.declare(toy)
@@ -161,10 +136,8 @@ def refused(clone: Toy, remote: Remote, *command: str) -> str:
     return output
 
 
-@pytest.mark.slow
 def test_a_host_whose_key_has_changed_or_is_unknown_is_refused(
-    toy: Toy,
-    ssh_host: SshServer,
+    toy: Toy, ssh_host: SshServer
 ) -> None:
     remote = ssh_host.remote()
     remote.declare(toy)
@@ -179,7 +152,6 @@ def test_a_host_whose_key_has_changed_or_is_unknown_is_refused(
     assert message in refused(other, remote, "dvc", "pull")
 
 
-@pytest.mark.slow
 def test_dvc_alone_checks_no_host_key(toy: Toy, ssh_host: SshServer) -> None:
     """Why docs/sharing.md goes through `ProxyJump`. If this fails, dvc-ssh checks: say so there."""
     remote = ssh_host.remote("direct")
@@ -188,11 +160,7 @@ def test_dvc_alone_checks_no_host_key(toy: Toy, ssh_host: SshServer) -> None:
     assert "files pushed" in toy.run("dvc", "push")
 
 
-@pytest.mark.slow
-def test_a_login_key_that_the_host_does_not_know_is_refused(
-    toy: Toy,
-    ssh_host: SshServer,
-) -> None:
+def test_a_login_key_that_the_host_does_not_know_is_refused(toy: Toy, ssh_host: SshServer) -> None:
     remote = ssh_host.remote()
     remote.declare(toy)
     for end in ("", ".pub"):
@@ -200,7 +168,6 @@ def test_a_login_key_that_the_host_does_not_know_is_refused(
     assert "Permission denied for user" in refused(toy, remote, "dvc", "push")
 
 
-@pytest.mark.slow
 def test_a_wrong_secret_is_refused(toy: Toy, tmp_path: Path) -> None:
     with s3(tmp_path) as remote:
         remote.declare(toy)
@@ -208,7 +175,6 @@ def test_a_wrong_secret_is_refused(toy: Toy, tmp_path: Path) -> None:
         assert "Forbidden" in refused(toy, remote, "dvc", "push")
 
 
-@pytest.mark.slow
 def test_a_key_comes_from_a_section_of_a_file_in_the_home_folder(toy: Toy, tmp_path: Path) -> None:
     with s3(tmp_path) as remote:
         remote.keys = {"profile": "heed"}
@@ -224,7 +190,6 @@ def test_a_key_comes_from_a_section_of_a_file_in_the_home_folder(toy: Toy, tmp_p
         assert SECRET not in (toy.path / ".dvc/config.local").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["http"])
 def test_a_web_server_takes_nothing(toy: Toy, remote: Remote) -> None:
     remote.declare(toy)
@@ -236,7 +201,7 @@ def test_a_web_server_takes_nothing(toy: Toy, remote: Remote) -> None:
 @contextlib.contextmanager
 def team(toy: Toy, path: Path) -> Iterator[tuple[Toy, Toy, Remote]]:
     """Yield two clones of one bare git repository, with one DVC remote."""
-    remote = Remote(str(path / "store"), path / "store")
+    remote = Remote.of_folder(path / "store")
     toy.run("git", "clone", "--quiet", "--bare", str(toy.path), str(path / "team.git"))
     toy.run("git", "remote", "add", "origin", str(path / "team.git"))
     remote.declare(toy)
@@ -248,7 +213,6 @@ def team(toy: Toy, path: Path) -> Iterator[tuple[Toy, Toy, Remote]]:
     yield toy, other, remote
 
 
-@pytest.mark.slow
 def test_an_experiment_that_a_colleague_pulls_is_not_run_again(toy: Toy, tmp_path: Path) -> None:
     with team(toy, tmp_path) as (ada, bob, _):
         ada.run("dvc", "exp", "run", "-S", "models.author-baseline.dropout=0.4", "--name", "drop")
@@ -264,10 +228,8 @@ def test_an_experiment_that_a_colleague_pulls_is_not_run_again(toy: Toy, tmp_pat
         assert bob.executed(*SNAKEMAKE) == []
 
 
-@pytest.mark.slow
 def test_the_run_cache_saves_a_colleague_the_runs_of_an_earlier_version(
-    toy: Toy,
-    tmp_path: Path,
+    toy: Toy, tmp_path: Path
 ) -> None:
     with team(toy, tmp_path) as (ada, bob, _):
         ada.change("dropout: 0.2", "dropout: 0.4")

@@ -37,13 +37,8 @@ def add_python(path: Path, name: str, body: str) -> Path:
 
 
 def find_python(path: Path, *named: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [path / "sh", SETUP, *named],
-        env={"PATH": str(path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, environment = [path / "sh", SETUP, *named], {"PATH": str(path)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_the_first_python_that_fits_is_taken(path):
@@ -86,16 +81,9 @@ def test_make_sets_up_with_that_python_and_keeps_an_environment_that_is_there(pa
         shutil.copy(ROOT / name, clone / name)
     # `python -m venv .venv` makes an environment whose pip installs nothing
     for name in ("python3.12", "python3.13"):
-        add_python(
-            path,
-            name,
-            f'echo {name} "$@" >> "{tmp_path}/log"\n'
-            'if [ "$1" = -m ]; then\n'
-            '    mkdir -p "$3/bin"\n'
-            '    ln -sf /bin/true "$3/bin/python"\n'
-            '    ln -sf /bin/true "$3/bin/pip"\n'
-            "fi",
-        )
+        programs = "for name in python pip; do ln -sf /bin/true $3/bin/$name; done"
+        make_venv = f'if [ "$1" = -m ]; then mkdir -p "$3/bin"; {programs}; fi'
+        add_python(path, name, f'echo {name} "$@" >> "{tmp_path}/log"\n{make_venv}')
 
     def make(*options: str) -> str:
         environment = {"PATH": os.pathsep.join([str(path), "/usr/bin", "/bin"])}

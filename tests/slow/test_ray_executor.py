@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.ray_nodes import RayNodes, ray_nodes
+from tests.slow.ray_nodes import RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
 PARTS = 6
@@ -205,29 +205,17 @@ def test_a_node_that_joins_gets_work(nodes: RayNodes, workflow: Workflow) -> Non
 ABSOLUTE = 'rule all:\n    output: "/tmp/elsewhere"\n    shell: "touch {output}"\n'
 FAILING = 'rule all:\n    output: "out/x"\n    shell: "echo so it is; exit 3"\n'
 CORES = 'rule all:\n    output: "x"\n    threads: 64\n    shell: "touch {output}"\n'
+TWO_GPUS = GPU_SNAKEFILE.replace("gpu=1", "gpu=2").replace("range(3)", "range(1)")
+ASKS, ADDRESS = ". The nodes of the Ray cluster have ", "SNAKEMAKE_RAY_ADDRESS"
+NONE_AT = "no Ray cluster at"
+REFUSED = f"{NONE_AT} 10.79.0.1:9: [Errno 111] Connection refused"
 MISTAKES = {
     "wrong token": (SNAKEFILE, {"RAY_AUTH_TOKEN": "f" * 64}, "Authentication token is missing or"),
-    "no such host": (
-        SNAKEFILE,
-        {"SNAKEMAKE_RAY_ADDRESS": "10.79.0.99:6399"},
-        "no Ray cluster at 10.79.0.99:6399: ",
-    ),
-    "no cluster there": (
-        SNAKEFILE,
-        {"SNAKEMAKE_RAY_ADDRESS": "10.79.0.1:9"},
-        "no Ray cluster at 10.79.0.1:9: [Errno 111] Connection refused",
-    ),
-    "no port": (SNAKEFILE, {"SNAKEMAKE_RAY_ADDRESS": "node"}, "no Ray cluster at node: "),
-    "more cores than a node has": (
-        CORES,
-        {},
-        "all asks for 64 cores, 0 GPUs, 0 MB. The nodes of the Ray cluster have ",
-    ),
-    "more GPUs than a node has": (
-        GPU_SNAKEFILE.replace("gpu=1", "gpu=2").replace("range(3)", "range(1)"),
-        {},
-        "gpu asks for 1 cores, 2 GPUs, 0 MB. The nodes of the Ray cluster have ",
-    ),
+    "no such host": (SNAKEFILE, {ADDRESS: "10.79.0.99:6399"}, f"{NONE_AT} 10.79.0.99:6399: "),
+    "no cluster there": (SNAKEFILE, {ADDRESS: "10.79.0.1:9"}, REFUSED),
+    "no port": (SNAKEFILE, {ADDRESS: "node"}, f"{NONE_AT} node: "),
+    "too many cores for a node": (CORES, {}, f"all asks for 64 cores, 0 GPUs, 0 MB{ASKS}"),
+    "too many GPUs for a node": (TWO_GPUS, {}, f"gpu asks for 1 cores, 2 GPUs, 0 MB{ASKS}"),
     "a file elsewhere": (ABSOLUTE, {}, "all: /tmp/elsewhere is no path within the workflow's"),
     "a job that fails": (FAILING, {}, "exit status 1. "),
 }
