@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heed.paths import RESULTS
-from heed.report.timing import read_training_time, training_folder
+from heed.report.results import read_training_time, training_folder
 from heed.speed import measure_all
 from heed.study import Params, load
 from heed.study.cost import Cost, estimate_cost, study_workloads

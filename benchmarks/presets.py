@@ -29,10 +29,11 @@ from heed.corpora.source import download
 from heed.evaluation.results import last_rise_pp
 from heed.files import sha256
 from heed.paths import RAW, TOKENS
-from heed.recipe import Recipe, resolve
+from heed.recipe import Recipe
 from heed.study import Params, parse
 from heed.study.experiments import Experiment
-from heed.study.own.entries import TEST, VALIDATION, VARIANTS
+from heed.study.own_entries import TEST, VALIDATION, VARIANTS
+from heed.study.recipes import resolve
 from heed.tasks.classification import opponents
 from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.prediction import ClassificationPredictor

@@ -59,15 +59,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 counts.setdefault(kind, Counter())[outcome] += properties.get("faults", faults)
     if not counts:
         return
-    lines = [("fault", "injected", "recovered", "skipped")]
-    for kind, count in sorted(counts.items()):
-        lines.append((kind, count.total() - count["skipped"], count["passed"], count["skipped"]))
-    lines.append(("all", *(sum(line[i] for line in lines[1:]) for i in (1, 2, 3))))
+    rows = [
+        (kind, count.total() - count["skipped"], count["passed"], count["skipped"])
+        for kind, count in sorted(counts.items())
+    ]
+    rows.append(("all", *(sum(row[column] for row in rows) for column in (1, 2, 3))))
     terminalreporter.section("drills")
-    for line in lines:
-        terminalreporter.write_line(
-            f"| {line[0]:<90} | {line[1]:>8} | {line[2]:>9} | {line[3]:>7} |"
-        )
+    for kind, *numbers in [("fault", "injected", "recovered", "skipped"), *rows]:
+        terminalreporter.write_line(f"| {kind:<90} | {' | '.join(f'{n:>9}' for n in numbers)} |")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -93,10 +92,7 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def corpora() -> Path:
     """Return the folder of the real corpora, or skip the test."""
     if not (SHARED / "corpora").is_dir():
-        pytest.skip(
-            f"the real corpora are missing: {SHARED / 'corpora'} (set HEED_SHARED to the folder "
-            "that holds corpora/)"
-        )
+        pytest.skip(f"no {SHARED / 'corpora'} (HEED_SHARED: the folder that holds corpora/)")
     return SHARED / "corpora"
 
 
@@ -168,11 +164,12 @@ def write_positions(path: Path, texts: list[list[str]]) -> None:
     lengths = [len(word) for words in texts for word in words]
     np.save(path / "starts.npy", np.concatenate(starts).astype(np.int32))
     np.save(path / "ends.npy", (np.concatenate(starts) + lengths).astype(np.int32))
-    evidence = [
-        (row, int(starts[row][words.index("fine")]), int(starts[row][words.index("fine")]) + 4)
+    fine = [
+        (row, int(starts[row][words.index("fine")]))
         for row, words in enumerate(texts)
         if "fine" in words
     ]
+    evidence = [(row, start, start + 4) for row, start in fine]
     table = pd.DataFrame(evidence, columns=["document", "start", "end"], dtype=np.int64)
     table.to_parquet(path / "evidence.parquet", index=False)
 
@@ -200,30 +197,20 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(60)]
+    drawn = [generator.integers(0, 30, generator.integers(0, 15)) for _ in labels]
     texts = [
-        [
-            *(f"w{w}" for w in generator.integers(0, 30, generator.integers(0, 15))),
-            *(["fine"] if label == "good" else []),
-        ]
-        for label in labels
+        [*(f"w{w}" for w in words), *(["fine"] if label == "good" else [])]
+        for words, label in zip(drawn, labels, strict=True)
     ]
     parts = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
     meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
+    facts = {field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}
     recipe = Recipe(
-        model="tiny-attention",
-        experiment="tiny",
-        task="classification",
-        variant="attention",
-        corpus="tiny",
-        tokenizer="whitespace",
-        folds=0,
-        tokens=meta["digest"],
-        facts=CorpusFacts(
-            **{field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}
-        ),
-        data=Data("kind", ["bad", "good"]),
+        model="tiny-attention", experiment="tiny", task="classification", variant="attention",
+        corpus="tiny", tokenizer="whitespace", folds=0, tokens=meta["digest"],
+        facts=CorpusFacts(**facts), data=Data("kind", ["bad", "good"]),
         hyperparameters=HYPERPARAMETERS,
-    )
+    )  # fmt: skip
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)
     write_prediction(tmp_path / prediction_file("tiny-attention"), Prediction())
 

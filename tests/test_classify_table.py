@@ -14,7 +14,7 @@ import yaml
 import heed
 from heed import cli
 from heed.files import HeedError
-from heed.study.text_columns import model_text_columns
+from heed.study.reader import model_text_columns
 from heed.tasks.classification import texts as module
 from heed.tasks.classification.texts import TextTable, classify_table
 from heed.tasks.texts import read_text

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from heed.models.dependence import SourceGradients
-from heed.report.sources import Sources
+from heed.report.results import Sources
 from heed.tasks.translation import figures
 from heed.tasks.translation.prediction import sentence_gradients
 

@@ -30,8 +30,9 @@ from heed.inputs.tfidf import (
     count_ngrams,
     write_tfidf,
 )
+from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification import opponents
-from heed.tasks.classification.recipe import Data
+from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import TokenizedCorpus
 from tests.conftest import PRINT_PEAK
 
@@ -67,7 +68,9 @@ def write_documents(
 
 
 def fit(corpus: TokenizedCorpus, features: str = "both", classes: int = 3):
-    experiment = SimpleNamespace(task="classification", opponent_features=features)
+    experiment = DeclaredExperiment(
+        task="classification", corpus="", data=None, options=Options(features)
+    )
     return opponents.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
 
 

@@ -25,8 +25,7 @@ from heed.files import HeedError, sha256
 from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.study import load, parse
-from heed.study.cost import study_workloads
-from heed.study.cost_table import format_cost
+from heed.study.cost import format_cost, study_workloads
 from heed.tasks.classification import opponents
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification

@@ -17,49 +17,11 @@ from heed.files import HeedError
 from heed.paths import is_name
 from heed.study.studies import activate_study
 from tests.conftest import ROOT
+from tests.makers.hostile_names import NAMES, PARAMS, SECTIONS, harm, make_victims, with_name
 from tests.pipeline.makers import SNAKEMAKE, Toy, make_clone, write_stub
 
 sys.path.insert(0, str(ROOT / "workflow"))
 import stages
-
-PARAMS = (ROOT / "tests/toy/params.yaml").read_text()
-MODEL = "experiment: author, variant: other"
-# section: (text of the toy's params.yaml, a pattern for the same text with an entry named NAME)
-SECTIONS = {
-    "sources": ("  one: {kind", "  NAME: {kind"),
-    "corpora": ("  feelings: {source", "  NAME: {source"),
-    "experiments": (
-        "searches: {}",
-        "  NAME: {task: classification, corpus: letters, data: {label: author}, title: A}\n"
-        "searches: {}",
-    ),
-    "searches": (
-        "searches: {}",
-        "searches: {NAME: {experiment: author, model: author-baseline}}",
-    ),
-    "models": ("  author-baseline: {", f"  NAME: {{{MODEL}}}\n  author-baseline: {{"),
-    "explain": (
-        "searches: {}",
-        "explain: {documents: 1, models: {NAME: {noise: letters}}}\nsearches: {}",
-    ),
-    "adversaries": (
-        "searches: {}",
-        "adversaries: {NAME: {model: feelings-attention, corpus: feelings, goal: differ, "
-        "strength: 1, epochs: 1}}\nsearches: {}",
-    ),
-}
-NAMES = {
-    "a command": "x; touch y",
-    "a folder outside the clone": "../../../victim",
-    "a folder in the clone": "../../victim",
-    "a path that ends where a file exists": "../../../x; touch y; /../docs/params.schema",
-}
-
-
-def with_name(section: str, name: str) -> str:
-    old, new = SECTIONS[section]
-    assert old in PARAMS
-    return PARAMS.replace(old, new.replace("NAME", f'"{name}"'), 1)
 
 
 @pytest.fixture
@@ -71,21 +33,6 @@ def clone(tmp_path: Path) -> Toy:
     toy.run("git", "init", "--quiet")
     toy.log.write_text("")
     return toy
-
-
-def make_victims(toy: Toy) -> list[Path]:
-    """Make the files that a name of NAMES leads to."""
-    files = [folder / "victim/file" for folder in (toy.path, toy.path.parent)]
-    for file in files:
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("precious")
-    return files
-
-
-def harm(toy: Toy, victims: list[Path]) -> str:
-    """Return what a name has done; nothing: an empty string."""
-    deleted = [str(victim) for victim in victims if not victim.exists()]
-    return "executed" if (toy.path / "y").exists() else " ".join(deleted)
 
 
 def test_every_stage_depends_on_the_check_of_params_yaml(

@@ -12,8 +12,8 @@ import pytest
 from heed.cli import stages
 from heed.files import read_json
 from heed.study import load
-from heed.study.own.corpus import add_corpus
-from heed.study.own.entries import VARIANTS, CorpusOptions
+from heed.study.own_corpus import add_corpus
+from heed.study.own_entries import VARIANTS, CorpusOptions
 from tests.conftest import ROOT
 from tests.fixtures.own_corpora import (
     write_articles,

@@ -8,7 +8,9 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
+from heed.study.corpora import file_parts
 from heed.study.reference import json_schema, reference
+from heed.tasks.classification.recipe import Options, Target
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
@@ -24,158 +26,69 @@ def line_of(fragment: str, text: str) -> int:
     return text[: text.index(fragment)].count("\n") + 1
 
 
+# the prefixes of keys
+D = "defaults.classification"
+S = "searches.sample-author-searched"
+M = "models.sample-sentiment"
+C = "corpora.sample-sentiment"
+E = "experiments.sample-author"
 WRONG = [
-    (
-        "hidden_size: 32",
-        "hiden_size: 32",
-        "defaults.classification.hiden_size",
-        "did you mean hidden_size?",
-    ),
-    ("epochs: 6", "epochs: -1", "defaults.classification.epochs", "greater than 0, found -1"),
-    (
-        "epochs: 6",
-        "epochs: eight",
-        "defaults.classification.epochs",
-        "valid integer, found 'eight'",
-    ),
-    ("epochs: 6", 'epochs: "8"', "defaults.classification.epochs", "valid integer"),
-    ("epochs: 6", "epochs: 2.5", "defaults.classification.epochs", "integer"),
-    ("epochs: 6", "epochs: true", "defaults.classification.epochs", "integer"),
-    (
-        "embedding_dim: 32",
-        "embedding_dim: 0",
-        "defaults.classification.embedding_dim",
-        "greater than 0, found 0",
-    ),
-    ("dropout: 0.2", "dropout: 1.0", "defaults.classification.dropout", "less than 1, found 1.0"),
-    (
-        "learning_rate: 0.01",
-        "learning_rate: 0",
-        "defaults.classification.learning_rate",
-        "greater than 0",
-    ),
-    (
-        "pooling: mean",
-        "pooling: average",
-        "defaults.classification.pooling",
-        "'attention' or 'max-attention', found 'average'",
-    ),
-    ("heads: 4", "heads: 5", "models.sample-sentiment-attention.heads", "5 heads do not divide 64"),
-    (
-        "corpus: sample-sentiment, data",
-        "corpus: sample-sentimant, data",
-        "experiments.sample-sentiment.corpus",
-        "did you mean sample-sentiment?",
-    ),
+    ("hidden_size: 32", "hiden_size: 32", D + ".hiden_size", "did you mean hidden_size?"),
+    ("epochs: 6", "epochs: -1", D + ".epochs", "greater than 0, found -1"),
+    ("epochs: 6", "epochs: eight", D + ".epochs", "valid integer, found 'eight'"),
+    ("epochs: 6", 'epochs: "8"', D + ".epochs", "valid integer"),
+    ("epochs: 6", "epochs: 2.5", D + ".epochs", "integer"),
+    ("epochs: 6", "epochs: true", D + ".epochs", "integer"),
+    ("embedding_dim: 32", "embedding_dim: 0", D + ".embedding_dim", "greater than 0, found 0"),
+    ("dropout: 0.2", "dropout: 1.0", D + ".dropout", "less than 1, found 1.0"),
+    ("learning_rate: 0.01", "learning_rate: 0", D + ".learning_rate", "greater than 0"),
+    ("pooling: mean", "pooling: average", D + ".pooling",
+     "'attention' or 'max-attention', found 'average'"),
+    ("heads: 4", "heads: 5", M + "-attention.heads", "5 heads do not divide 64"),
+    ("corpus: sample-sentiment, data", "corpus: sample-sentimant, data",
+     "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
     ("seeds: [1, 2, 3]", "seeds: []", "seeds", "at least 1"),
     ("seeds: [1, 2, 3]", "seeds: [1, 1]", "seeds", "each seed once"),
     ("seeds: [1, 2, 3]", "seeds: [0]", "seeds", "from 1"),
     ("seeds: [1, 2, 3]", "seeds: 3", "seeds", "valid list, found 3"),
-    (
-        "source: sample,",
-        "source: simple,",
-        "corpora.sample-sentiment.source",
-        "did you mean sample?",
-    ),
-    (
-        "kind: sample-letters",
-        "kind: imdb",
-        "corpora.sample-letters.source",
-        "made from a source of kind imdb, found sample",
-    ),
-    ("test: 0.25", "test: 1.5", "corpora.sample-sentiment.split", "share below 1"),
-    ("kind: random, test: 0.25", "kind: folds", "corpora.sample-sentiment.split", "needs `k`"),
+    ("source: sample,", "source: simple,", C + ".source", "did you mean sample?"),
+    ("kind: sample-letters", "kind: imdb", "corpora.sample-letters.source",
+     "made from a source of kind imdb, found sample"),
+    ("test: 0.25", "test: 1.5", C + ".split", "share below 1"),
+    ("kind: random, test: 0.25", "kind: folds", C + ".split", "needs `k`"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
-    (
-        "tuned_by: sample-author-searched",
-        "tuned_by: nine",
-        "models.sample-author-searched.tuned_by",
-        "no search nine",
-    ),
-    (
-        "sample-author-mean: {experiment: sample-author}",
-        "sample-author-wide: {experiment: sample-author, match: sample-author-baselin}",
-        "models.sample-author-wide.match",
-        "did you mean sample-author-baseline?",
-    ),
-    (
-        "attention: multi-head, heads: 4",
-        "attention: none",
-        "models.sample-sentiment-attention.variant",
-        "needs attention (multi-head, single-head)",
-    ),
-    (
-        "pooling: last}",
-        "pooling: max-attention}",
-        "models.sample-sentiment-baseline.pooling",
-        "without attention, found max-attention",
-    ),
-    (
-        "pooling: last}",
-        "pooling: last, skip: true}",
-        "models.sample-sentiment-baseline.skip",
-        "does not go with skip",
-    ),
-    (
-        "pooling: last}",
-        "pooling: last, encoder: embeddings}",
-        "models.sample-sentiment-baseline.pooling",
-        "encoder embeddings has none",
-    ),
-    (
-        "attention: multi-head, heads: 4",
-        "encoder: transformer, heads: 4, pooling: last",
-        "models.sample-sentiment-attention.pooling",
-        "encoder transformer has none",
-    ),
-    (
-        "pooling: last}",
-        "pooling: mean, encoder: transformer}",
-        "models.sample-sentiment-baseline.encoder",
-        "variant baseline is without attention, found transformer",
-    ),
-    (
-        "attention: multi-head, heads: 4",
-        "encoder: transformer, heads: 3",
-        "models.sample-sentiment-attention.heads",
-        "3 heads do not divide 32",
-    ),
-    (
-        "pooling: last}",
-        "pooling: mean, encoder: none}",
-        "models.sample-sentiment-baseline.encoder",
-        "linear_branch is none",
-    ),
-    (
-        "pooling: last}",
-        "pooling: last, patience: 2, select: last}",
-        "models.sample-sentiment-baseline.patience",
-        "does not look for",
-    ),
-    (
-        "attention: multi-head, heads: 4",
-        "attention: multi-head, heads: 4, encoder: none, linear_branch: words",
-        "models.sample-sentiment-attention.encoder",
-        "no states to attend to",
-    ),
-    (
-        "attention: multi-head, heads: 4",
-        "pooling: attention, score: adittive",
-        "models.sample-sentiment-attention.score",
-        "'additive', 'concat'",
-    ),
-    (
-        "attention: multi-head, heads: 4",
-        "attention: multi-head, heads: 4, skip: true, embedding_dim: 33",
-        "models.sample-sentiment-attention.heads",
-        "4 heads do not divide 97",
-    ),
-    (
-        "pooling: last}",
-        "pooling: last, attention: multi-head}",
-        "models.sample-sentiment-baseline.attention",
-        "without attention",
-    ),
+    ("tuned_by: sample-author-searched", "tuned_by: nine", "models.sample-author-searched.tuned_by",
+     "no search nine"),
+    ("sample-author-mean: {experiment: sample-author}",
+     "sample-author-wide: {experiment: sample-author, match: sample-author-baselin}",
+     "models.sample-author-wide.match", "did you mean sample-author-baseline?"),
+    ("attention: multi-head, heads: 4", "attention: none", M + "-attention.variant",
+     "needs attention (multi-head, single-head)"),
+    ("pooling: last}", "pooling: max-attention}", M + "-baseline.pooling",
+     "without attention, found max-attention"),
+    ("pooling: last}", "pooling: last, skip: true}", M + "-baseline.skip", "does not go with skip"),
+    ("pooling: last}", "pooling: last, encoder: embeddings}", M + "-baseline.pooling",
+     "encoder embeddings has none"),
+    ("attention: multi-head, heads: 4", "encoder: transformer, heads: 4, pooling: last",
+     M + "-attention.pooling", "encoder transformer has none"),
+    ("pooling: last}", "pooling: mean, encoder: transformer}", M + "-baseline.encoder",
+     "variant baseline is without attention, found transformer"),
+    ("attention: multi-head, heads: 4", "encoder: transformer, heads: 3", M + "-attention.heads",
+     "3 heads do not divide 32"),
+    ("pooling: last}", "pooling: mean, encoder: none}", M + "-baseline.encoder",
+     "linear_branch is none"),
+    ("pooling: last}", "pooling: last, patience: 2, select: last}", M + "-baseline.patience",
+     "does not look for"),
+    ("attention: multi-head, heads: 4",
+     "attention: multi-head, heads: 4, encoder: none, linear_branch: words",
+     M + "-attention.encoder", "no states to attend to"),
+    ("attention: multi-head, heads: 4", "pooling: attention, score: adittive",
+     M + "-attention.score", "'additive', 'concat'"),
+    ("attention: multi-head, heads: 4",
+     "attention: multi-head, heads: 4, skip: true, embedding_dim: 33", M + "-attention.heads",
+     "4 heads do not divide 97"),
+    ("pooling: last}", "pooling: last, attention: multi-head}", M + "-baseline.attention",
+     "without attention"),
     ("documents: 1600, ", "", "sources.sample", "needs documents"),
     ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
     ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
@@ -184,119 +97,39 @@ WRONG = [
     ("name: sample\n", "name: [sample]\n", "study.name", "valid string"),
     ("sha256: 488bc1", "sha256: 488BC1", "sources.sample.sha256", "pattern"),
     ("documents: 1600", "documents: 1_600.5", "sources.sample.documents", "valid integer"),
-    (
-        "kind: sample, documents",
-        "kind: samples, documents",
-        "sources.sample.kind",
-        "found 'samples'",
-    ),
-    (
-        "validation: 0.15",
-        "validation: 0",
-        "corpora.sample-sentiment.split.validation",
-        "greater than 0",
-    ),
-    (
-        "validation: 0.15",
-        "validation: 15%",
-        "corpora.sample-sentiment.split.validation",
-        "valid number",
-    ),
-    (
-        "{kind: random, test: 0.25, validation: 0.15}",
-        "random",
-        "corpora.sample-sentiment.split",
-        "valid dictionary",
-    ),
-    (
-        "{label: sentiment}",
-        "{lable: sentiment}",
-        "experiments.sample-sentiment.data.lable",
-        "did you mean label?",
-    ),
-    ("batch_size: 32", "batch_size: .inf", "defaults.classification.batch_size", "valid integer"),
-    (
-        "learning_rate: 0.01",
-        "learning_rate: .inf",
-        "defaults.classification.learning_rate",
-        "finite",
-    ),
-    (
-        "learning_rate: 0.01",
-        "learning_rate: 0,01",
-        "defaults.classification.learning_rate",
-        "valid number",
-    ),
-    (
-        "learning_rate: 0.01",
-        "learning_rate:",
-        "defaults.classification.learning_rate",
-        "valid number, found None",
-    ),
-    (
-        "trials: 6",
-        "trials: -6",
-        "searches.sample-author-searched.trials",
-        "greater than or equal to 0",
-    ),
-    (
-        "choice: [16, 24, 32]",
-        "choice: [16, 24, 0]",
-        "searches.sample-author-searched.space.hidden_size",
-        "found 0",
-    ),
+    ("kind: sample, documents", "kind: samples, documents", "sources.sample.kind",
+     "found 'samples'"),
+    ("validation: 0.15", "validation: 0", C + ".split.validation", "greater than 0"),
+    ("validation: 0.15", "validation: 15%", C + ".split.validation", "valid number"),
+    ("{kind: random, test: 0.25, validation: 0.15}", "random", C + ".split", "valid dictionary"),
+    ("{label: sentiment}", "{lable: sentiment}", "experiments.sample-sentiment.data.lable",
+     "did you mean label?"),
+    ("batch_size: 32", "batch_size: .inf", D + ".batch_size", "valid integer"),
+    ("learning_rate: 0.01", "learning_rate: .inf", D + ".learning_rate", "finite"),
+    ("learning_rate: 0.01", "learning_rate: 0,01", D + ".learning_rate", "valid number"),
+    ("learning_rate: 0.01", "learning_rate:", D + ".learning_rate", "valid number, found None"),
+    ("trials: 6", "trials: -6", S + ".trials", "greater than or equal to 0"),
+    ("choice: [16, 24, 32]", "choice: [16, 24, 0]", S + ".space.hidden_size", "found 0"),
     ("  sample-author-searched:\n    exp", "  none:\n    exp", "searches.none", "taken"),
-    (
-        "{label: author}",
-        "{label: autor}",
-        "experiments.sample-author.data.label",
-        "corpus sample-letters has no label autor; did you mean author? Known: author, language",
-    ),
-    (
-        "{label: author}",
-        "{label: sentiment}",
-        "experiments.sample-author.data.label",
-        "Known: author, language",
-    ),
-    (
-        "{label: author}",
-        "{label: author, source: de}",
-        "experiments.sample-author.data.source",
-        "unknown key. Allowed: label",
-    ),
-    ("{label: author}", "author", "experiments.sample-author.data", "found 'author'"),
-    (
-        "{task: classification, corpus: sample-letters",
-        "{task: clasification, corpus: sample-letters",
-        "experiments.sample-author.task",
-        "input should be 'classification' or 'multilabel' or 'translation', found 'clasification'",
-    ),
-    (
-        "  classification:\n",
-        "  clasification:\n",
-        "defaults.clasification",
-        "did you mean classification?",
-    ),
-    (
-        "  classification:\n",
-        "  epochs: 6\n  classification:\n",
-        "defaults.epochs",
-        "is now defaults.classification.epochs",
-    ),
-    (
-        "source: sample, kind: sample-letters",
-        "source: sample, encoding: latin-1, kind: sample-letters",
-        "corpora.sample-letters.encoding",
-        "is now encoding of the corpus's source, in `sources`",
-    ),
-    (
-        "trials: 6",
-        "trials: 6\n    address: 10.0.0.1:6379",
-        "searches.sample-author-searched.address",
-        "is now HEED_RAY_ADDRESS in the environment, or `heed search sample-author-searched "
-        "--address`",
-    ),
-]
+    ("{label: author}", "{label: autor}", E + ".data.label",
+     "corpus sample-letters has no label autor; did you mean author? Known: author, language"),
+    ("{label: author}", "{label: sentiment}", E + ".data.label", "Known: author, language"),
+    ("{label: author}", "{label: author, source: de}", E + ".data.source",
+     "unknown key. Allowed: label"),
+    ("{label: author}", "author", E + ".data", "found 'author'"),
+    ("{task: classification, corpus: sample-letters",
+     "{task: clasification, corpus: sample-letters", E + ".task",
+     "input should be 'classification' or 'multilabel' or 'translation', found 'clasification'"),
+    ("  classification:\n", "  clasification:\n", "defaults.clasification",
+     "did you mean classification?"),
+    ("  classification:\n", "  epochs: 6\n  classification:\n", "defaults.epochs",
+     "is now defaults.classification.epochs"),
+    ("source: sample, kind: sample-letters",
+     "source: sample, encoding: latin-1, kind: sample-letters", "corpora.sample-letters.encoding",
+     "is now encoding of the corpus's source, in `sources`"),
+    ("trials: 6", "trials: 6\n    address: 10.0.0.1:6379", S + ".address",
+     "is now HEED_RAY_ADDRESS in the environment, or `heed search sample-author-searched --ad"),
+]  # fmt: skip
 
 
 def of_default(key: str, value: object) -> tuple[str, str]:
@@ -310,101 +143,48 @@ UNBOUNDED = {
     "a seed that only 64 bits hold": ("[1, 2, 3]", "[1, 2, 2147483648]", "seeds", "to 2147483647"),
     "a seed of a source": ("seed: 1,", f"seed: {2**64},", "sources.sample.seed", "2147483647"),
     "a negative seed": ("seed: 1,", "seed: -1,", "sources.sample.seed", "equal to 0"),
-    "a seed of a split": (
-        "test: 0.25,",
-        f"test: 0.25, seed: {2**32},",
-        "corpora.sample-sentiment.split.seed",
-        "2147483647",
-    ),
-    "a seed of a search": (
-        "trials: 6",
-        f"seed: {2**64}\n    trials: 6",
-        "searches.sample-author-searched.seed",
-        "2147483647",
-    ),
+    "a seed of a split": ("test: 0.25,", f"test: 0.25, seed: {2**32},", C + ".split.seed",
+                          "2147483647"),
+    "a seed of a search": ("trials: 6", f"seed: {2**64}\n    trials: 6", S + ".seed", "2147483647"),
     **{
-        key: (*of_default(key, 1_000_000_000), f"defaults.classification.{key}", "less than or equ")
+        key: (*of_default(key, 1_000_000_000), f"{D}.{key}", "less than or equ")
         for key in (
-            "vocabulary_size",
-            "max_tokens",
-            "bigram_buckets",
-            "character_buckets",
-            "heads",
-            "branch_buckets",
-            "patience",
+            "vocabulary_size", "max_tokens", "bigram_buckets", "character_buckets", "heads",
+            "branch_buckets", "patience",
         )
     },
     **{
-        key: (
-            f"    {key}: {value}\n",
-            f"    {key}: 1000000000\n",
-            f"defaults.classification.{key}",
-            "less than or equal",
-        )
+        key: (f"    {key}: {value}\n", f"    {key}: 1000000000\n", f"{D}.{key}", "less than")
         for key, value in {
-            "hidden_size": 32,
-            "embedding_dim": 32,
-            "linear_size": 32,
-            "epochs": 6,
+            "hidden_size": 32, "embedding_dim": 32, "linear_size": 32, "epochs": 6,
             "batch_size": 32,
         }.items()
     },
-    "hidden_size: 1e9": (
-        "hidden_size: 32\n",
-        "hidden_size: 1e9\n",
-        "defaults.classification.hidden_size",
-        "valid integer, found 1000000000.0",
-    ),
+    "hidden_size: 1e9": ("hidden_size: 32\n", "hidden_size: 1e9\n", D + ".hidden_size",
+                         "valid integer, found 1000000000.0"),
     **{
-        f"search {key}": (
-            "trials: 6",
-            f"trials: 6\n    {key}: 1000000000",
-            f"searches.sample-author-searched.{key}",
-            "less than or equal",
-        )
+        f"search {key}": ("trials: 6", f"trials: 6\n    {key}: 1000000000", f"{S}.{key}", "less")
         for key in ("concurrent", "cpu", "retries", "reports", "reduction_factor", "minutes")
     },
-    "trials": ("trials: 6", "trials: 1000000000", "searches.sample-author-searched.trials", "less"),
-    "a value of a space": (
-        "choice: [16, 24, 32]",
-        "choice: [16, 24, 1000000000]",
-        "searches.sample-author-searched.space.hidden_size",
-        "less than or equal to 65536, found 1000000000",
-    ),
-    "cores": (
-        "pooling: last}",
-        "threads: 10000}",
-        "models.sample-sentiment-baseline.threads",
-        "4096",
-    ),
-    "GPUs": ("pooling: last}", "gpus: 100000}", "models.sample-sentiment-baseline.gpus", "1024"),
+    "trials": ("trials: 6", "trials: 1000000000", S + ".trials", "less"),
+    "a value of a space": ("choice: [16, 24, 32]", "choice: [16, 24, 1000000000]",
+                           S + ".space.hidden_size",
+                           "less than or equal to 65536, found 1000000000"),
+    "cores": ("pooling: last}", "threads: 10000}", M + "-baseline.threads", "4096"),
+    "GPUs": ("pooling: last}", "gpus: 100000}", M + "-baseline.gpus", "1024"),
     "documents": ("documents: 1600", "documents: 1000000000", "sources.sample.documents", "less"),
-    "a sample": (
-        "kind: sample-letters, ",
-        "kind: sample-letters, sample: 1000000000, ",
-        "corpora.sample-letters.sample",
-        "less than or equal",
-    ),
+    "a sample": ("kind: sample-letters, ", "kind: sample-letters, sample: 1000000000, ",
+                 "corpora.sample-letters.sample", "less than or equal"),
     "a name": ("  sample: {kind", f"  {'a' * 101}: {{kind", f"sources.{'a' * 101}", "at most 100"),
     "a share that leaves nothing to train on": (
-        "validation: 0.15",
-        "validation: 0.9999",
-        "corpora.sample-sentiment.split",
-        "of 1,600 documents 400 are for the test, 1,200 for validation",
-    ),
-    "a test part of all documents": (
-        "test: 0.25",
-        "test: 1600",
-        "corpora.sample-sentiment.split",
-        "leaves nothing to train on",
-    ),
+        "validation: 0.15", "validation: 0.9999", C + ".split",
+        "of 1,600 documents 400 are for the test, 1,200 for validation"),
+    "a test part of all documents": ("test: 0.25", "test: 1600", C + ".split",
+                                     "leaves nothing to train on"),
     "more folds than documents": (
         "split: {kind: random, test: 0.25, validation: 0.15}",
-        "sample: 2, split: {kind: folds, k: 3}",
-        "corpora.sample-sentiment.split",
-        "of 2 documents",
-    ),
-}
+        "sample: 2, split: {kind: folds, k: 3}", C + ".split", "of 2 documents"),
+}  # fmt: skip
 
 
 @pytest.mark.drill("params.yaml: a size that takes all memory, a seed that no generator has")
@@ -502,32 +282,21 @@ OLD_DEFAULTS = SAMPLE.replace(
 @pytest.mark.parametrize(
     ("text", "old", "new"),
     [
-        (
-            OLD_EXPERIMENT,
-            ["experiments.sample-author.label"],
-            "experiments.sample-author.data.label, next to task: classification",
-        ),
+        (OLD_EXPERIMENT, [E + ".label"], E + ".data.label, next to task: classification"),
         (
             OLD_DEFAULTS,
             [
                 f"defaults.{key}"
                 for key in (
-                    "embedding_dim",
-                    "embedding_std",
-                    "hidden_size",
-                    "linear_size",
-                    "pooling",
-                    "dropout",
-                    "epochs",
-                    "batch_size",
-                    "learning_rate",
+                    "embedding_dim", "embedding_std", "hidden_size", "linear_size", "pooling",
+                    "dropout", "epochs", "batch_size", "learning_rate",
                 )
             ],
-            "defaults.classification.{key}",
+            D + ".{key}",
         ),
     ],
     ids=["label", "defaults"],
-)
+)  # fmt: skip
 def test_the_error_of_a_renamed_key_has_its_new_name(text, old, new):
     """One line for each key, and none for the missing `task`, `data` or `classification`."""
     assert text != SAMPLE
@@ -608,7 +377,7 @@ def test_a_column_or_the_keys_of_files_give_the_parts(keys, column, message):
     if message:
         assert message in error_message(text)
     else:
-        assert study.parse(text).sources["sample"].file_parts() or column
+        assert file_parts(study.parse(text).sources["sample"]) or column
 
 
 @pytest.mark.parametrize(
@@ -664,10 +433,8 @@ def test_what_is_not_in_params_is_named_in_the_singular(kind, singular):
 
 
 def test_1e_minus_4_is_a_number_as_dvc_reads_it():
-    assert (
-        study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults.classification.learning_rate
-        == 0.01
-    )
+    defaults = study.parse(SAMPLE.replace("0.01\n", "1e-2\n")).defaults
+    assert defaults.values["classification"]["learning_rate"] == 0.01
 
 
 @pytest.mark.parametrize(
@@ -685,6 +452,16 @@ def test_the_documented_schema_is_the_one_in_the_code():
     assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
         "run `heed schema`"
     )
+
+
+def test_the_sections_are_plain_dataclasses_as_their_packages_declare_them():
+    params = study.parse(SAMPLE)
+    corpus, experiment = params.corpora["sample-letters"], params.experiments["sample-author"]
+    assert [type(each) for each in (params.sources["sample"], corpus, corpus.split)] == [
+        study.Source, study.Corpus, study.Split,
+    ]  # fmt: skip
+    assert (experiment.data, experiment.options) == (Target("author"), Options("both"))
+    assert type(params.models["sample-author-mean"]) is study.Model
 
 
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():

@@ -7,8 +7,7 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
-from heed.study.defaults import SECTIONS
-from heed.study.tasks import PRESETS
+from heed.study.section import PRESETS, SECTIONS
 from heed.tasks.classification.presets import choose_preset, recommend_linear
 from tests.conftest import ROOT
 

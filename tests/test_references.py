@@ -1,6 +1,7 @@
 """Several references of a translation: scores count all of them, and no training reads them."""
 
 import contextlib
+import dataclasses
 import hashlib
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def test_opponents_are_scored_with_all_references(scored, monkeypatch):
 
 def test_a_reference_that_the_corpus_does_not_have_is_named_with_its_key(scored, monkeypatch):
     monkeypatch.chdir(scored)
-    section = load().experiments["mine"].data.model_dump() | {"references": ["fr"]}
+    section = dataclasses.asdict(load().experiments["mine"].data) | {"references": ["fr"]}
     with pytest.raises(HeedError, match=r"mine.data.references: corpus mine has no language fr"):
         resolve_data(section, read_meta(Path("data/tokens/mine")), "experiments.mine.data")
 

@@ -12,7 +12,7 @@ from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import EncodedPairs
 from heed.models.translators import make_translator
-from heed.report.sources import Sources
+from heed.report.results import Sources
 from heed.tasks.translation import figures
 from heed.tasks.translation.prediction import states_of
 

@@ -23,8 +23,9 @@ from heed.files import HeedError
 from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
 from heed.prediction import load_predictor, write_predictions
-from heed.recipe import read_model_recipe, resolve
+from heed.recipe import read_model_recipe
 from heed.study import load
+from heed.study.recipes import resolve
 from heed.task import task_module
 from heed.tasks.translation import learning
 from heed.tasks.translation.explanation import MISSING, NO_GOLD

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import types
 from collections import Counter
 from pathlib import Path
 
@@ -17,10 +18,9 @@ from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
 from heed.files import HeedError
 from heed.report.blocks import Paragraph, Table, walk_blocks
 from heed.report.chapters import report
-from heed.report.chapters.truths import chapter, failure_lines
+from heed.report.chapters.truths import chapter, failure_lines, judge
 from heed.report.explanations import Adversary, Explanation
 from heed.report.results import Results, read_results
-from heed.report.truths import judge
 from heed.study import Params, Truth
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
@@ -30,6 +30,7 @@ SAMPLE = (ROOT / "workflow/studies/sample.yaml").read_text()
 SENTIMENT = "sample-sentiment"
 DATA = made_up.comparison("sample")
 RESULT = DATA.experiments[SENTIMENT]
+EXPERIMENT = types.SimpleNamespace(key=SENTIMENT, result=RESULT)
 
 
 # --- declared in params.yaml ----------------------------------------------------------------------
@@ -98,27 +99,27 @@ def test_figures_of_a_task_are_no_figures_of_another():
 
 
 def truth(**values: object) -> Truth:
-    return Truth.model_validate({"claim": "It is known.", "variant": "attention"} | values)
+    return Truth(**({"claim": "It is known.", "variant": "attention"} | values))
 
 
 def with_verdict(verdict: str) -> object:
     others = RESULT.comparisons["attention"]
     difference = dataclasses.replace(others["baseline"], verdict=verdict)
     comparisons = RESULT.comparisons | {"attention": others | {"baseline": difference}}
-    return dataclasses.replace(RESULT, comparisons=comparisons)
+    return types.SimpleNamespace(result=dataclasses.replace(RESULT, comparisons=comparisons))
 
 
 @pytest.mark.parametrize("verdict", [BETTER, SAME, NOT_CONVERGED])
 def test_a_verdict_agrees_with_no_other(verdict):
     for expected in (BETTER, SAME):
         known = truth(against="baseline", verdict=expected)
-        finding = judge(SENTIMENT, known, with_verdict(verdict), [])
+        finding = judge(with_verdict(verdict), known, [])
         assert finding.found == verdict
         assert finding.holds == (verdict == expected)
 
 
 def test_a_comparison_that_was_not_made_agrees_with_nothing():
-    finding = judge(SENTIMENT, truth(against="nobody", verdict=BETTER), RESULT, [])
+    finding = judge(EXPERIMENT, truth(against="nobody", verdict=BETTER), [])
     assert (finding.found, finding.holds) == ("", False)
 
 
@@ -131,7 +132,7 @@ def test_a_figure_agrees_within_its_limits_ends_included():
         ({"at_most": mean - 1e-6}, False),
         ({"at_least": mean - 0.1, "at_most": mean + 0.1}, True),
     ):
-        finding = judge(SENTIMENT, truth(figure="accuracy", **limits), RESULT, [])
+        finding = judge(EXPERIMENT, truth(figure="accuracy", **limits), [])
         assert (finding.value, finding.holds) == (mean, holds)
 
 
@@ -160,9 +161,9 @@ def summary_of(test: str, measure: str, means: list[float]) -> pd.DataFrame:
 def test_the_weight_on_evidence_is_the_mean_over_seeds():
     explained = explanation(summary_of("adversarial_weights", "evidence_weight", [0.2, 0.6]))
     known = truth(figure="evidence_weight", at_least=0.39, at_most=0.41)
-    finding = judge(SENTIMENT, known, RESULT, [explained])
+    finding = judge(EXPERIMENT, known, [explained])
     assert finding.value == pytest.approx(0.4) and finding.holds
-    assert not judge(SENTIMENT, known, RESULT, []).holds, "not measured"
+    assert not judge(EXPERIMENT, known, []).holds, "not measured"
 
 
 def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
@@ -172,24 +173,24 @@ def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
     recency.loc[3] = ("5", 10, 0.0, 1, "importance")
     explained = explanation(summary_of("none", "none", [0.0]), recency)
     known = truth(figure="accuracy_in_middle", at_most=0.7)
-    assert judge(SENTIMENT, known, RESULT, [explained]).value == pytest.approx(0.6)
+    assert judge(EXPERIMENT, known, [explained]).value == pytest.approx(0.6)
 
 
 def test_a_figure_of_an_adversary_is_its_own():
     explained = explanation(summary_of("adversary", "evidence_weight", [0.01, 0.03]))
     values = {"variant": None, "figure": "evidence_weight", "at_most": 0.1}
-    found = judge(SENTIMENT, truth(adversary="liar", **values), RESULT, [explained])
+    found = judge(EXPERIMENT, truth(adversary="liar", **values), [explained])
     assert found.value == pytest.approx(0.02) and found.holds
-    assert not judge(SENTIMENT, truth(adversary="other", **values), RESULT, [explained]).holds
+    assert not judge(EXPERIMENT, truth(adversary="other", **values), [explained]).holds
 
 
 def test_a_criterion_agrees_with_its_outcome():
     explained = explanation(summary_of("permutation", "permutation_change", [0.5, 0.3]))
     for outcome, holds in (("pass", True), ("fail", False)):
         known = truth(criterion="permutation", outcome=outcome)
-        assert judge(SENTIMENT, known, RESULT, [explained]).holds == holds
+        assert judge(EXPERIMENT, known, [explained]).holds == holds
     known = truth(criterion="evidence", outcome="pass")
-    assert not judge(SENTIMENT, known, RESULT, [explained]).holds, "undefined is no pass"
+    assert not judge(EXPERIMENT, known, [explained]).holds, "undefined is no pass"
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def results_with(folder: Path, *truths: Truth) -> Results:
     params = made_up.study("sample")
-    experiment = params.experiments[SENTIMENT].model_copy(update={"truths": list(truths)})
+    experiment = dataclasses.replace(params.experiments[SENTIMENT], truths=list(truths))
     changed: Params = params.model_copy(
         update={"experiments": params.experiments | {SENTIMENT: experiment}}
     )

@@ -16,10 +16,11 @@ from heed.explanation import scaling
 from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
-from heed.report import documents, settings
-from heed.report.renderers.escape import TEMPLATES
-from heed.report.renderers.html import environment
-from heed.report.renderers.latex import environment as latex_environment
+from heed.report import browser
+from heed.report.chapters.hyperparameters import TALK_GROUPS
+from heed.report.escape import TEMPLATES
+from heed.report.html import environment
+from heed.report.latex import environment as latex_environment
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
 from heed.task import task_module, task_names
 from heed.tasks.classification import report as classification
@@ -32,7 +33,7 @@ TASKS = REPORT.parent / "tasks"
 KEYS = ("gain", "runs")
 # tasks/classification/prediction.py
 RULES = ("right", "wrong", "short", "long", "most certain", "least certain")
-OFTEN = ("always", "sometimes", "never")  # documents.py
+OFTEN = ("always", "sometimes", "never")  # browser.py
 # search/results.py
 STOPS = ("finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started")
 
@@ -45,13 +46,10 @@ def code_texts(source: str) -> Iterator[Text]:
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         function = getattr(call.func, "id", "")
         if function == "say":
-            for node in ast.walk(call.args[0]):
-                if (
-                    isinstance(node, ast.Constant)
-                    and isinstance(node.value, str)
-                    and node.value not in KEYS
-                ):
-                    yield node.lineno, node.value
+            constants = (each for each in ast.walk(call.args[0]) if isinstance(each, ast.Constant))
+            for each in constants:
+                if isinstance(each.value, str) and each.value not in KEYS:
+                    yield each.lineno, each.value
         elif function == "say_count" and isinstance(call.args[0], ast.Constant):
             singular, plural = (ast.literal_eval(argument) for argument in call.args[:2])
             yield call.lineno, (singular, plural)
@@ -70,12 +68,12 @@ def template_texts(source: str, latex: bool) -> Iterator[Text]:
 def table_texts() -> Iterator[Text]:
     """Yield the texts in tables of the report, and those of other packages."""
     others = (
-        settings.TALK_GROUPS,
-        *(map(_description, dataclasses.fields(each)) for each in _hyperparameters()),
+        TALK_GROUPS,
+        *(_descriptions(task_module(task, "recipe").Hyperparameters) for task in task_names()),
         tables.TITLES.values(),
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
-        documents.POOLINGS.values(),
-        documents.EVIDENCE.values(),
+        browser.POOLINGS.values(),
+        browser.EVIDENCE.values(),
         *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
         RULES,
         STOPS,
@@ -98,14 +96,8 @@ def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[st
             yield part.label
 
 
-def _hyperparameters() -> Iterator[type]:
-    """Yield the hyperparameters of every task."""
-    for task in task_names():
-        yield task_module(task, "recipe").Hyperparameters
-
-
-def _description(field: "dataclasses.Field[Any]") -> str:
-    return field.metadata["description"]
+def _descriptions(hyperparameters: type) -> Iterator[str]:
+    return (each.metadata["description"] for each in dataclasses.fields(hyperparameters))
 
 
 def all_texts() -> set[str]:

@@ -179,7 +179,7 @@ def code_texts() -> dict[Path, str]:
     for name, model in params.models.items():
         if model.match != name:
             path, matched = code_file("recipe", name), params.models[model.match]
-            line = matched.model_dump(exclude_defaults=True)
+            line = matched.line()
             content = {"match": line, **json.loads(texts[path])}
             texts[path] = f"{json.dumps(content, indent=1)}\n"
     return texts

@@ -36,9 +36,8 @@ from heed.pipeline import read_lock
 from heed.progress import INTERRUPTED
 from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
-from heed.study.own.files import changed_file_warnings
-from heed.study.reader import read_text
-from heed.study.syntax import check_as_dvc_reads
+from heed.study.own_files import changed_file_warnings
+from heed.study.reader import check_as_dvc_reads, read_text
 from heed.terminal import print_line
 
 RUNS = Path(".heed/snakemake")

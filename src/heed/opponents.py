@@ -1,20 +1,17 @@
 """The stage `opponents`: fits reference models from outside on each fold."""
 
-from typing import TYPE_CHECKING
+import dataclasses
 
 import pandas as pd
 
 from heed.files import write_json, writing_folder
 from heed.paths import OPPONENTS, STATISTICS, TOKENS
 from heed.task import task_module
-from heed.task.interface import Fitted
+from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tokens.arrays import load_tokens
 
-if TYPE_CHECKING:
-    from heed.study import Experiment
 
-
-def write_opponents(name: str, experiment: "Experiment") -> None:
+def write_opponents(name: str, experiment: DeclaredExperiment) -> None:
     """Fit the opponents of an experiment and write results/opponents/NAME (docs/contracts.md).
 
     Raises:
@@ -24,7 +21,7 @@ def write_opponents(name: str, experiment: "Experiment") -> None:
     tokens = load_tokens(TOKENS / experiment.corpus)
     schema = task_module(experiment.task, "recipe")
     data = schema.resolve_data(
-        experiment.data.model_dump(), tokens.meta, f"experiments.{name}.data"
+        dataclasses.asdict(experiment.data), tokens.meta, f"experiments.{name}.data"
     )
     fitted: Fitted = task_module(experiment.task, "opponents").fit(tokens, data, experiment)
     statistics = []

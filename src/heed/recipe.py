@@ -2,17 +2,14 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
 from heed.paths import is_name, prediction_file, recipe_file
 from heed.records import read_record
 from heed.task import task_module
-from heed.tokens.meta import Evidence, Meta, NearDuplicates, Tokenizer, Vectors, read_meta
-
-if TYPE_CHECKING:  # a training reads recipes where pydantic is not installed
-    from heed.study import Params
+from heed.tokens.meta import Evidence, NearDuplicates, Tokenizer, Vectors
 
 Data = TypeVar("Data")
 Hyperparameters = TypeVar("Hyperparameters", covariant=True)
@@ -70,55 +67,9 @@ class Recipe(Generic[Data, Hyperparameters]):
         return dataclasses.asdict(self)
 
 
-def make_recipe(params: "Params", name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
-    """Return the recipe of model `name`, as the `search` that tunes it and its corpus `tokens` say.
-
-    Raises HeedError: a file is missing; the corpus lacks the label of the experiment.
-    """
-    return resolve(params, name, read_best(search) if search else {}, read_meta(tokens))
-
-
 def read_best(search: Path) -> Configuration:
     """Return the hyperparameters in best.yaml of a search. Raises HeedError if it is missing."""
     return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
-
-
-def resolve(params: "Params", name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
-    """Return the recipe of model `name`, with the hyperparameters `best` of its search.
-
-    The recipes of a search's trials are resolved by this function too. `best` replaces
-    hyperparameters in params.yaml; `meta` is of the model's corpus.
-
-    Raises HeedError: the corpus lacks the label of the experiment, or what the model needs.
-    """
-    model = params.models[name]
-    experiment = params.experiments[model.experiment]
-    schema = task_module(experiment.task, "recipe")
-    data = schema.resolve_data(
-        experiment.data.model_dump(), meta, f"experiments.{model.experiment}.data"
-    )
-    hyperparameters = params.resolved(name, best)
-    if model.match != name:
-        network = task_module(experiment.task, "learning")
-        matched, sizes = params.resolved(model.match, best), network.sizes(data, meta)
-        hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
-    if message := schema.corpus_contradiction(hyperparameters, meta):
-        raise HeedError(f"params.yaml: models.{name}: {message}")
-    return Recipe(
-        model=name,
-        experiment=model.experiment,
-        task=experiment.task,
-        variant=model.variant,
-        corpus=model.corpus,
-        tokenizer=meta.tokenizer,
-        folds=meta.folds,
-        tokens=meta.digest,
-        facts=CorpusFacts(
-            **{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}
-        ),
-        data=data,
-        hyperparameters=hyperparameters,
-    )
 
 
 def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:

@@ -4,12 +4,16 @@ import ctypes
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.drills.study import PARAMS, PLAIN, STAGES, WHOLE, Heed, Study
+from tests.drills import toys
+from tests.drills.study import PARAMS, PLAIN, STAGES, UNTUNED, WHOLE, Heed, Study
+from tests.drills.toys import Drill, Report, report_of
+from tests.pipeline.makers import CHANGES, Toy
 
 NEW_MOUNTS, PRIVATE_BELOW = 0x00020000, (1 << 18) | (1 << 14)  # CLONE_NEWNS; MS_PRIVATE | MS_REC
 # root then needs permissions like any other user
@@ -42,20 +46,17 @@ def heed(mounts: bool) -> Iterator[Heed]:
 def unprivileged(mounts: bool) -> Iterator[Heed]:
     """The warm command without root's right to read and write everything."""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
-        pytest.skip(
-            "root may read and write everything, and there is no setpriv to take that right away"
-        )
+        pytest.skip("root may read and write everything, and no setpriv takes that right away")
     heed = Heed(*(WITHOUT_RIGHTS if os.geteuid() == 0 else ()))
     yield heed
     heed.end()
 
 
-def undisturbed(path: Path, heed: Heed, params: str) -> Study:
+def make_undisturbed(path: Path, heed: Heed, params: str) -> Study:
     study = Study(path, heed)
     study.make(params)
-    for command in WHOLE:
-        if command != "search hunt" or "tuned_by: hunt" in params:
-            study.run(command)
+    for command in WHOLE if "tuned_by: hunt" in params else UNTUNED:
+        study.run(command)
     study.expected = study.files()
     return study
 
@@ -63,13 +64,13 @@ def undisturbed(path: Path, heed: Heed, params: str) -> Study:
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
     """The study without its search, undisturbed."""
-    return undisturbed(tmp_path_factory.mktemp("plain") / "study", heed, PLAIN)
+    return make_undisturbed(tmp_path_factory.mktemp("plain") / "study", heed, PLAIN)
 
 
 @pytest.fixture(scope="session")
 def tuned(tmp_path_factory: pytest.TempPathFactory, heed: Heed) -> Study:
     """The study with a search by Ray, undisturbed."""
-    return undisturbed(tmp_path_factory.mktemp("tuned") / "study", heed, PARAMS)
+    return make_undisturbed(tmp_path_factory.mktemp("tuned") / "study", heed, PARAMS)
 
 
 @pytest.fixture
@@ -90,10 +91,7 @@ def study_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callabl
 def mounted(mounts: bool) -> Iterator[Callable[..., Callable[[], None]]]:
     """Return a function that runs `mount` with its arguments, and returns one that unmounts."""
     if not mounts:
-        pytest.skip(
-            "no right to mount here: run as root, or as `unshare --user --map-root-user --mount "
-            "make drills`"
-        )
+        pytest.skip("needs root, or `unshare --user --map-root-user --mount make drills`")
     mount_points: list[str] = []
 
     def mount(*arguments: str) -> Callable[[], None]:
@@ -124,3 +122,73 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Study, str], 
         return events[stage]
 
     return trace_stage
+
+
+@pytest.fixture(scope="session")
+def undisturbed(finished: Toy, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
+    """Return a function that makes the report after a change of params.yaml, without any fault."""
+    reports: dict[str, Report] = {"": report_of(finished)}
+
+    def make(change: str) -> Report:
+        if change not in reports:
+            toy = finished.copy(tmp_path_factory.mktemp("undisturbed"))
+            toy.change(*CHANGES[change][:2])
+            toy.run("dvc", "repro")
+            reports[change] = report_of(toy)
+        return reports[change]
+
+    return make
+
+
+@pytest.fixture
+def drill(toy: Toy, driver: str, stage: str, undisturbed: Callable[[str], Report]) -> Drill:
+    return Drill(toy, driver, stage, undisturbed(toys.STAGES[stage][1]))
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <sys/time.h>
+#define BACK 864000 /* ten days */
+int clock_gettime(clockid_t id, struct timespec *t) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
+    int code = real(id, t);
+    if (id == CLOCK_REALTIME) t->tv_sec -= BACK;
+    return code;
+}
+int gettimeofday(struct timeval *t, void *zone) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    t->tv_sec = now.tv_sec;
+    t->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+time_t time(time_t *t) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (t) *t = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def clock_set_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of a process whose clock is ten days late."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        pytest.skip("no C compiler, and so no clock to set back")
+    folder = tmp_path_factory.mktemp("clock")
+    (folder / "clock.c").write_text(CLOCK)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c", "-ldl"],
+        check=True,
+    )
+    environment = {"LD_PRELOAD": str(folder / "clock.so")}
+    late = subprocess.run(
+        ["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+    assert time.time() - int(late.stdout) > 863_000
+    return environment

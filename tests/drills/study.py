@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import itertools
 import json
 import os
 import re
@@ -40,41 +39,40 @@ models:
 PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
     "tuned_by: hunt", "tuned_by: none"
 )
+MODEL = "author-attention"
+TIMES = f"results/timing/train/{MODEL}"
 # stage: (the command that is disturbed, its outputs), in the order in which they run
 STAGES: dict[str, tuple[str, list[str]]] = {
     "download": ("download sample", ["data/raw/sample"]),
     "tokenize": ("tokenize letters", ["data/tokens/letters"]),
-    "search": ("search hunt", ["results/search/author/hunt"]),
-    "recipe": ("recipe author-attention", ["results/recipe/author-attention.yaml"]),
-    "train": (
-        "train author-attention",
-        ["results/train/author-attention", "results/timing/train/author-attention"],
-    ),
-    "score": (
-        "score author-attention",
-        ["results/predict/author-attention", "results/evaluate/author-attention"],
-    ),
+    "search": ("search hunt", ["results/search/author/hunt"]),  # starts Ray: some 20 s
+    "recipe": (f"recipe {MODEL}", [f"results/recipe/{MODEL}.yaml"]),
+    "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES]),
+    "score": (f"score {MODEL}", [f"results/predict/{MODEL}", f"results/evaluate/{MODEL}"]),
     "opponents": ("opponents author", ["results/opponents/author"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
     "report": ("report", ["reports"]),
 }
-SLOW = {"search"}  # starts Ray: some 20 s
 # stage: the stages that read its outputs
 READERS = {
     "download": ["tokenize"], "tokenize": ["recipe", "train", "score", "opponents"],
     "search": ["recipe"], "recipe": ["train"], "train": ["score"], "score": ["compare", "report"],
     "opponents": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
-WHOLE = [
+OF_MODELS = [
+    f"{what} author-{variant}"
+    for variant in ("baseline", "attention")
+    for what in ("recipe", "train", "score")
+]
+UNTUNED = [
     "download sample",
     "tokenize letters",
-    "search hunt",
-    *(f"{what} author-baseline" for what in ("recipe", "train", "score")),
-    *(f"{what} author-attention" for what in ("recipe", "train", "score")),
+    *OF_MODELS,
     "opponents author",
     "compare",
     "report",
 ]
+WHOLE = [*UNTUNED[:2], "search hunt", *UNTUNED[2:]]
 
 
 @dataclass
@@ -101,34 +99,23 @@ class Heed:
         self.prefix = prefix
         self.command = [*prefix, sys.executable, "-m", "heed.cli"]  # as a user starts it
         self.environment = os.environ | {
-            "PYTHONPATH": str(ROOT / "src"),
-            "CUDA_VISIBLE_DEVICES": "",
-            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": str(ROOT / "src"), "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1",
             "HEED_THREADS": "1",
-        }
+        }  # fmt: skip
         self.process = subprocess.Popen(
-            [*prefix, sys.executable, WARM],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment,
-            cwd=ROOT,
+            [*prefix, sys.executable, WARM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=self.environment, cwd=ROOT,
         )  # fmt: skip
-        assert self._line() == str(ROOT / "src/heed"), (
-            "the drills run another heed than this tree's"
-        )
+        assert self._line() == str(ROOT / "src/heed"), "the drills run another tree's heed"
 
     def _line(self) -> str:
         assert self.process.stdout
         return self.process.stdout.readline().strip()
 
     def run(
-        self,
-        folder: Path,
-        command: str,
-        kill: int | str | None = None,
-        trace: Path | None = None,
-        limit: float = 120,
-        cold: bool = False,
-        **environment: str,
-    ) -> Outcome:
+        self, folder: Path, command: str, kill: int | str | None = None, trace: Path | None = None,
+        limit: float = 120, cold: bool = False, **environment: str,
+    ) -> Outcome:  # fmt: skip
         """Run `heed COMMAND` in `folder`; a command that takes longer than `limit` seconds hangs.
 
         A `cold` one is a process that imports everything itself; several may run at once, each
@@ -140,13 +127,9 @@ class Heed:
         """
         with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
             job = {
-                "folder": str(folder),
-                "command": command.split(),
-                "output": log.name,
-                "environment": environment,
-                "kill": kill,
-                "trace": trace and str(trace),
-            }
+                "folder": str(folder), "command": command.split(), "output": log.name,
+                "environment": environment, "kill": kill, "trace": trace and str(trace),
+            }  # fmt: skip
             code = self._run_job(job, limit, cold or command == "search hunt")
             output = Path(log.name).read_text(errors="replace")
         assert code is not None, f"heed {command} hung for {limit} s: {output}"
@@ -214,26 +197,17 @@ class Study:
 
     def files(self) -> dict[str, str]:
         """Return {path: hash} of data, results and report, without times and unfinished work."""
-        contents = itertools.chain.from_iterable(
-            (self.path / folder).rglob("*")
-            for folder in ("data/raw", "data/tokens", "results", "reports")
-        )
-        paths = [
-            path
-            for path in [*contents, self.path / "metrics.json"]
-            if path.is_file() or path.is_symlink()
-        ]
-        contents_by_name = {
+        folders = ("data/raw", "data/tokens", "results", "reports")
+        paths = [path for folder in folders for path in (self.path / folder).rglob("*")]
+        contents = {
             name: path.read_bytes()
-            for path in paths
-            if not (name := str(path.relative_to(self.path))).startswith("results/timing/")
+            for path in [*paths, self.path / "metrics.json"]
+            if (path.is_file() or path.is_symlink())
+            and not (name := str(path.relative_to(self.path))).startswith("results/timing/")
         }
         for name, text in without_times(self.path / "reports").items():
-            contents_by_name[f"reports/{name}"] = text.encode()
-        return {
-            name: hashlib.sha256(content).hexdigest()
-            for name, content in sorted(contents_by_name.items())
-        }
+            contents[f"reports/{name}"] = text.encode()
+        return {name: hashlib.sha256(text).hexdigest() for name, text in sorted(contents.items())}
 
     def remove(self, outs: list[str]) -> None:
         """Delete the outputs of a stage, as DVC does before it runs the stage."""
@@ -241,12 +215,16 @@ class Study:
             path = self.path / out
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
+    def recovers(self, stage: str) -> None:
+        """After a fault a stage runs as DVC runs it, and the study is the undisturbed one."""
+        command, outs = STAGES[stage]
+        self.remove(outs)
+        self.run(command)
+        self.assert_recovered()
+
     def assert_recovered(self) -> None:
-        """Make the report again; the study must have exactly the files of the undisturbed one."""
-        for command in ("", "report"):
-            if command:
-                self.run(command)
-            files = self.files()
-            assert sorted(files) == sorted(self.expected), "files missing or left over"
-            differing = [name for name in files if files[name] != self.expected[name]]
-            assert not differing, f"bytes differ: {differing}"
+        """The study must have exactly the files of the undisturbed one."""
+        files = self.files()
+        assert sorted(files) == sorted(self.expected), "files missing or left over"
+        differing = [name for name in files if files[name] != self.expected[name]]
+        assert not differing, f"bytes differ: {differing}"

@@ -1,6 +1,5 @@
 """Plain commands with killed children, two at once, in a strange path, with a wrong clock."""
 
-import os
 import shutil
 import subprocess
 import threading
@@ -11,8 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.drills.conftest import undisturbed
-from tests.drills.study import PLAIN, STAGES, WHOLE, Heed, Outcome, Study
+from tests.drills.conftest import make_undisturbed
+from tests.drills.study import PLAIN, STAGES, UNTUNED, Heed, Outcome, Study
+from tests.drills.toys import STRANGE
+
+pytestmark = pytest.mark.slow
 
 # seven chunks: tokenising starts processes
 LARGE = PLAIN.replace("documents: 200", "documents: 13000")
@@ -32,13 +34,10 @@ def workers(heed: Heed) -> list[psutil.Process]:
     while time.monotonic() < end:
         child = getattr(heed, "child", 0)
         if child and psutil.pid_exists(child):
-            processes = [
-                process
-                for process in psutil.Process(child).children()
-                if "spawn_main" in " ".join(process.cmdline())
-            ]
-            if len(processes) > 1:
-                return processes
+            children = psutil.Process(child).children()
+            found = [each for each in children if "spawn_main" in " ".join(each.cmdline())]
+            if len(found) > 1:
+                return found
         time.sleep(0.05)
     raise AssertionError("no process was started")
 
@@ -53,7 +52,6 @@ def large(tmp_path: Path, heed: Heed) -> Study:
     return study
 
 
-@pytest.mark.slow
 @pytest.mark.drill("kill -9 of a stage's child: tokenize (a search's: Ray)")
 def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
@@ -68,15 +66,12 @@ def test_a_killed_child_is_reported_and_the_next_command_recovers(large: Study) 
     assert large.files() == large.expected
 
 
-@pytest.mark.slow
 @pytest.mark.drill("kill -9 of a stage with children: they end too")
 def test_children_of_a_killed_command_end(large: Study) -> None:
     shutil.rmtree(large.path / "data/tokens/letters")
-    process = subprocess.Popen(
-        [*large.heed.command, "tokenize", "letters"],
-        cwd=large.path,
-        env=large.heed.environment | {"HEED_THREADS": "2"},
-    )
+    command = [*large.heed.command, "tokenize", "letters"]
+    environment = large.heed.environment | {"HEED_THREADS": "2"}
+    process = subprocess.Popen(command, cwd=large.path, env=environment)
     large.heed.child = process.pid
     children = workers(large.heed)
     process.kill()
@@ -87,7 +82,6 @@ def test_children_of_a_killed_command_end(large: Study) -> None:
     assert large.files() == large.expected
 
 
-@pytest.mark.slow
 @pytest.mark.drill("two of the same command at once")
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "search"])
 def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Study]) -> None:
@@ -101,7 +95,6 @@ def test_two_of_the_same_command_at_once(stage: str, study_of: Callable[..., Stu
     study.assert_recovered()
 
 
-@pytest.mark.slow
 @pytest.mark.drill("a second command while the first, of another params.yaml, still runs")
 def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) -> None:
     """After kill -9 of a driver its stage still runs, with the old recipe, when the next starts."""
@@ -111,11 +104,9 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     text = recipe.read_text()
     recipe.write_text(text.replace("epochs: 2\n", "epochs: 20\n"))
     first = subprocess.Popen(
-        [*study.heed.command, *command.split()],
-        cwd=study.path,
-        env=study.heed.environment,
+        [*study.heed.command, *command.split()], cwd=study.path, env=study.heed.environment,
         stderr=subprocess.DEVNULL,
-    )
+    )  # fmt: skip
     while not [*study.path.glob(".heed/work/train-*/checkpoint.safetensors")]:
         time.sleep(0.05)
         assert first.poll() is None
@@ -127,7 +118,6 @@ def test_a_second_command_waits_for_the_first(study_of: Callable[..., Study]) ->
     study.assert_recovered()
 
 
-@pytest.mark.slow
 @pytest.mark.drill("a run in the place of another")
 def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> None:
     """DVC trusts dvc.lock: a hash written into it by hand brings another run from the cache."""
@@ -144,17 +134,12 @@ def test_the_run_of_another_seed_is_refused(study_of: Callable[..., Study]) -> N
     study.assert_recovered()
 
 
-STRANGE = ["with a space", "Grüße 世界 и мир", 'quote\'s "two" & $HOME; 100% (#1) [a]', "-dash"]
-
-
-@pytest.mark.slow
 @pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
 @pytest.mark.parametrize("name", STRANGE)
 def test_a_strange_path(name: str, tmp_path: Path, heed: Heed, plain: Study) -> None:
-    assert undisturbed(tmp_path / name / "clone", heed, PLAIN).expected == plain.expected
+    assert make_undisturbed(tmp_path / name / "clone", heed, PLAIN).expected == plain.expected
 
 
-@pytest.mark.slow
 @pytest.mark.drill("path with spaces, non-ASCII, and what shells read")
 def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Path) -> None:
     study = study_of("search", tmp_path / STRANGE[1] / STRANGE[0])
@@ -163,70 +148,18 @@ def test_a_search_in_a_strange_path(study_of: Callable[..., Study], tmp_path: Pa
     study.assert_recovered()
 
 
-CLOCK = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <time.h>
-#include <sys/time.h>
-#define BACK 864000 /* ten days */
-int clock_gettime(clockid_t id, struct timespec *t) {
-    static int (*real)(clockid_t, struct timespec *);
-    if (!real) real = dlsym(RTLD_NEXT, "clock_gettime");
-    int code = real(id, t);
-    if (id == CLOCK_REALTIME) t->tv_sec -= BACK;
-    return code;
-}
-int gettimeofday(struct timeval *t, void *zone) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    t->tv_sec = now.tv_sec;
-    t->tv_usec = now.tv_nsec / 1000;
-    return 0;
-}
-time_t time(time_t *t) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (t) *t = now.tv_sec;
-    return now.tv_sec;
-}
-"""
-
-
-@pytest.fixture(scope="session")
-def clock_set_back(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the environment of a process whose clock is ten days late."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if not compiler:
-        pytest.skip("no C compiler, and so no clock to set back")
-    folder = tmp_path_factory.mktemp("clock")
-    (folder / "clock.c").write_text(CLOCK)
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c", "-ldl"],
-        check=True,
-    )
-    environment = {"LD_PRELOAD": str(folder / "clock.so")}
-    late = subprocess.run(
-        ["date", "+%s"], env=os.environ | environment, capture_output=True, text=True, check=True
-    )
-    assert time.time() - int(late.stdout) > 863_000
-    return environment
-
-
-@pytest.mark.slow
 @pytest.mark.drill("clock set back, in plain commands")
 def test_a_clock_set_back(clock_set_back: dict[str, str], study_of: Callable[..., Study]) -> None:
     study = study_of("train")
     late = Heed("env", *(f"{name}={value}" for name, value in clock_set_back.items()))
     try:
-        for command in WHOLE:
-            if command != "search hunt":
-                study.run(command, late)
+        for command in UNTUNED:
+            study.run(command, late)
     finally:
         late.end()
     study.assert_recovered()
 
 
-@pytest.mark.slow
 @pytest.mark.drill("a model larger than memory")
 def test_a_model_larger_than_memory_is_one_message(study_of: Callable[..., Study]) -> None:
     study = study_of("train")

@@ -16,7 +16,7 @@ import pytest
 
 from heed.progress import INTERRUPTED
 from tests.conftest import ROOT, change_recipe
-from tests.drills.test_drivers import STAGES, Drill, Report, undisturbed  # noqa: F401 (a fixture)
+from tests.drills.toys import STAGES, Drill, Report, each_driver
 from tests.pipeline.makers import SNAKEMAKE, Toy
 from tests.unit.search.makers import STUDY
 
@@ -30,13 +30,10 @@ pytestmark = [
 
 def start(*command: str) -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-m", "heed.cli", *command],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "heed.cli", *command], stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
-    )
+    )  # fmt: skip
 
 
 def interrupt(process: subprocess.Popen, condition: Callable[[], object]) -> tuple[str, str]:
@@ -79,10 +76,8 @@ def test_a_training(workplace: Path) -> None:
 @pytest.mark.xdist_group("ray")
 def test_a_search(workplace: Path) -> None:
     Path("params.yaml").write_text(STUDY.replace("epochs: 3", "epochs: 40"))
-    process = start("search", "hunt")
-    _, errors = interrupt(
-        process, lambda: [*Path(".heed/work").glob("search-*/trials/*/*.safetensors")]
-    )
+    process, weights = start("search", "hunt"), "search-*/trials/*/*.safetensors"
+    _, errors = interrupt(process, lambda: [*Path(".heed/work").glob(weights)])
     assert process.returncode == 1
     assert ended_by_one_line(errors)
     assert not Path("results/search/tiny/hunt").exists()
@@ -93,12 +88,8 @@ def test_a_search(workplace: Path) -> None:
     assert contents(Path("results/search/tiny/hunt")) == interrupted
 
 
-@pytest.mark.parametrize("driver", ["dvc", "snakemake"])
-def test_a_driver(
-    toy: Toy,
-    driver: str,
-    undisturbed: Callable[[str], Report],  # noqa: F811 (the fixture)
-) -> None:
+@each_driver
+def test_a_driver(toy: Toy, driver: str, undisturbed: Callable[[str], Report]) -> None:
     drill = Drill(toy, driver, "train", undisturbed(STAGES["train"][1]))
     with drill.stopped() as process:
         os.killpg(process.pid, signal.SIGINT)
@@ -125,4 +116,4 @@ def test_snakemake_while_it_plans(toy: Toy) -> None:
     assert output.splitlines()[-1] == LINE
     assert "Traceback" not in output
     assert toy.executed(*SNAKEMAKE) in ([], ["code"])
-    assert "up to date" in toy.run("dvc", "status")
+    assert toy.is_up_to_date()

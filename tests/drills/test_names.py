@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.makers.hostile_names import NAMES, SECTIONS, harm, make_victims, with_name
 from tests.pipeline.makers import Toy
-from tests.test_names import NAMES, SECTIONS, harm, make_victims, with_name
 
 COMMANDS = (["repro"], ["repro", "STAGE"])
 STAGE_OF = {

@@ -13,14 +13,20 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from tests.drills.test_commands import STRANGE, clock_set_back  # noqa: F401 (a fixture)
-from tests.drills.test_drivers import DRIVERS, assert_recovers, each_driver, power_cut, report_of
-from tests.drills.test_drivers import STAGES as OUTS
-from tests.drills.test_drivers import undisturbed as undisturbed
+from tests.drills.toys import (
+    DRIVERS,
+    MODEL,
+    STAGES,
+    STRANGE,
+    TITLE,
+    assert_recovers,
+    each_driver,
+    each_stage,
+    report_of,
+)  # fmt: skip
 from tests.pipeline.makers import CHANGES, Toy, wait_for_output
 
-TITLE = "the title of the study"
-each_out = pytest.mark.parametrize("stage", OUTS)
+pytestmark = pytest.mark.slow
 
 
 def locked(toy: Toy) -> dict:
@@ -48,16 +54,15 @@ def corrupt(path: Path) -> None:
 
 
 def output(stage: str) -> str:
-    return "reports/index.html" if stage == "report" else OUTS[stage][2]
+    return "reports/index.html" if stage == "report" else STAGES[stage][2]
 
 
-@pytest.mark.slow
 @pytest.mark.drill("cache object corrupted, missing")
 @pytest.mark.parametrize(
     ("fault", "which"), [(corrupt, -1), (Path.unlink, 0)], ids=["corrupted", "missing"]
 )
 @each_driver
-@each_out
+@each_stage
 def test_a_broken_cache(
     toy: Toy, driver: str, stage: str, which: int, fault: Callable, undisturbed: Callable
 ) -> None:
@@ -68,15 +73,18 @@ def test_a_broken_cache(
     assert_recovers(toy, DRIVERS[driver], undisturbed(""))
 
 
+def power_cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
 def edited(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3] + b"xy\n")
 
 
-@pytest.mark.slow
 @pytest.mark.drill("output edited, cut off (token array, vocabulary, report)")
 @pytest.mark.parametrize("fault", [edited, power_cut])
 @each_driver
-@each_out
+@each_stage
 def test_a_broken_output(
     toy: Toy, driver: str, stage: str, fault: Callable, undisturbed: Callable
 ) -> None:
@@ -85,80 +93,63 @@ def test_a_broken_output(
     assert_recovers(toy, DRIVERS[driver], undisturbed(""))
 
 
-# the id of no process; the id of an unrelated process, as after a restart
-DEAD, OTHER = 2**22 - 3, 1
+# of no process, of an unrelated process, as after a restart
+HOLDERS = {"dead": 2**22 - 3, "other": 1}
+LOCKS = {"cut off": '{"write": {"/a/p', "empty": ""}
 
 
-@pytest.mark.slow
 @pytest.mark.drill(
     "stale lock of DVC: of a dead process, of a process of another kind, cut off, empty"
 )
-@pytest.mark.parametrize("holder", [DEAD, OTHER, "cut off", "empty"])
+@pytest.mark.parametrize("holder", [*HOLDERS, *LOCKS])
 @each_driver
-def test_a_stale_lock(toy: Toy, driver: str, holder: int | str, undisturbed: Callable) -> None:
+def test_a_stale_lock(toy: Toy, driver: str, holder: str, undisturbed: Callable) -> None:
     toy.change(*CHANGES[TITLE][:2])
-    (toy.path / ".dvc/tmp/lock").write_text(f"{holder}\n")
-    lock = {
-        "write": {str(toy.path / "reports/index.html"): {"pid": holder, "cmd": "dvc repro"}},
-        "read": {},
-    }
-    text = (
-        json.dumps(lock)
-        if isinstance(holder, int)
-        else '{"write": {"/a/p'
-        if holder == "cut off"
-        else ""
-    )
-    (toy.path / ".dvc/tmp/rwlock").write_text(text)
+    (toy.path / ".dvc/tmp/lock").write_text(f"{HOLDERS.get(holder, holder)}\n")
+    process = {"pid": HOLDERS.get(holder), "cmd": "dvc repro"}
+    lock = {"write": {str(toy.path / "reports/index.html"): process}, "read": {}}
+    (toy.path / ".dvc/tmp/rwlock").write_text(LOCKS.get(holder, json.dumps(lock)))
     assert_recovers(toy, DRIVERS[driver], undisturbed(TITLE), ".dvc/tmp/rwlock", ".dvc/tmp/rwlock")
 
 
-@pytest.mark.slow
 @pytest.mark.drill("two drivers at once on one clone")
 @pytest.mark.parametrize(
     ("first", "second"), [("dvc", "dvc"), ("dvc", "snakemake"), ("snakemake", "dvc")]
 )
 def test_two_drivers_at_once(toy: Toy, first: str, second: str, undisturbed: Callable) -> None:
-    change = "a hyperparameter of one model"
-    toy.change(*CHANGES[change][:2])
+    toy.change(*CHANGES[MODEL][:2])
     process = toy.start(*DRIVERS[first], TOY_SLEEP="3")
     wait_for_output(process, "Running stage 'train@" if first == "dvc" else "Job 1: train@")
-    code, output = toy.try_(*DRIVERS[second], TOY_SLEEP="1")
-    assert "Traceback" not in output
-    assert not code or "is busy" in output or "Unable to acquire lock" in output, output
+    one = toy.try_(*DRIVERS[second], TOY_SLEEP="1")
     output = process.communicate(timeout=200)[0]
-    assert "Traceback" not in output
-    assert not process.returncode or "is busy" in output or "Unable to acquire lock" in output, (
-        output
-    )
-    assert_recovers(toy, DRIVERS[second], undisturbed(change))
+    for code, said in (one, (process.returncode, output)):
+        assert "Traceback" not in said
+        assert not code or "is busy" in said or "Unable to acquire lock" in said, said
+    assert_recovers(toy, DRIVERS[second], undisturbed(MODEL))
+
+
+def edit_lock(toy: Toy, edit: Callable[[dict], object]) -> None:
+    yaml = YAML()
+    lock = yaml.load(toy.path / "dvc.lock")
+    edit(lock["stages"])
+    yaml.dump(lock, toy.path / "dvc.lock")
 
 
 def change_md5(toy: Toy, stage: str, kind: str) -> None:
-    yaml = YAML()
-    lock = yaml.load(toy.path / "dvc.lock")
-    entry = lock["stages"][stage][kind][-1]
-    entry["md5"] = entry["md5"].translate(str.maketrans("0123456789", "1234567890"))
-    yaml.dump(lock, toy.path / "dvc.lock")
-
-
-def drop(toy: Toy, stage: str) -> None:
-    yaml = YAML()
-    lock = yaml.load(toy.path / "dvc.lock")
-    del lock["stages"][stage]
-    yaml.dump(lock, toy.path / "dvc.lock")
+    digits = str.maketrans("0123456789", "1234567890")
+    edit_lock(toy, lambda stages: (entry := stages[stage][kind][-1]).update(
+        md5=entry["md5"].translate(digits)))  # fmt: skip
 
 
 BY_HAND: dict[str, Callable[[Toy], None]] = {
     "a dependency's hash": lambda toy: change_md5(toy, "score@author-baseline", "deps"),
     "an output's hash": lambda toy: change_md5(toy, "tokenize@letters", "outs"),
-    "a stage gone": lambda toy: drop(toy, "train@author-baseline"),
+    "a stage gone": lambda toy: edit_lock(toy, lambda stages: stages.pop("train@author-baseline")),
     "all gone": lambda toy: (toy.path / "dvc.lock").unlink(),
     "empty": lambda toy: (toy.path / "dvc.lock").write_text(""),
 }
 
 
-@pytest.mark.slow
 @pytest.mark.drill("dvc.lock edited by hand")
 @pytest.mark.parametrize("edit", BY_HAND)
 @each_driver
@@ -180,7 +171,6 @@ def conflict(path: Path) -> str:
     return text
 
 
-@pytest.mark.slow
 @pytest.mark.drill("merge conflict in params.yaml, dvc.lock")
 @pytest.mark.parametrize("file", ["params.yaml", "dvc.lock"])
 @each_driver
@@ -200,13 +190,12 @@ def test_a_merge_conflict(toy: Toy, driver: str, file: str, undisturbed: Callabl
     assert_recovers(toy, DRIVERS[driver], undisturbed(""))
 
 
-@pytest.mark.slow
 @pytest.mark.drill("clock set back, files of the future, under a driver")
 @each_driver
 def test_a_clock_set_back(
     toy: Toy,
     driver: str,
-    clock_set_back: dict[str, str],  # noqa: F811
+    clock_set_back: dict[str, str],
     undisturbed: Callable,
 ) -> None:
     change = "a corpus"
@@ -219,14 +208,12 @@ def test_a_clock_set_back(
     assert_recovers(toy, DRIVERS[driver], undisturbed(change))
 
 
-@pytest.mark.slow
 @pytest.mark.drill("path with spaces, non-ASCII, and what shells read, under a driver")
 @pytest.mark.parametrize("name", STRANGE[1:3])
 @each_driver
 def test_a_strange_path(
     finished: Toy, driver: str, name: str, tmp_path: Path, undisturbed: Callable
 ) -> None:
-    change = "a hyperparameter of one model"
     toy = finished.copy(tmp_path / name)
-    toy.change(*CHANGES[change][:2])
-    assert_recovers(toy, DRIVERS[driver], undisturbed(change))
+    toy.change(*CHANGES[MODEL][:2])
+    assert_recovers(toy, DRIVERS[driver], undisturbed(MODEL))

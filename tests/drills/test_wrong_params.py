@@ -9,26 +9,13 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
 from heed.study import parse
-from tests.test_params import SAMPLE
+from tests.conftest import ROOT
 
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
 JUNK = [
-    "",
-    "x",
-    "-1",
-    "0",
-    "1.5",
-    "1e999",
-    ".nan",
-    "true",
-    "[]",
-    "{}",
-    "[[1]]",
-    "2020-01-01",
-    "!!python/object:os.system x",
-    "&a *a",
-    "\x00",
-    "999999999999999999999",
-]
+    "", "x", "-1", "0", "1.5", "1e999", ".nan", "true", "[]", "{}", "[[1]]", "2020-01-01",
+    "!!python/object:os.system x", "&a *a", "\x00", "999999999999999999999",
+]  # fmt: skip
 LINE = re.compile(r"params\.yaml:\d+: (not valid YAML: .+|expected sections .+|.*: .+)")
 
 

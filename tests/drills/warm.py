@@ -9,6 +9,7 @@ status when it has ended.
 runs one job cold: a search, since Ray reads the environment when it is imported.
 """
 
+import atexit
 import importlib
 import json
 import os
@@ -16,15 +17,12 @@ import pkgutil
 import re
 import signal
 import sys
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-LATER = (
-    "pyarrow.dataset",
-    "pyarrow.parquet",
-    "scipy.stats",
-    "spacy.lang.xx",
-)  # modules that are imported only when they are needed
+# imported only when they are needed
+LATER = ("pyarrow.dataset", "pyarrow.parquet", "scipy.stats", "spacy.lang.xx")
 CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree")
 
 
@@ -78,6 +76,17 @@ def run(job: dict[str, Any]) -> None:
     sys.exit()
 
 
+def end(code: object) -> NoReturn:
+    """End a forked process: the usual end of an interpreter with all of torch takes a second."""
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
 def main() -> None:
     """Run the job of the command line, or import everything and run jobs from standard input."""
     if len(sys.argv) > 1:
@@ -93,7 +102,10 @@ def main() -> None:
     for line in sys.stdin:
         process = os.fork()
         if not process:
-            run(json.loads(line))
+            try:
+                run(json.loads(line))
+            except SystemExit as stopped:
+                end(stopped.code)
         print(process, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 

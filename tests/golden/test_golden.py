@@ -73,19 +73,20 @@ def change(path: Path, line: int, column: str, value: str) -> str:
     return before
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "value", "same", "other"),
-    [
-        ("author_scores", "accuracy", "-0.01", 1, 0),  # near enough on another machine
-        ("author_scores", "accuracy", "-0.3", 1, 1),
-        ("author_comparisons", "verdict", "worse than ever", 1, 0),
-        ("author_comparisons", "p", "+0.5", 1, 0),
-        ("author_comparisons", "p", "", 1, 1),
-        ("author_comparisons", "second", "nobody", 1, 1),
-        ("author--attention", "support", "+1", 1, 1),
-        ("cost", "core_minutes", "+9", 0, 0),
-    ],
-)
+# table, column, value, differences on the same and on another machine kind
+VALUES = [
+    ("author_scores", "accuracy", "-0.01", 1, 0),  # near enough on another machine
+    ("author_scores", "accuracy", "-0.3", 1, 1),
+    ("author_comparisons", "verdict", "worse than ever", 1, 0),
+    ("author_comparisons", "p", "+0.5", 1, 0),
+    ("author_comparisons", "p", "", 1, 1),
+    ("author_comparisons", "second", "nobody", 1, 1),
+    ("author--attention", "support", "+1", 1, 1),
+    ("cost", "core_minutes", "+9", 0, 0),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "value", "same", "other"), VALUES)
 def test_a_value_that_differs_is_named(clone, table, column, value, same, other):
     path = clone / f"reports/tables/{table}.csv"
     before = change(path, 2, column, "")
@@ -106,9 +107,8 @@ def test_what_is_missing_new_or_in_another_order_is_named(clone):
     (tables / "new.csv").write_text("a\n1\n")
     lines = (tables / "summary.csv").read_text().splitlines(keepends=True)
     (tables / "summary.csv").write_text("".join(lines[:-1]))
-    (tables / "scores.csv").write_bytes(
-        (tables / "scores.csv").read_bytes().replace(b"\n", b"\r\n")
-    )
+    scores = tables / "scores.csv"
+    scores.write_bytes(scores.read_bytes().replace(b"\n", b"\r\n"))
     metrics = json.loads((clone / "metrics.json").read_text())
     (clone / "metrics.json").write_text(json.dumps(dict(reversed(metrics.items()))))
     same, other = found_in(clone)
@@ -160,19 +160,13 @@ def expected(each: Declared) -> str | None:
 
 def distinct(*, is_generated: bool) -> list:
     """Return the corpora to tokenize: one of those that studies share."""
-    corpora = {
-        str((each.corpus, each.source)): each
-        for each in declared_corpora()
-        if each.is_generated == is_generated
-    }
+    declared = (each for each in declared_corpora() if each.is_generated == is_generated)
+    corpora = {str((each.corpus, each.source)): each for each in declared}
     return [
-        pytest.param(
-            each,
-            id=f"{Path(each.study).stem}-{each.name}",
-            marks=[pytest.mark.slow] if each.source.kind in SLOW else [],
-        )
+        pytest.param(each, id=f"{Path(each.study).stem}-{each.name}",
+                     marks=[pytest.mark.slow] if each.source.kind in SLOW else [])
         for each in corpora.values()
-    ]
+    ]  # fmt: skip
 
 
 def files_of(source: Source) -> list[str]:

@@ -4,10 +4,10 @@ FOLDER is a mirror of the real corpora (HEED_MIRROR). A corpus whose files it do
 digest null.
 """
 
+import functools
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,14 +46,16 @@ def versions() -> dict[str, str]:
     return {"pandas": pd.__version__, "pyarrow": pa.__version__}
 
 
-def declared_corpora() -> Iterator[Declared]:
-    """Yield every corpus of every study in the repository."""
+@functools.cache
+def declared_corpora() -> list[Declared]:
+    """Return every corpus of every study in the repository."""
     paths = [ROOT / "params.yaml", *ROOT.glob("workflow/studies/*.yaml")]
-    for path in sorted([*paths, *ROOT.glob("tests/studies/*.yaml")]):
-        params = load(path)
-        for name, corpus in params.corpora.items():
-            study = path.relative_to(ROOT).as_posix()
-            yield Declared(study, name, corpus, params.sources[corpus.source])
+    studies = {path: load(path) for path in sorted([*paths, *ROOT.glob("tests/studies/*.yaml")])}
+    return [
+        Declared(path.relative_to(ROOT).as_posix(), name, corpus, params.sources[corpus.source])
+        for path, params in studies.items()
+        for name, corpus in params.corpora.items()
+    ]
 
 
 def digest(each: Declared, folder: Path) -> str:

@@ -11,6 +11,11 @@ from heed.models.classifier import Classifier
 from tests.conftest import HYPERPARAMETERS
 
 
+def fill(rows: list[list[int]], length: int) -> np.ndarray:
+    """Return rows of `length` numbers, each filled with zeros at its end."""
+    return np.array([[*row, *[0] * (length - len(row))] for row in rows], np.int64)
+
+
 def make_batch(
     texts: list[list[int]],
     sentences: list[list[int]] | None = None,
@@ -21,23 +26,12 @@ def make_batch(
 
     The batch is `padding` positions longer than the longest text.
     """
-    time = max(1, *map(len, texts)) + padding if len(texts) > 1 else max(1, len(texts[0])) + padding
-    ids = np.zeros((len(texts), time), np.int64)
-    for i, text in enumerate(texts):
-        ids[i, : len(text)] = text
-    token_mask = np.arange(time)[None] < np.asarray([len(text) for text in texts])[:, None]
+    lengths = [len(text) for text in texts]
+    ids = fill(texts, max(1, *lengths) + padding)
+    token_mask = np.arange(ids.shape[1])[None] < np.asarray(lengths)[:, None]
     more = {}
     if sentences is not None:
-        table = np.zeros(
-            (
-                len(texts),
-                max(1, *map(len, sentences)) if len(sentences) > 1 else max(1, len(sentences[0])),
-            ),
-            np.int64,
-        )
-        for i, counts in enumerate(sentences):
-            table[i, : len(counts)] = counts
-        more["sentences"] = torch.from_numpy(table)
+        more["sentences"] = torch.from_numpy(fill(sentences, max(1, *map(len, sentences))))
     if h.bigram_buckets:
         more["bigrams"] = torch.from_numpy(bigrams(ids, token_mask, h.bigram_buckets))
     if h.character_buckets:
@@ -47,8 +41,7 @@ def make_batch(
         bags[token_mask] = bag
         more["characters"] = Bags(*map(torch.from_numpy, ngrams.look_up(occurring)))
         more["character_of"] = torch.from_numpy(bags)
-    lengths = torch.tensor([len(text) for text in texts])
-    return Batch(torch.from_numpy(ids), lengths, np.arange(len(texts)), **more)
+    return Batch(torch.from_numpy(ids), torch.tensor(lengths), np.arange(len(texts)), **more)
 
 
 def random_texts(lengths: list[int]) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """The files and modules that dvc.yaml declares are those that the commands use."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -41,7 +42,9 @@ for stage, command in json.loads(sys.argv[1]).items():
         watch(stage)
         from heed.cli import main
         main()
-        sys.exit()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(0)  # the end of an interpreter with all of torch takes a second
     if os.waitpid(pid, 0)[1]:
         sys.exit("heed " + command)
 """
@@ -52,23 +55,16 @@ COMMANDS = {
     "adversaries": "adversaries liar", "opponents": "opponents author", "compare": "compare",
     "report": "report",
 }  # fmt: skip
-WATCHED = [
-    pytest.param(stage, marks=pytest.mark.slow if stage == "search" else []) for stage in COMMANDS
-]
+KEYS = {"download": "sample", "tokenize": "letters", "search": "hunt", "opponents": "author",
+    "adversaries": "liar"}  # fmt: skip
 NAMES = {
-    "${key}": {
-        "download": "sample",
-        "tokenize": "letters",
-        "search": "hunt",
-        "opponents": "author",
-        "adversaries": "liar",
-    },
-    "${item.source}": "sample",
-    "${item.corpus}": "letters",
-    "${item.noise}": "letters",
-    "${item.model}": "author-attention",
-    "${item.experiment}": "author",
-}
+    "source": "sample", "corpus": "letters", "noise": "letters", "model": "author-attention",
+    "experiment": "author",
+}  # fmt: skip
+each_stage = pytest.mark.parametrize(
+    "stage", [pytest.param(s, marks=pytest.mark.slow if s == "search" else []) for s in COMMANDS]
+)
+one_worker = pytest.mark.xdist_group("used")  # runs the commands
 Used = dict[str, tuple[set[str], set[str]]]
 
 
@@ -86,25 +82,17 @@ def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     (folder / "data").mkdir()
     (folder / "data/published").symlink_to(ROOT / "data/published")
     (folder / "watch.py").write_text(WATCH)
-    commands = {
-        stage: command for stage, command in COMMANDS.items() if with_search or stage != "search"
-    }
-    done = subprocess.run(
-        [sys.executable, "watch.py", json.dumps(commands)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
+    commands = {name: each for name, each in COMMANDS.items() if with_search or name != "search"}
+    command = [sys.executable, "watch.py", json.dumps(commands)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     used = {}
     for stage, command in commands.items():
         name, key, *_ = [*command.split(), ""]
         modules, opened = json.loads((folder / f"{stage}.watched").read_text())
         named = json.loads((folder / digests.code_file(name, key)).read_text())["files"]
-        used[stage] = (
-            {str(Path(module).relative_to(ROOT)) for module in modules} - {*named},
-            set(opened),
-        )
+        loaded = {str(Path(module).relative_to(ROOT)) for module in modules}
+        used[stage] = (loaded - {*named}, set(opened))
     return used
 
 
@@ -113,35 +101,31 @@ def declared(stage: str) -> tuple[set[str], set[str]]:
     section = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"][stage]
     section = section.get("do", section)
     outs = [*section["outs"], *section.get("metrics", [])]
-    paths = [
-        list(section["deps"]),
-        [next(iter(out)) if isinstance(out, dict) else out for out in outs],
-    ]
-    for i, group in enumerate(paths):
-        for old, new in NAMES.items():
-            new = new.get(stage, "author-attention") if isinstance(new, dict) else new
-            group = [path.replace(old, new) for path in group]
-        paths[i] = group
-    return set(paths[0]), set(paths[1])
+    paths = list(section["deps"]), [next(iter(o)) if isinstance(o, dict) else o for o in outs]
+    names = {"${key}": KEYS.get(stage, "author-attention")}
+    names |= {f"${{item.{name}}}": value for name, value in NAMES.items()}
+    deps, outs = ({functools.reduce(lambda p, n: p.replace(*n), names.items(), path)
+                   for path in group} for group in paths)  # fmt: skip
+    return deps, outs
 
 
-@pytest.mark.xdist_group("used")  # one worker runs the commands
-@pytest.mark.parametrize("stage", WATCHED)
+@one_worker
+@each_stage
 def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stage: str) -> None:
-    ignored = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
-    loaded = {
+    allowed = {f"src/{name.replace('.', '/')}" for name in digests.IGNORED}
+    # heed.study checks params.yaml by these parts of every task; a stage depends on its own task
+    parts = ("__init__", "recipe", "rules", "presets")
+    allowed |= {f"src/heed/tasks/{task}/{part}" for task in task_names() for part in parts}
+    folders = ["src/heed/hyperparameters/"]
+    if stage not in ("download", "tokenize"):
+        folders.append("src/heed/corpora/")
+        allowed.add("src/heed/annotations")  # the corpora read it
+    assert not [
         path
         for path in used[stage][0]
-        if path.removesuffix(".py").removesuffix("/__init__") not in ignored
-    }
-    # heed.study checks params.yaml by these parts of every task; a stage depends on its own task
-    parts, tasks = ("__init__", "recipe", "rules", "presets"), task_names()
-    loaded -= {f"src/heed/tasks/{task}/{part}.py" for task in tasks for part in parts}
-    loaded = {path for path in loaded if not path.startswith("src/heed/hyperparameters/")}
-    if stage not in ("download", "tokenize"):
-        loaded = {path for path in loaded if not path.startswith("src/heed/corpora/")}
-        loaded -= {"src/heed/annotations.py"}  # the corpora read it
-    assert loaded == set()
+        if not {path.removesuffix(".py"), path.removesuffix("/__init__.py")} & allowed
+        and not path.startswith(tuple(folders))
+    ]
 
 
 def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
@@ -159,20 +143,15 @@ def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
         assert not {"wdir", "vars"} & {*stage, *stage.get("do", {})}
 
 
-@pytest.mark.xdist_group("used")  # one worker runs the commands
-@pytest.mark.parametrize("stage", WATCHED)
+@one_worker
+@each_stage
 def test_a_stage_reads_no_file_that_it_does_not_declare(used: Used, stage: str) -> None:
     deps, outs = declared(stage)
     allowed = deps | outs | {"results/timing/search"}
     if stage in ("search", "recipe", "train", "score", "explain", "adversaries"):
         allowed |= {"data/tokens"}  # by their digest: in results/search/EXPERIMENT, then the recipe
     opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
-    # not the temporary names of files being written
-    complete = {path for path in opened if "/." not in path}
-    assert {
-        path
-        for path in complete
-        if not any(
-            path == a or path.startswith(f"{a}/") or a.startswith(f"{path}/") for a in allowed
-        )
-    } == set()
+    complete = {path for path in opened if "/." not in path}  # not those being written
+    near = {path for path in complete for each in allowed
+            if f"{path}/".startswith(f"{each}/") or f"{each}/".startswith(f"{path}/")}  # fmt: skip
+    assert complete - near == set()

@@ -6,43 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.makers import (
-    SNAKEMAKE,
-    UNTUNED,
-    Toy,
-    add_to,
-    below,
-    make_clone,
-)
+from tests.pipeline.makers import SNAKEMAKE, UNTUNED, Toy, add_to, below
+
+EXP = ("dvc", "exp", "run", "--quiet", "-S")
+DROPOUT = "models.author-baseline.dropout="
+HIDDEN = "^(data|results|src|params)"
+SHOW = ("dvc", "exp", "show", "--only-changed", "--drop", HIDDEN, "--no-pager")
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
 def test_dvc_experiments(toy: Toy) -> None:
     toy.log.write_text("")
-    toy.run(
-        "dvc",
-        "exp",
-        "run",
-        "--quiet",
-        "-S",
-        "models.author-baseline.dropout=0.3",
-        "--name",
-        "by-dvc",
-    )
+    toy.run(*EXP, f"{DROPOUT}0.3", "--name", "by-dvc")
     assert toy.logged() == below("author-baseline")
     toy.change("dropout: 0.3", "dropout: 0.4")
     assert toy.executed(*SNAKEMAKE) == below("author-baseline")
     toy.run("dvc", "exp", "save", "--name", "by-snakemake")
-    table = toy.run(
-        "dvc",
-        "exp",
-        "show",
-        "--only-changed",
-        "--drop",
-        "^(data|results|src|params)",
-        "--no-pager",
-        COLUMNS="120",
-    )
+    table = toy.run(*SHOW, COLUMNS="120")
     assert "by-dvc" in table
     assert "by-snakemake" in table
     assert "author-baseline.dropout" in table
@@ -51,33 +31,12 @@ def test_dvc_experiments(toy: Toy) -> None:
     assert toy.executed(*SNAKEMAKE) == []
 
 
-@pytest.mark.slow
 def test_experiments_on_a_copy_of_the_tree(toy: Toy) -> None:
     toy.log.write_text("")
-    toy.run(
-        "dvc",
-        "exp",
-        "run",
-        "--quiet",
-        "--temp",
-        "-S",
-        "models.author-baseline.dropout=0.3",
-        "--name",
-        "by-temp",
-    )
+    toy.run(*EXP, f"{DROPOUT}0.3", "--temp", "--name", "by-temp")
     assert toy.logged() == below("author-baseline")
     toy.log.write_text("")
-    toy.run(
-        "dvc",
-        "exp",
-        "run",
-        "--quiet",
-        "--queue",
-        "-S",
-        "models.author-baseline.dropout=0.4",
-        "--name",
-        "by-queue",
-    )
+    toy.run(*EXP, f"{DROPOUT}0.4", "--queue", "--name", "by-queue")
     toy.run("dvc", "queue", "start")
     end = time.monotonic() + 120
     while "Success" not in (status := toy.run("dvc", "queue", "status")):
@@ -97,14 +56,9 @@ def write_json(path: str | Path, value: Any) -> None:
 """
 
 
-@pytest.mark.slow
 def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> None:
     """The real heed, of another clone than the one that is installed."""
-    (tmp_path / "params.yaml").write_text(UNTUNED)
-    make_clone(tmp_path / "clone", tmp_path / "params.yaml")
-    toy = Toy(tmp_path / "clone")  # without a stub
-    for command in ("init --quiet", "add --all", "commit --quiet --message tiny"):
-        toy.run("git", *command.split())
+    toy = Toy.of_real_heed(tmp_path / "clone", UNTUNED)
     run, info = "train@author-attention", toy.path / "results/train/author-attention/1/run.json"
     toy.run("dvc", "repro", run)
     before = json.loads(info.read_text())

@@ -35,18 +35,14 @@ models:
   prices-attention: {experiment: prices, corpus: offers, variant: attention, tuned_by: none,
     match: prices-attention, pooling: attention}
 """
-COMMANDS = (
-    "download offers",
-    "tokenize offers",
-    *(
-        f"{command} prices-{variant}{seeds}"
-        for variant in ("baseline", "attention")
-        for command, seeds in (("recipe", ""), ("train", ""), ("score", ""))
-    ),
-    "opponents prices",
-    "compare",
-    "report",
+OF_MODELS = (
+    f"{command} prices-{variant}"
+    for variant in ("baseline", "attention")
+    for command in ("recipe", "train", "score")
 )
+COMMANDS = (
+    "download offers", "tokenize offers", *OF_MODELS, "opponents prices", "compare", "report",
+)  # fmt: skip
 
 
 def offers() -> pd.DataFrame:

@@ -18,28 +18,21 @@ def test_lint_says_nothing_but_what_docs_drivers_answers(toy: Toy) -> None:
     assert findings == {"* Specify a conda environment or container for each rule.:"}
 
 
+def trainings(toy: Toy, *options: str, **environment: str) -> list[list]:
+    """Run trainings that ask for a GPU; return the name, start, end and GPU of each."""
+    toy.change("dropout: 0.5", "dropout: 0.4")
+    toy.change("{experiment: feelings", "{gpus: 1, experiment: feelings")
+    toy.log.write_text("")
+    toy.run("snakemake", "--cores", "4", *options, TOY_GPU="1", HEED_GPU_COUNT="2", **environment)
+    runs = map(json.loads, toy.log.read_text().splitlines())
+    return sorted((run for run in runs if run[0].startswith("train")), key=lambda run: run[1])
+
+
 @pytest.mark.slow
 def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_its_own(
     toy: Toy,
 ) -> None:
-    toy.change("dropout: 0.5", "dropout: 0.4")
-    toy.change("{experiment: feelings", "{gpus: 1, experiment: feelings")
-    toy.log.write_text("")
-    toy.run(
-        "snakemake",
-        "--cores",
-        "4",
-        "--resources",
-        "gpu=2",
-        TOY_SLEEP="5",
-        TOY_GPU="1",
-        HEED_GPU_COUNT="2",
-    )
-    runs = [
-        record
-        for record in map(json.loads, toy.log.read_text().splitlines())
-        if record[0].startswith("train")
-    ]
+    runs = trainings(toy, "--resources", "gpu=2", TOY_SLEEP="5")
     assert len(runs) == 4
     assert {gpu for *_, gpu in runs} == {"0", "1"}
     for name, started, _, gpu in runs:
@@ -50,16 +43,8 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
 
 @pytest.mark.slow
 def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
-    toy.change("dropout: 0.5", "dropout: 0.4")
-    toy.change("{experiment: feelings", "{gpus: 1, experiment: feelings")
-    toy.log.write_text("")
-    toy.run("snakemake", "--cores", "4", TOY_SLEEP="1", TOY_GPU="1", HEED_GPU_COUNT="2")
-    runs = sorted(
-        r[1:3]
-        for r in map(json.loads, toy.log.read_text().splitlines())
-        if r[0].startswith("train")
-    )
-    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(runs))
+    runs = trainings(toy, TOY_SLEEP="1")
+    assert all(end <= start for (_, _, end, _), (_, start, *_) in itertools.pairwise(runs))
 
 
 def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +63,8 @@ def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.Monk
     assert sorted(chains, key=chains.__getitem__, reverse=True) == [
         "tokenize@a", "search@a", "train@a", "train@b", "explain@a", "score@b", "report",
     ]  # fmt: skip
-    assert (
-        chains["explain@a"] > chains["score@b"] + 5
-    )  # a long stage starts early, if little follows
+    # a long stage starts early, if little follows
+    assert chains["explain@a"] > chains["score@b"] + 5
 
 
 def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
@@ -102,28 +86,21 @@ def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(
     import stages
 
     monkeypatch.chdir(tmp_path)
+    failed, waits = "ERROR: failed to reproduce 'x'\n", "heed: waiting for a free GPU\n"
+    logs = {
+        "old": f"heed: no\n{failed}", "done": f"heed: no\n{failed}",
+        "wrong": f"{waits}heed: a: wrong. Mend it\n{failed}", "killed": failed,
+        "traceback": f"{waits}ValueError: x\n{failed}", "waits": waits,
+    }  # fmt: skip
     run = object.__new__(stages.Run)
-    run.folder, run._plan = (
-        tmp_path / "run",
-        dict.fromkeys(("old", "done", "wrong", "killed", "traceback", "waits"), "never run"),
-    )
+    run.folder, run._plan = tmp_path / "run", dict.fromkeys(logs, "never run")
     (run.folder / "done").mkdir(parents=True)
-    (tmp_path / "logs").mkdir()
-    failed = "ERROR: failed to reproduce 'x'\n"
-    (tmp_path / "logs/old.log").write_text("heed: no\n" + failed)
-    os.utime(tmp_path / "logs/old.log", (0, 0))
-    run.plan_file = str(run.folder / "plan.json")
-    Path(run.plan_file).write_text("{}")
-    (tmp_path / "logs/done.log").write_text("heed: no\n" + failed)
+    (run.folder / "plan.json").write_text("{}")
     (run.folder / "done/done").touch()
-    (tmp_path / "logs/wrong.log").write_text(
-        "heed: waiting for a free GPU\nheed: a: wrong. Mend it\n" + failed
-    )
-    (tmp_path / "logs/traceback.log").write_text(
-        "heed: waiting for a free GPU\nValueError: x\n" + failed
-    )
-    (tmp_path / "logs/killed.log").write_text(failed)
-    (tmp_path / "logs/waits.log").write_text("heed: waiting for a free GPU\n")
+    (tmp_path / "logs").mkdir()
+    for name, text in logs.items():
+        (tmp_path / f"logs/{name}.log").write_text(text)
+    os.utime(tmp_path / "logs/old.log", (0, 0))
     assert [*run.describe_failures()] == [
         "wrong failed: a: wrong. Mend it",
         "killed failed: see logs/killed.log",

@@ -2,6 +2,7 @@
 when some are killed.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -18,12 +19,16 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, write_tokens
-from tests.ray_nodes import RayNodes, ray_nodes
+from tests.slow.ray_nodes import RayNodes, ray_nodes
 from tests.unit.search.makers import STUDY, gone, marked
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
 RESULTS = Path("results/search/tiny/hunt")
 TRIALS, EPOCHS = 8, 12
+RAY = str(Path(sys.executable).with_name("ray"))
+HEED = (sys.executable, "-m", "heed.cli")
+OPEN = {"RAY_AUTH_MODE": "disabled"}
+RATES = ("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")  # one learns nothing
 NO_TOKEN = "heed: the Ray cluster at {} asks for no token: whoever reaches its ports can run code"
 
 
@@ -43,43 +48,25 @@ class Cluster:
     def add(self) -> str:
         """Start one more node, the first as the head; return its mark."""
         self.nodes += 1
-        where = (
-            [
-                "--head",
-                f"--port={self.port}",
-                "--include-dashboard=false",
-                f"--temp-dir={self.folder}",
-            ]
-            if self.nodes == 1
-            else [f"--address={self.address}"]
+        head = f"--head --port={self.port} --include-dashboard=false --temp-dir={self.folder}"
+        where = head if self.nodes == 1 else f"--address={self.address}"
+        options = (
+            f"--node-ip-address=127.0.0.{self.nodes} --num-cpus=1 --object-store-memory=80000000 "
+            "--disable-usage-stats --dashboard-agent-listen-port=0"
         )
         mark = f"{self.mark}-{self.nodes}-"
-        done = subprocess.run(
-            [
-                str(Path(sys.executable).with_name("ray")),
-                "start",
-                *where,
-                f"--node-ip-address=127.0.0.{self.nodes}",
-                "--num-cpus=1",
-                "--object-store-memory=80000000",
-                "--disable-usage-stats",
-                "--dashboard-agent-listen-port=0",
-            ],
-            env=os.environ | {"HEED_MARK": mark, "RAY_AUTH_MODE": "disabled"},
-            capture_output=True,
-            text=True,
-        )
+        environment = os.environ | OPEN | {"HEED_MARK": mark}
+        command = [RAY, "start", *where.split(), *options.split()]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return mark
 
     def kill(self, mark: str) -> None:
         """Kill -9 every process of a node, as a power cut would."""
         for process in Path("/proc").glob("[0-9]*"):
-            try:
+            with contextlib.suppress(OSError):
                 if f"HEED_MARK={mark}".encode() in (process / "environ").read_bytes():
                     os.kill(int(process.name), signal.SIGKILL)
-            except OSError:
-                continue
 
 
 @pytest.fixture
@@ -99,44 +86,39 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(0)
     labels = [("good", "bad")[i % 2] for i in range(700)]
-    texts = [
-        [
-            *(f"w{w}" for w in generator.integers(0, 300, 45)),
-            *(["fine"] * 10 if label == "good" else []),
-        ]
-        for label in labels
-    ]
-    write_tokens(
-        tmp_path / "data/tokens/tiny",
-        texts,
-        labels,
-        ["train"] * 600 + ["validation"] * 50 + ["test"] * 50,
-    )
-    text = STUDY.replace("trials: 4", f"trials: {TRIALS}").replace("epochs: 3", f"epochs: {EPOCHS}")
-    text = text.replace("integer: [2, 9]", "choice: [48, 60, 72]").replace(
-        "max_tokens: 12", "max_tokens: 60"
-    )
-    Path("params.yaml").write_text(text.replace("batch_size: 8", "batch_size: 16"))
+    words = [[f"w{w}" for w in generator.integers(0, 300, 45)] for _ in labels]
+    fine = [["fine"] * 10 * (label == "good") for label in labels]
+    texts = [one + other for one, other in zip(words, fine, strict=True)]
+    parts = ["train"] * 600 + ["validation"] * 50 + ["test"] * 50
+    write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
+    Path("params.yaml").write_text(STUDY)
+    change("trials: 4", f"trials: {TRIALS}")
+    change("epochs: 3", f"epochs: {EPOCHS}")
+    change("integer: [2, 9]", "choice: [48, 60, 72]")
+    change("max_tokens: 12", "max_tokens: 60")
+    change("batch_size: 8", "batch_size: 16")
     return tmp_path
+
+
+def change(old: str, new: str) -> None:
+    text = Path("params.yaml").read_text()
+    assert old in text
+    Path("params.yaml").write_text(text.replace(old, new))
 
 
 def search(name: str = "hunt", on: str = "", **environment: str) -> subprocess.Popen:
     """Start a search, on the host `on` where there are several."""
+    host = ("ip", "netns", "exec", on) if on else ()
     return subprocess.Popen(
-        [
-            *(["ip", "netns", "exec", on] if on else []),
-            sys.executable,
-            "-m",
-            "heed.cli",
-            "search",
-            name,
-        ],
-        env=os.environ | environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+        [*host, *HEED, "search", name], env=os.environ | environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+
+
+def kill(process: subprocess.Popen) -> None:
+    """Kill -9 a search and its children."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def finish(process: subprocess.Popen) -> str:
@@ -153,13 +135,19 @@ def work_folder() -> Path:
     return next(Path(".heed/work").glob("search-*"), Path("none yet"))
 
 
-def starts(folder: Path | None = None) -> dict[int, list[dict]]:
+def starts() -> dict[int, list[dict]]:
     """Return the starts of each trial, while the search runs."""
     files = sorted((work_folder() / "trials").glob("*/starts.jsonl"))
-    return {
-        int(file.parent.name): [json.loads(line) for line in file.read_text().splitlines()]
-        for file in files
-    }
+    return {int(f.parent.name): [*map(json.loads, f.read_text().splitlines())] for f in files}
+
+
+def places(key: str) -> set[str]:
+    """Return the nodes, or the hosts, on which trials have started."""
+    return {start[key] for trial in starts().values() for start in trial}
+
+
+def summary(name: str = "hunt") -> dict:
+    return json.loads(Path(f"results/search/tiny/{name}/search.json").read_text())
 
 
 def ended() -> set[int]:
@@ -192,10 +180,8 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
     alone = results()
     cluster.add()
     second = cluster.add()
-    process = search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
-    until(
-        lambda: len({start["node"] for trial in starts().values() for start in trial}) == 2, process
-    )
+    process = search(HEED_RAY_ADDRESS=cluster.address, **OPEN)
+    until(lambda: len(places("node")) == 2, process)
     until(lambda: checkpoints() == 2, process)
     cluster.kill(second)
     cluster.add()
@@ -220,16 +206,15 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
 ) -> None:
     cluster.add()
     cluster.add()
-    process = search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled")
+    process = search(HEED_RAY_ADDRESS=cluster.address, **OPEN)
     until(lambda: len(ended()) >= 2 and checkpoints() == 2, process)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill(process)
     whole, before = ended(), starts()
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
     refused = search(HEED_RAY_ADDRESS=cluster.address, **token)
     assert NO_TOKEN.format(cluster.address) in refused.communicate(timeout=120)[0]
     assert refused.returncode == 1, "its trials would not run: the nodes have no token for it"
-    output = finish(search(HEED_RAY_ADDRESS=cluster.address, RAY_AUTH_MODE="disabled"))
+    output = finish(search(HEED_RAY_ADDRESS=cluster.address, **OPEN))
     assert NO_TOKEN.format(cluster.address) in output
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
@@ -267,35 +252,28 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
 
 
 def test_asha_stops_bad_trials_early_and_the_log_counts_them(study: Path) -> None:
-    text = Path("params.yaml").read_text().replace("scheduler: none", "reduction_factor: 2")
-    Path("params.yaml").write_text(
-        text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")
-    )
+    change("scheduler: none", "reduction_factor: 2")
+    change(*RATES)
     output = finish(search(HEED_THREADS="2"))
-    summary = json.loads((RESULTS / "search.json").read_text())
-    assert summary["stops"]["stopped by asha"] > 0
-    assert summary["epochs"] < TRIALS * EPOCHS
-    assert "did not run to their end" in summary["expected_best"]["reason"]
-    assert f"({summary['stops']['stopped by asha']} stopped early)" in output
+    found = summary()
+    assert found["stops"]["stopped by asha"] > 0
+    assert found["epochs"] < TRIALS * EPOCHS
+    assert "did not run to their end" in found["expected_best"]["reason"]
+    assert f"({found['stops']['stopped by asha']} stopped early)" in output
 
 
 def test_a_search_ends_after_its_wall_time_with_the_trials_that_have_a_score(study: Path) -> None:
-    text = (
-        Path("params.yaml")
-        .read_text()
-        .replace(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
-    )
-    Path("params.yaml").write_text(text)
+    change(f"epochs: {EPOCHS}", "epochs: 2000\n    minutes: 0.4")
     began = time.monotonic()
     finish(search(HEED_THREADS="2"))
     assert time.monotonic() - began < 80
-    summary = json.loads((RESULTS / "search.json").read_text())
-    assert summary["stops"] == {"not started": TRIALS - 2, "out of time": 2}
-    assert summary["best"]["epoch"] > 0
+    found = summary()
+    assert found["stops"] == {"not started": TRIALS - 2, "out of time": 2}
+    assert found["best"]["epoch"] > 0
 
 
 def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> None:
-    process = search(HEED_THREADS="1", RAY_AUTH_MODE="disabled")
+    process = search(HEED_THREADS="1", **OPEN)
     try:
         until(lambda: bool(starts()), process)
         modes = {
@@ -304,8 +282,7 @@ def test_a_local_ray_has_a_token_whatever_the_environment_says(study: Path) -> N
             if child.name() in ("gcs_server", "raylet")
         }
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        kill(process)
     assert modes == {"gcs_server": "token", "raylet": "token"}
 
 
@@ -321,10 +298,7 @@ def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
     both = [search(HEED_THREADS="1"), search("other", HEED_THREADS="1")]
     for process in both:
         finish(process)
-    drawn = [
-        json.loads(Path(f"results/search/tiny/{name}/search.json").read_text())["trials"]
-        for name in ("hunt", "other")
-    ]
+    drawn = [summary(name)["trials"] for name in ("hunt", "other")]
     assert [len(trials) for trials in drawn] == [TRIALS, TRIALS]
     assert drawn[0] != drawn[1]
     together = results()
@@ -333,30 +307,20 @@ def test_two_searches_at_once_do_not_interfere(study: Path) -> None:
 
 
 def test_asha_stops_within_an_epoch_and_a_kill_there_changes_no_score(study: Path) -> None:
-    text = (
-        Path("params.yaml")
-        .read_text()
-        .replace("scheduler: none", "reports: 4\n    grace_period: 0.25")
-    )
-    Path("params.yaml").write_text(
-        text.replace("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")
-    )
+    change("scheduler: none", "reports: 4\n    grace_period: 0.25")
+    change(*RATES)
     process = search(HEED_THREADS="2")
     until(lambda: len(ended()) >= 1, process)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill(process)
     finish(search(HEED_THREADS="2"))
-    summary = json.loads((RESULTS / "search.json").read_text())
-    assert [
-        trial for trial in summary["trials"] if 0 < trial["epochs"] < 1 and trial["score"] is None
-    ], "stopped in its first"
-    best = summary["trials"][summary["best"]["trial"]]
+    found = summary()
+    trials, best = found["trials"], found["trials"][found["best"]["trial"]]
+    in_first = [trial for trial in trials if 0 < trial["epochs"] < 1 and trial["score"] is None]
+    assert in_first, "stopped in its first"
     assert best["stop"] == "finished"
-    assert summary["epochs"] < TRIALS * EPOCHS
-    subprocess.run([sys.executable, "-m", "heed.cli", "recipe", "tiny-attention"], check=True)
-    subprocess.run(
-        [sys.executable, "-m", "heed.cli", "train", "tiny-attention", "--seed", "1000"], check=True
-    )
+    assert found["epochs"] < TRIALS * EPOCHS
+    subprocess.run([*HEED, "recipe", "tiny-attention"], check=True)
+    subprocess.run([*HEED, "train", "tiny-attention", "--seed", "1000"], check=True)
     rows = Path("results/train/tiny-attention/1000/history.csv").read_text().splitlines()[1:]
     outside = [float(row.split(",")[3]) for row in rows]
     assert outside == best["scores"][: len(outside)], (
@@ -365,31 +329,20 @@ def test_asha_stops_within_an_epoch_and_a_kill_there_changes_no_score(study: Pat
 
 
 def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) -> None:
-    text = (
-        Path("params.yaml")
-        .read_text()
-        .replace("scheduler: none", "scheduler: none\n    sampler: tpe")
-    )
-    Path("params.yaml").write_text(
-        text.replace(f"trials: {TRIALS}", "trials: 14").replace(f"epochs: {EPOCHS}", "epochs: 3")
-    )
+    change("scheduler: none", "scheduler: none\n    sampler: tpe")
+    change(f"trials: {TRIALS}", "trials: 14")
+    change(f"epochs: {EPOCHS}", "epochs: 3")
     process = search(HEED_THREADS="1")
     until(lambda: len(ended()) >= 3, process)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    drawn = [
-        json.loads(path.read_text())
-        for path in sorted((work_folder() / "trials").glob("*/configuration.json"))
-    ]
+    kill(process)
+    paths = sorted((work_folder() / "trials").glob("*/configuration.json"))
+    drawn = [json.loads(path.read_text()) for path in paths]
     finish(search(HEED_THREADS="1"))
-    summary = json.loads((RESULTS / "search.json").read_text())
-    assert len(summary["trials"]) == 14
-    assert [trial["configuration"] for trial in summary["trials"]][: len(drawn)] == drawn
-    assert all(
-        2 * trial["configuration"]["hidden_size"] % trial["configuration"]["heads"] == 0
-        for trial in summary["trials"]
-    )
-    assert "no independent draws" in summary["expected_best"]["reason"]
+    configurations = [trial["configuration"] for trial in summary()["trials"]]
+    assert len(configurations) == 14
+    assert configurations[: len(drawn)] == drawn
+    assert all(2 * each["hidden_size"] % each["heads"] == 0 for each in configurations)
+    assert "no independent draws" in summary()["expected_best"]["reason"]
 
 
 @pytest.mark.timeout(120)
@@ -423,13 +376,7 @@ def test_on_hosts_a_link_is_cut_and_a_host_dies(study: Path, hosts: RayNodes) ->
     assert "no Ray cluster" in output, output
 
     process = search(on=hosts.name(1), HEED_RAY_ADDRESS=hosts.address, **hosts.environment)
-    until(
-        lambda: (
-            {start["host"] for trial in starts().values() for start in trial}
-            == {hosts.host(number) for number in (1, 2, 3)}
-        ),
-        process,
-    )
+    until(lambda: places("host") == {*map(hosts.host, (1, 2, 3))}, process)
     hosts.cut(3)
     time.sleep(20)
     hosts.mend(3)
@@ -448,9 +395,8 @@ def test_on_hosts_a_link_is_cut_and_a_host_dies(study: Path, hosts: RayNodes) ->
 
 def search_less() -> dict[str, bytes]:
     """Make the study's search a short one, run it on this machine, and return its results."""
-    text = Path("params.yaml").read_text()
-    text = text.replace(f"trials: {TRIALS}", "trials: 3")
-    Path("params.yaml").write_text(text.replace(f"epochs: {EPOCHS}", "epochs: 2"))
+    change(f"trials: {TRIALS}", "trials: 3")
+    change(f"epochs: {EPOCHS}", "epochs: 2")
     finish(search(HEED_THREADS="2"))
     return results()
 
@@ -472,9 +418,8 @@ def start_pod(hosts: RayNodes, number: int, group: dict, **parameters: str) -> s
     for name, value in (group["rayStartParams"] | OPERATOR | parameters).items():
         words += [] if value == "false" and name != "include-dashboard" else [f"--{name}"]
         words[-1] += "" if value == "true" else f"={value}"
-    ray = str(Path(sys.executable).with_name("ray"))
     return subprocess.Popen(
-        [*hosts.on(number), ray, "start", *words, f"--node-ip-address={hosts.host(number)}"],
+        [*hosts.on(number), RAY, "start", *words, f"--node-ip-address={hosts.host(number)}"],
         env=os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
@@ -484,17 +429,10 @@ def healthy(hosts: RayNodes, number: int, group: dict) -> bool:
     """Ask what the liveness probe of a pod asks, from the third host and without a token."""
     (container,) = group["template"]["spec"]["containers"]
     port = container["livenessProbe"]["grpc"]["port"]
-    command = [
-        *(*hosts.on(3), "curl", "--silent", "--max-time", "5"),
-        *("--http2-prior-knowledge", "--header", "content-type: application/grpc"),
-        *(
-            "--header",
-            "te: trailers",
-            "--data-binary",
-            "@-",
-            f"http://{hosts.host(number)}:{port}/{CHECK}",
-        ),
-    ]
+    options = ["--silent", "--max-time", "5", "--http2-prior-knowledge", "--data-binary", "@-"]
+    headers = ("--header", "content-type: application/grpc", "--header", "te: trailers")
+    address = f"http://{hosts.host(number)}:{port}/{CHECK}"
+    command = [*hosts.on(3), "curl", *options, *headers, address]
     return subprocess.run(command, input=bytes(5), capture_output=True).stdout == SERVING
 
 

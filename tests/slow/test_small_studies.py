@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import fingerprint
 from tests.conftest import ROOT
-from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of, make_clone
+from tests.pipeline.makers import DVC, SNAKEMAKE, Toy, copy_of
 from tests.reports import without_times
+from tests.slow import fingerprint
+
+pytestmark = pytest.mark.slow
+RUNS = "results/train/author-attention"
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -30,26 +33,24 @@ def same_bytes(one: Path, other: Path) -> bool:
     return bool(first) and first == second
 
 
-@pytest.mark.slow
 def test_train_by_hand_does_what_the_stage_does(real_study: Toy, tmp_path: Path) -> None:
-    clone, runs = copy_of(real_study, tmp_path / "clone"), "results/train/author-attention"
+    clone = copy_of(real_study, tmp_path / "clone")
     lock, command = clone.path / "dvc.lock", ("heed", "train", "author-attention")
-    shutil.rmtree(clone.path / runs)
+    shutil.rmtree(clone.path / RUNS)
     lock.rename(tmp_path / "dvc.lock")  # else the runs come from DVC's cache
     assert "epoch 1/2" in clone.run(*command)
-    assert same_bytes(clone.path / runs, real_study.path / runs)
-    made = contents(clone.path / runs)
+    assert same_bytes(clone.path / RUNS, real_study.path / RUNS)
+    made = contents(clone.path / RUNS)
     assert "epoch 1/2" not in clone.run(*command)
-    assert contents(clone.path / runs) == made
+    assert contents(clone.path / RUNS) == made
     (tmp_path / "dvc.lock").rename(lock)
     assert "train@author-attention" in clone.run("dvc", "status")  # its times are others
     clone.run(*SNAKEMAKE)
     assert "epoch 1/2" not in (clone.path / "logs/train@author-attention.log").read_text()
-    assert same_bytes(clone.path / runs, real_study.path / runs)
-    assert "up to date" in clone.run("dvc", "status")
+    assert same_bytes(clone.path / RUNS, real_study.path / RUNS)
+    assert clone.is_up_to_date()
 
 
-@pytest.mark.slow
 @pytest.mark.drill("kill -9 of a driver and of two trainings")
 def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
     real_study: Toy, tmp_path: Path
@@ -69,26 +70,24 @@ def test_seeds_that_were_killed_together_continue_at_their_last_epochs(
     first = {seed: int(epoch) for seed, epoch in reversed(epochs)}
     assert {*first} == {"1", "2"} and min(first.values()) > 1, first
     whole.run(*repro, HEED_THREADS="1")
-    runs = "results/train/author-attention"
-    assert same_bytes(killed.path / runs, whole.path / runs)
+    assert same_bytes(killed.path / RUNS, whole.path / RUNS)
 
 
-@pytest.mark.slow
 def test_results_may_be_links_into_the_cache(real_study: Toy, tmp_path: Path) -> None:
     clone = copy_of(real_study, tmp_path / "clone")
     clone.run("dvc", "config", "cache.type", "symlink")
     for seeds, old in (("[1, 2, 3]", "1"), ("[3, 2]", "3")):
-        before = contents(clone.path / f"results/train/author-attention/{old}")
+        before = contents(clone.path / RUNS / old)
         clone.params.write_text(re.sub("seeds: .*", f"seeds: {seeds}", clone.params.read_text()))
         clone.run(*SNAKEMAKE)
-        runs = clone.path / "results/train/author-attention"
+        runs = clone.path / RUNS
         assert {path.name for path in runs.iterdir()} == {*re.findall(r"\d", seeds)}
         after = contents(runs / old)
         assert {name: file[0] for name, file in after.items()} == {
             name: file[0] for name, file in before.items()
         }
         assert (runs / "3/model.safetensors").is_symlink()
-        assert "up to date" in clone.run("dvc", "status")
+        assert clone.is_up_to_date()
         assert "stages are up to date" in clone.run("snakemake", "-n")
         assert "agrees with the present results" in clone.run("heed", "report", "--check")
 
@@ -99,44 +98,35 @@ def small_studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     clones = []
     for driver in (DVC, SNAKEMAKE):
         folder = tmp_path_factory.mktemp(f"small-{driver[0]}")
-        make_clone(folder / "clone", ROOT / "tests/studies/small.yaml")
-        toy = Toy(folder / "clone")  # without a stub
-        toy.run("git", "init", "--quiet")
-        toy.run("git", "add", "--all")
-        toy.run("git", "commit", "--quiet", "--message", "small")
+        toy = Toy.of_real_heed(folder / "clone", ROOT / "tests/studies/small.yaml")
         toy.run(*driver)
-        assert "up to date" in toy.run("dvc", "status")
+        assert toy.is_up_to_date()
         assert "stages are up to date" in toy.run("snakemake", "-n")
         clones.append(toy.path)
     return clones
 
 
-@pytest.mark.slow
+of_small_studies = pytest.mark.xdist_group("small studies")  # one worker runs them
+
+
 @pytest.mark.timeout(1500)
-@pytest.mark.xdist_group("small studies")  # one worker runs them
-def test_the_small_study_under_both_drivers_gives_the_same_bytes(
-    small_studies: list[Path],
-) -> None:
+@of_small_studies
+def test_the_small_study_under_both_drivers_gives_the_same_bytes(small_studies: list[Path]) -> None:
     first, second = small_studies
     assert without_times(first / "reports") == without_times(second / "reports")
     for folder in ("data/tokens", "results"):
-        files = sorted(
-            path.relative_to(first) for path in (first / folder).rglob("*") if path.is_file()
-        )
-        files = [path for path in files if path.parts[1] != "timing"]
+        one, other = (contents(each / folder) for each in small_studies)
+        files = {name for name in one if not name.startswith("timing/")}
         assert files
-        assert [
-            path for path in files if (first / path).read_bytes() != (second / path).read_bytes()
-        ] == []
+        assert not [name for name in files if one[name][0] != other[name][0]]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.xdist_group("small studies")
+@of_small_studies
 def test_the_small_study_has_the_figures_that_it_had_before_the_code_was_moved(
     small_studies: list[Path],
 ) -> None:
-    """Weights, predictions, tables and statistics, bit for bit, by key: tests/fingerprint.py."""
+    """Weights, predictions, tables and statistics, bit for bit, by key (fingerprint.py)."""
     reference = json.loads((ROOT / "tests/fixtures/fingerprint.json").read_text())
     if (machine := fingerprint.machine()) != reference["machine"]:
         pytest.skip(

@@ -42,8 +42,7 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 def cost(name: str) -> None:
     """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
     from heed.speed import measure_all
-    from heed.study.cost import study_workloads
-    from heed.study.cost_table import format_cost
+    from heed.study.cost import format_cost, study_workloads
     from heed.study.studies import read_study
 
     params = read_study(name)
@@ -86,15 +85,15 @@ def schema() -> None:
 
 def corpus_add(**options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
-    from heed.study.own.corpus import add_corpus
-    from heed.study.own.files import CorpusOptions
+    from heed.study.own_corpus import add_corpus
+    from heed.study.own_files import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(**options), count_cores()))
 
 
 def corpus_remove(name: str) -> None:
     """Remove a corpus from your own study, with its experiments and models."""
-    from heed.study.own.corpus import remove_corpus
+    from heed.study.own_corpus import remove_corpus
 
     print_line(remove_corpus(name))
 
@@ -115,7 +114,7 @@ def model_remove(model: str) -> None:
 
 def provenance() -> None:
     """Write reports/provenance.html: commit, versions, machine, dates, core-hours."""
-    from heed.report.provenance import write_provenance
+    from heed.report.provenance_page import write_provenance
     from heed.study import load
 
     write_provenance(Path(), REPORTS / "provenance.html", load().models)
@@ -155,7 +154,7 @@ def classify(
             raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(_texts_of(model, "classify").classify(model, text))
         return
-    from heed.study.text_columns import model_text_columns
+    from heed.study.reader import model_text_columns
 
     columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
     separator = separator if text_separator is None else text_separator

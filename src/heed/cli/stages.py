@@ -59,8 +59,9 @@ def recipe(model: str) -> None:
 
     How its test items are predicted is in MODEL.prediction.yaml, so that it repeats no training.
     """
-    from heed.recipe import make_recipe, write_prediction, write_recipe
+    from heed.recipe import write_prediction, write_recipe
     from heed.study import load
+    from heed.study.recipes import make_recipe
 
     params = load()
     section = params.section("models", model)
@@ -179,7 +180,7 @@ def report(check: bool) -> None:
     inputs = load(), read_comparison(), PUBLISHED, RESULTS, REPORTS
     if check:
         from heed.pipeline import LOCK
-        from heed.report.check import check_report
+        from heed.report.render import check_report
 
         print_line(check_report(*inputs, LOCK))
         return

@@ -12,7 +12,7 @@ from heed.corpora import published, sample, sample_translation, sample_truths, t
 from heed.corpora.publication import Documents, Kind, SourceKind
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source
 
 PUBLICATIONS = (sample, sample_truths, published, sample_translation, table)
 KINDS: dict[str, Kind] = {kind.name: kind for module in PUBLICATIONS for kind in module.KINDS}

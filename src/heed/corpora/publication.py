@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from heed.annotations import EvidenceKind, Link, Span
 from heed.files import HeedError, git_blob, sha256
@@ -23,7 +23,7 @@ from heed.terminal import print_line
 if TYPE_CHECKING:
     import tarfile
 
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source, SplitKind
 
 PARTS = ("train", "validation", "test")
 NAMES = {
@@ -38,8 +38,7 @@ MAX_RATIO, FREE_BYTES = 100, 16 << 20
 MAX_HEADER = 1 << 20  # bytes before the content of a member: long names and PAX headers
 BROKEN_GZIP = (EOFError, OSError, zlib.error)
 
-SplitKind = Literal["given", "random", "folds"]
-ANY_SPLIT: tuple[SplitKind, ...] = ("given", "random", "folds")
+ANY_SPLIT: "tuple[SplitKind, ...]" = ("given", "random", "folds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +129,7 @@ class Kind:
     read: Callable[[Path, "Corpus"], Documents]
     parallel: bool = False
     languages: tuple[str, ...] = ()  # of a parallel kind; empty when params.yaml names them
-    splits: tuple[SplitKind, ...] = ("random", "folds")  # given: the documents have a split
+    splits: "tuple[SplitKind, ...]" = ("random", "folds")  # given: the documents have a split
     grouped: bool = False  # the documents have groups, which a split can keep together
     required_keys: tuple[str, ...] = ()  # of its section in params.yaml, beyond those of all kinds
     one_of_keys: tuple[tuple[str, ...], ...] = ()  # groups, of each of which one key is required

@@ -41,7 +41,7 @@ from heed.corpora.publication import (
 from heed.files import HeedError
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.corpora.declared import Corpus
 
 SENTIMENT = {
     "neg": "negative", "pos": "positive", "NEG": "negative", "POS": "positive",

@@ -24,7 +24,7 @@ from heed.files import HeedError, sha256, write_text
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source
 
 Row = dict[str, Any]  # of a generated file
 

@@ -30,7 +30,6 @@ from heed.corpora.publication import (
     Documents,
     Kind,
     Links,
-    SplitKind,
     read_published_lines,
     require_file,
 )
@@ -38,7 +37,7 @@ from heed.corpora.sample import SYLLABLES, generated_source, write_rows
 from heed.corpora.table import read_links
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source, SplitKind
 
 FILE = "sample-translation.jsonl"
 NORVIC, SOLDAN = "norvic", "soldan"
@@ -319,7 +318,7 @@ def _words(pair: Document, language: str) -> list[str]:
 
 SOURCE = generated_source("sample-translation", make, 2e6)
 # kind → (its reader, splits, pairs of the source in a document, mean tokens)
-READ: dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]] = {
+READ: "dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]]" = {
     PAIRS: (read_pairs, ANY_SPLIT, 1, 33),
     SHORT_PAIRS: (
         read_pairs, ANY_SPLIT, (LONGEST + 1 - SHORTEST) / (SHORT + 1 - SHORTEST), 13,

@@ -23,7 +23,7 @@ from heed.corpora.publication import Document, Documents, Kind, read_published_l
 from heed.corpora.sample import CUES, DISTRACTORS, Row, generated_source, write_rows
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Source
+    from heed.corpora.declared import Corpus, Source
 
 Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its evidence
 

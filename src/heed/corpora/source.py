@@ -23,7 +23,7 @@ from heed.terminal import print_line
 if TYPE_CHECKING:
     import requests
 
-    from heed.study import Source
+    from heed.corpora.declared import Source
 
 TRIES, WAIT = 5, 1.0  # tries per file; seconds before the second try, doubled each time
 TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two blocks

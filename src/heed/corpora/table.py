@@ -26,7 +26,7 @@ from heed.files import HeedError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from heed.study import Corpus
+    from heed.corpora.declared import Corpus
 
 # control characters, lone surrogates, separators of lines and of paragraphs
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")

@@ -10,8 +10,7 @@ from heed.files import HeedError, digest_folder, sha256, write_text, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
-    from heed.study import Source
-    from heed.study.corpora import UserFile
+    from heed.corpora.declared import Source, UserFile
 
 VECTORS = "vectors.vec"  # the word vectors of a source in data/raw/SOURCE, compressed or not
 LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE.txt

@@ -7,7 +7,7 @@ A part is a value of a hyperparameter: `encoder: gru`. The values that params.ya
 docs, the sentence on a variant in the report's glossary and its drawing are read from here. The
 layers of a part are in `models`.
 
-The schema of params.yaml is generated from these declarations (heed.study.defaults), and recipes
+The schema of params.yaml is generated from these declarations (heed.study.section), and recipes
 are read into them, also where pydantic is not installed. A task combines those that its models have
 (tasks/TASK/recipe.py).
 """
@@ -37,17 +37,17 @@ class CorpusSizes(NamedTuple):
     outputs: int = 0
 
 
-def hyperparameter(default: Any, description: str, **limits: float) -> Any:
-    """Return a dataclass field for the schema; `limits` are pydantic's gt, ge, lt and le."""
+def hyperparameter(default: Any, description: str, **limits: float | str) -> Any:
+    """Return a dataclass field for the schema; `limits` are pydantic's: gt, ge, lt, le …"""
     metadata = {"description": description, "limits": limits}
-    if isinstance(default, list):
+    if isinstance(default, list | dict):
         return dataclasses.field(default_factory=default.copy, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def required(description: str) -> Any:
+def required(description: str | None = None, **limits: float | str) -> Any:
     """Return a dataclass field for the schema without a default: a key that must be there."""
-    return dataclasses.field(metadata={"description": description, "limits": {}})
+    return dataclasses.field(metadata={"description": description, "limits": limits})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,20 +11,13 @@ from heed.evaluation.results import (
     WORSE,
     Difference,
     ExperimentResult,
-    Gain,
     Interval,
     Significance,
     clip_interval,
-    paired_gain,
 )
-from heed.report.cautions import collapse_sentence, equal_weights_control
-from heed.report.formats import (
-    format_coverage,
-    format_interval,
-    format_p,
-)
+from heed.report.formats import format_coverage, format_interval, format_p
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, measure_of
+from heed.report.measures import Measure, collapse_sentence, equal_weights_control, measure_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +62,10 @@ class TestedDifference:
         """Why there is no interval; empty where there is one."""
         if self.ends is not None:
             return ""
-        if self.one_seed:
-            return say("one seed has no interval")
         return say(
-            "one test sentence has no interval"
+            "one seed has no interval"
+            if self.one_seed
+            else "one test sentence has no interval"
             if self.measure.is_of_sentences
             else "one test document has no interval"
         )
@@ -123,7 +116,7 @@ class TestedDifference:
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """What the tests say of an experiment's first attention variant against each of its rivals.
+    """The tests of an experiment's first attention variant against each of its rivals.
 
     `rivals` are the opponents, then the other models; `controls` are some of these. `other_gains`
     are over the baseline, of further variants that answer the study's question; `pairs` are of
@@ -169,12 +162,7 @@ def _hardest(rivals: list[TestedDifference]) -> TestedDifference | None:
 def read_standing(result: ExperimentResult, differences: list[TestedDifference]) -> Standing | None:
     """Return the standing of an experiment's first variant that answers the study's question.
 
-    Args:
-        result: the experiment in the comparison.
-        differences: all of the experiment's (`tested_differences`).
-
-    Returns: None where there is no such variant, or no baseline.
-
+    None where there is no such variant, or no baseline. `differences` are all of the experiment's.
     """
     if BASELINE not in result.models or not result.attention:
         return None
@@ -198,14 +186,6 @@ def read_standing(result: ExperimentResult, differences: list[TestedDifference])
         and not baseline.score_functions,
         is_control=equal_weights_control(result, variant) == BASELINE,
     )
-
-
-def paired_change(result: ExperimentResult, other: ExperimentResult, variant: str) -> Gain:
-    """Return the figure of a variant in one experiment minus that in another, paired by seed."""
-    values, other_values = (
-        each.compared_figure(each.models[variant]).values for each in (result, other)
-    )
-    return paired_gain(values, other_values, result.sign)
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
@@ -242,23 +222,21 @@ def _clip(difference: Difference, second: float) -> Difference:
 def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:
     """Return the answer of one experiment: bad news first, and only what the tests support.
 
-    Args:
-        result: the experiment in the comparison.
-        method: the level of the tests, the margin, and when a training has converged.
-        seeds: of the study, in the order of the runs.
-
+    `seeds` are those of the study, in the order of the runs.
     """
     standing = read_standing(result, tested_differences(result, method))
     if standing is None:
         return _no_comparison(result)
-    gain = standing.baseline
-    sentences = [collapse_sentence(result, seeds)]
-    sentences += [_ahead_sentence(each, result) for each in standing.ahead]
+    gain, ahead = standing.baseline, standing.ahead
     gain_sentence = _gain_sentence(gain, result)
-    sentences += [gain_sentence, _doubt_sentence(gain)]
+    sentences = [
+        collapse_sentence(result, seeds),
+        *(_ahead_sentence(each, result) for each in ahead),
+        gain_sentence,
+        _doubt_sentence(gain),
+    ]
     if gain.verdict == BETTER:
-        controls = [each for each in standing.controls if each not in standing.ahead]
-        sentences += [_control_sentence(each, result) for each in controls]
+        sentences += [_control_sentence(e, result) for e in standing.controls if e not in ahead]
         if not standing.controls and not standing.is_control:
             sentences.append(say("no control was trained, so the gain need not be attention's"))
     sentences += [_gain_sentence(each, result) for each in standing.other_gains]
@@ -287,13 +265,15 @@ def _capitalize(sentence: str) -> str:
 
 def verdict_text(verdict: str) -> str:
     """Return a verdict in the report's language."""
-    return {
-        BETTER: say("better"),
-        WORSE: say("worse"),
-        SAME: say("practically the same"),
-        UNDECIDED: say("undecided"),
-        NOT_CONVERGED: say("not converged"),
-    }[verdict]
+    return say(
+        {
+            BETTER: "better",
+            WORSE: "worse",
+            SAME: "practically the same",
+            UNDECIDED: "undecided",
+            NOT_CONVERGED: "not converged",
+        }[verdict]
+    )
 
 
 def _verdict(standing: Standing, result: ExperimentResult) -> str:
@@ -306,77 +286,50 @@ def _verdict(standing: Standing, result: ExperimentResult) -> str:
             SAME: say("practically the same as the baseline"),
         }.get(gain.verdict, verdict_text(gain.verdict))
     ]
+    level = [each for each in standing.controls if each.verdict not in (BETTER, WORSE)]
+    if level and gain.verdict == BETTER:
+        names = _join([_describe(each.second, result) for each in level])
+        parts.append(say("not shown better than {names}", names=names))
     losses = [each for each in standing.rivals if each.verdict == WORSE]
-    if gain.verdict == BETTER:
-        level = [each for each in standing.controls if each.verdict not in (BETTER, WORSE)]
-        if level:
-            names = _join([_describe(each.second, result) for each in level])
-            parts.append(say("not shown better than {names}", names=names))
     parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
     return "; ".join(parts)
 
 
 def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
-    """Return what is said of an attention variant against the baseline."""
+    """Return the sentence on an attention variant against the baseline."""
     names = {"name": gain.first, "size": gain.size}
+    if gain.ends is None and gain.one_seed:
+        return say("one seed decides nothing: {name} against the baseline was {size}", **names)
     if gain.ends is None:
-        if gain.one_seed:
-            return say("one seed decides nothing: {name} against the baseline was {size}", **names)
         return say(
             "one test sentence decides nothing: {name} against the baseline was {size}"
             if gain.measure.is_of_sentences
             else "one test document decides nothing: {name} against the baseline was {size}",
             **names,
         )
-    if gain.verdict == BETTER:
-        return say("{name} did better than the baseline: {size}", **names)
-    if gain.verdict == WORSE:
-        return say("{name} did worse than the baseline: {size}", **names)
-    if gain.verdict == SAME:
-        return say(
-            "{name} and the baseline are practically the same: {size}, within {margin}",
-            margin=gain.measure.margin(gain.method.margin_pp),
-            **names,
-        )
-    if gain.verdict == NOT_CONVERGED:
-        return say(
-            "{name} against the baseline was {size}, which decides nothing: {reason}",
-            reason=_not_converged(gain, result),
-            **names,
-        )
-    if gain.might_count_alone:
-        return say("{name} against the baseline was {size}: it may be chance", **names)
-    return say("{name} against the baseline was {size}: too uncertain to call", **names)
+    return say(
+        {
+            BETTER: "{name} did better than the baseline: {size}",
+            WORSE: "{name} did worse than the baseline: {size}",
+            SAME: "{name} and the baseline are practically the same: {size}, within {margin}",
+            NOT_CONVERGED: "{name} against the baseline was {size}, which decides nothing: "
+            "{reason}",
+            UNDECIDED: "{name} against the baseline was {size}: it may be chance"
+            if gain.might_count_alone
+            else "{name} against the baseline was {size}: too uncertain to call",
+        }[gain.verdict],
+        margin=gain.measure.margin(gain.method.margin_pp),
+        reason=_not_converged(gain, result),
+        **names,
+    )
 
 
 def _doubt_sentence(gain: TestedDifference) -> str:
-    """Return what an undecided gain would need; empty for every other."""
+    """Return the condition under which an undecided gain would count; empty for every other."""
     if gain.verdict != UNDECIDED or gain.ends is None or not gain.mean:
         return ""
     if gain.might_count_alone:
         return say("as the only comparison that difference would count, but not among several")
-    return _seeds_sentence(gain)
-
-
-def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
-    """Return which runs of both models had not converged."""
-    reasons = []
-    for name in (difference.first, difference.second):
-        model = result.models.get(name)
-        if model and not model.has_converged:
-            reasons.append(
-                say(
-                    "{count} of {runs} runs of {name}",
-                    count=model.converged.count(False),
-                    runs=len(model.converged),
-                    name=name,
-                )
-            )
-    return say("{runs} had not converged", runs=_join(reasons))
-
-
-def _seeds_sentence(gain: TestedDifference) -> str:
-    """Return how many seeds would detect a difference of this size."""
     if gain.result.seeds_needed is None:
         return say(
             "to see a difference of this size would take more test sentences, or over 1,000 seeds"
@@ -391,50 +344,60 @@ def _seeds_sentence(gain: TestedDifference) -> str:
     )
 
 
+def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
+    """Return which runs of both models had not converged; empty where all had."""
+    models = {name: result.models.get(name) for name in (difference.first, difference.second)}
+    reasons = [
+        say(
+            "{count} of {runs} runs of {name}",
+            count=model.converged.count(False),
+            runs=len(model.converged),
+            name=name,
+        )
+        for name, model in models.items()
+        if model and not model.has_converged
+    ]
+    return say("{runs} had not converged", runs=_join(reasons)) if reasons else ""
+
+
 def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
-    """Return what is said of a model or an opponent with a better figure than the variant."""
-    names = {
-        "rival": _describe(rival.second, result),
-        "figure": rival.measure.figure(result.figure_of(rival.second)),
-        "name": rival.first,
-        "own": rival.measure.figure(result.figure_of(rival.first)),
-        "size": rival.size,
-    }
-    if rival.verdict == WORSE:
-        return say("{rival} ({figure}) did better than {name} ({own}): {size}", **names)
-    if rival.verdict == SAME:
-        return say(
-            "{rival} ({figure}) and {name} ({own}) are practically the same: {size}", **names
-        )
-    if rival.verdict == NOT_CONVERGED:
-        return say(
-            "{rival} ({figure}) was ahead of {name} ({own}), {size}, but {reason}",
-            reason=_not_converged(rival, result),
-            **names,
-        )
+    """Return the sentence on a model or an opponent with a better figure than the variant."""
     return say(
-        "{rival} ({figure}) was ahead of {name} ({own}), {size}, too uncertain to call", **names
+        {
+            WORSE: "{rival} ({figure}) did better than {name} ({own}): {size}",
+            SAME: "{rival} ({figure}) and {name} ({own}) are practically the same: {size}",
+            NOT_CONVERGED: "{rival} ({figure}) was ahead of {name} ({own}), {size}, but {reason}",
+        }.get(
+            rival.verdict,
+            "{rival} ({figure}) was ahead of {name} ({own}), {size}, too uncertain to call",
+        ),
+        rival=_describe(rival.second, result),
+        figure=rival.measure.figure(result.figure_of(rival.second)),
+        name=rival.first,
+        own=rival.measure.figure(result.figure_of(rival.first)),
+        size=rival.size,
+        reason=_not_converged(rival, result),
     )
 
 
 def _control_sentence(control: TestedDifference, result: ExperimentResult) -> str:
-    """Return what is said of a control that is not ahead, where the baseline was beaten."""
-    names = {"control": _describe(control.second, result), "size": control.size}
-    if control.verdict == BETTER:
-        return say("over {control} it gained {size}", **names)
-    if control.verdict == SAME:
-        return say(
-            "{control} gained practically the same without attention: {size} between them", **names
-        )
-    if control.verdict == NOT_CONVERGED:
-        return say(
-            "{size} over {control}, but {reason}", reason=_not_converged(control, result), **names
-        )
-    return say("{size} over {control} may be chance: the gain need not be attention's", **names)
+    """Return the sentence on a control that is not ahead, where the baseline was beaten."""
+    return say(
+        {
+            BETTER: "over {control} it gained {size}",
+            SAME: "{control} gained practically the same without attention: {size} between them",
+            NOT_CONVERGED: "{size} over {control}, but {reason}",
+        }.get(
+            control.verdict, "{size} over {control} may be chance: the gain need not be attention's"
+        ),
+        control=_describe(control.second, result),
+        size=control.size,
+        reason=_not_converged(control, result),
+    )
 
 
 def _pair_sentence(pair: TestedDifference) -> str:
-    """Return what is said of a variant against its own baseline or its own mean."""
+    """Return the sentence on a variant against its own baseline or its own mean."""
     return say(
         "{first} against {second}: {verdict}, {size}",
         first=pair.first,

@@ -1,21 +1,58 @@
 """Blocks: the content of a report, independent of HTML, LaTeX and CSV.
 
-Chapters (chapters/) turn results into blocks; renderers (renderers/) turn blocks into HTML, LaTeX
-and CSV. Neither imports the other.
+Chapters (chapters/) turn results into blocks; html.py and latex.py turn blocks into HTML, LaTeX and
+CSV. Neither imports the other.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib.figure
 
 from heed.report.formats import TEXT, Format
-from heed.report.sources import Source
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file or a folder that the report reads.
+
+    `md5` is DVC's hash: the name of a file's content in DVC's cache.
+    """
+
+    path: str
+    md5: str
+    stage: str  # DVC's name of it; empty for a file in git
+    command: str
+
+    @property
+    def key(self) -> str:
+        """The id of its row in the page."""
+        return "from-" + "-".join(Path(self.path).with_suffix("").parts[1:])
+
+    @property
+    def name(self) -> str:
+        """Its name beside others of its folder."""
+        return Path(self.path).stem
+
+    @property
+    def label(self) -> str:
+        """Its name beside those of other folders: that of the folder of a file."""
+        path = Path(self.path)
+        return path.parent.name if path.suffix else path.name
+
+    @property
+    def description(self) -> str:
+        """The source in one line, for the tooltip of tables and figures."""
+        origin = f"stage {self.stage}, again: {self.command}" if self.stage else "in git"
+        return f"{self.path} · md5 {self.md5} · {origin}"
+
 
 PAGE, PAPER = "page", "paper"
 EVERYWHERE = (PAGE, PAPER)
 Record = TypeVar("Record")
+Value = str | Callable[[Any], Any]  # of a record: the path of an attribute, or a function
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,40 +175,22 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column, declared once for HTML, LaTeX and CSV.
+    """A column, declared once for HTML, LaTeX and CSV."""
 
-    Args:
-        key: its name in the CSV file; a column without one is not in that file.
-        heading: its heading for people; a column without one is in the CSV file only.
-        format: the format of its values.
-        value: a function from a record to its value in this column, or to a Cell.
-        unit: of its values, printed after the heading.
-        meaning: an explanation, printed below the table.
-        short: a shorter heading for paper.
-        group: a heading above several columns.
-        width: on paper in millimetres, for text that breaks into lines; 0: as wide as its text.
-        paper: whether paper has the column.
-        below: whether paper has its text on a separate line below the row.
-        merge: whether paper leaves out a value that is equal to the one above it.
-        code: whether its values are code.
-        link: an address within the report, of its heading.
-
-    """
-
-    key: str
-    heading: str
+    key: str  # its name in the CSV file; a column without one is not in that file
+    heading: str  # for people; a column without one is in the CSV file only
     format: Format = TEXT
-    value: Callable[[Any], Any] = str
-    unit: str = ""
-    meaning: str = ""
-    short: str = ""
-    group: str = ""
-    width: int = 0
-    paper: bool = True
-    below: bool = False
-    merge: bool = False
-    code: bool = False
-    link: str = ""
+    value: Value = str  # the path of a record's attribute, or a function to a value or a Cell
+    unit: str = ""  # of its values, printed after the heading
+    meaning: str = ""  # an explanation, printed below the table
+    short: str = ""  # a shorter heading for paper
+    group: str = ""  # a heading above several columns
+    width: int = 0  # on paper in millimetres, for text that breaks; 0: as wide as its text
+    paper: bool = True  # whether paper has the column
+    below: bool = False  # whether paper has its text on a separate line below the row
+    merge: bool = False  # whether paper leaves out a value that is equal to the one above it
+    code: bool = False  # whether its values are code
+    link: str = ""  # an address within the report, of its heading
 
     @property
     def title(self) -> str:
@@ -191,33 +210,18 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Table(Block):
-    """A table, declared once for page, paper and files.
+    """A table, declared once for page, paper and files."""
 
-    Args:
-        key: of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY.
-        title: its title.
-        columns: see Column.
-        rows: see Row and `make_rows`.
-        caption: an explanation above it.
-        notes: paragraphs below it.
-        sources: the files that its values come from.
-        location: the key in the first source that has its values.
-        mark: such as "generated text", printed after the title.
-        style: its CSS class: figures (of classes), first, worth, seeds, scores or from.
-        files: its files: csv, tex.
-
-    """
-
-    key: str
+    key: str  # of its files, tables/KEY.csv and .tex, and of its id in the page, #table-KEY
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    caption: str = ""
-    notes: tuple[Texts, ...] = ()
-    sources: tuple[Source, ...] = ()
-    location: str = ""
-    mark: str = ""
-    style: str = ""
+    rows: tuple[Row, ...]  # see `make_rows`
+    caption: str = ""  # an explanation above it
+    notes: tuple[Texts, ...] = ()  # paragraphs below it
+    sources: tuple[Source, ...] = ()  # the files that its values come from
+    location: str = ""  # the key in the first source that has its values
+    mark: str = ""  # such as "generated text", printed after the title
+    style: str = ""  # its CSS class: figures (of classes), first, worth, seeds, scores or from
     files: tuple[str, ...] = ("csv", "tex")
 
     def column_indices(self, medium: str) -> list[int]:
@@ -245,38 +249,21 @@ class Table(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Figure(Block):
-    """A figure, declared once for figures/KEY.svg and .pdf.
+    """A figure, declared once for figures/KEY.svg and .pdf."""
 
-    Args:
-        key: the name of its files, and of its id in the page, #figure-KEY.
-        title: its title.
-        caption: an explanation of it.
-        sources: the files that its values come from.
-        draw: draws it on a matplotlib figure.
-        size: width and height in inches.
-        subject: tells it from other figures with the same title: a model.
-        alt_text: a description for readers who cannot see it; they read the title before it.
-        mark: such as "generated text".
-        wide: whether it is wider than a column.
-        claim: what it can show and what it cannot, printed above it.
-        titled: whether the drawing has the title, so that it is not printed again.
-        in_rows: whether its height is what its rows need: a narrower drawing is as high.
-
-    """
-
-    key: str
+    key: str  # the name of its files, and of its id in the page, #figure-KEY
     title: str
     caption: str
-    sources: tuple[Source, ...]
+    sources: tuple[Source, ...]  # the files that its values come from
     draw: Callable[[matplotlib.figure.Figure], None]
-    size: tuple[float, float]
-    subject: str = ""
-    alt_text: str = ""
-    mark: str = ""
-    wide: bool = False
-    claim: str = ""
-    titled: bool = False
-    in_rows: bool = False
+    size: tuple[float, float]  # width and height in inches
+    subject: str = ""  # tells it from other figures with the same title: a model
+    alt_text: str = ""  # for readers who cannot see it; they read the title before it
+    mark: str = ""  # such as "generated text"
+    wide: bool = False  # whether it is wider than a column
+    claim: str = ""  # what it can show and what it cannot, printed above it
+    titled: bool = False  # whether the drawing has the title, so that it is not printed again
+    in_rows: bool = False  # whether its height is what its rows need: a narrower one is as high
 
 
 @dataclasses.dataclass(frozen=True)
@@ -343,21 +330,28 @@ def make_rows(
     key: Callable[[Record], str] = lambda _: "",
     in_csv: Callable[[Record], bool] = lambda _: True,
 ) -> tuple[Row, ...]:
-    """Return a row for each record, by the columns' `value` functions."""
-    values = [column.value for column in columns]
-    return tuple(
-        Row(
-            tuple(_cell(value(record)) for value in values),
-            kind(record),
-            key(record),
-            in_csv(record),
-        )
-        for record in records
-    )
+    """Return a row for each record, by the columns' values."""
+    values = [get_value(column.value) for column in columns]
+    rows = []
+    for record in records:
+        found = (value(record) for value in values)
+        cells = tuple(each if isinstance(each, Cell) else Cell(each) for each in found)
+        rows.append(Row(cells, kind(record), key(record), in_csv(record)))
+    return tuple(rows)
 
 
-def _cell(value: Any) -> Cell:
-    return value if isinstance(value, Cell) else Cell(value)
+def get_value(value: Value) -> Callable[[Any], Any]:
+    """Return the function of a value; by a path, it is None where an attribute on it is None."""
+    if not isinstance(value, str):
+        return value
+    names = value.split(".")
+
+    def get(record: Any) -> Any:
+        for name in names:
+            record = None if record is None else getattr(record, name)
+        return record
+
+    return get
 
 
 def walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:

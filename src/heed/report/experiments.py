@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.evaluation.results import (
-    BASELINE,
     BETTER,
     NOT_CONVERGED,
     SAME,
@@ -15,6 +14,7 @@ from heed.evaluation.results import (
     Corpus,
     ExperimentResult,
     Gain,
+    paired_gain,
 )
 from heed.recipe import CorpusFacts
 from heed.report.answer import (
@@ -22,13 +22,12 @@ from heed.report.answer import (
     Standing,
     TestedDifference,
     answer,
-    paired_change,
     read_standing,
     tested_differences,
 )
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, measure_of
+from heed.report.measures import Measure, equal_weights_control, measure_of
 from heed.report.published import (
     NO_FIGURES,
     TALK_VARIANTS,
@@ -37,25 +36,20 @@ from heed.report.published import (
     read_published,
     talk_gain,
 )
-from heed.report.settings import Setting, model_settings
 
 if TYPE_CHECKING:
     from heed.study import Experiment as Declared
     from heed.study import Params
 
-
-# What may be said of the talk's gain, beside UNDECIDED.
+# Verdicts on the talk's gain, beside UNDECIDED.
 REPRODUCED, NOT_REPRODUCED, NOT_COMPARABLE = "reproduced", "not reproduced", "not comparable"
 
 
 @dataclasses.dataclass(frozen=True)
 class Reproduction:
-    """Whether the talk's gain was reproduced; a sentence says why.
+    """Whether the talk's gain was reproduced; a sentence says why."""
 
-    `verdict` is empty where the talk or this study has no gain.
-    """
-
-    verdict: str
+    verdict: str  # empty where the talk or this study has no gain
     sentence: str
 
     def __str__(self) -> str:
@@ -65,14 +59,8 @@ class Reproduction:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """An experiment's row of the first table; figures are None without such a model."""
+    """The talk's figures in an experiment's row of the first table."""
 
-    baseline: float | None
-    attention: float | None
-    gain: Gain | None
-    controls: dict[str, float]  # without a score function, or with equal weights
-    variants: dict[str, float]  # with a score function
-    opponents: dict[str, float]
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
     comparable: bool  # whether the talk's figures can be compared with ours
@@ -97,6 +85,7 @@ class Experiment:
 
     key: str
     title: str
+    result: ExperimentResult
     measure: Measure  # by which its models are compared
     mark: str  # generated text, reduced corpus: printed with all of its numbers
     generated: bool
@@ -106,7 +95,6 @@ class Experiment:
     line: Line
     standing: Standing | None  # of attention against its rivals
     comparisons: list[TestedDifference]
-    settings: dict[str, list[Setting]]  # of each model, by variant: the compared two first
     talk: dict[str, Talk]  # the talk's figures by variant
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
@@ -121,49 +109,47 @@ class Experiment:
 def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
     """Return the experiments in the order of params.yaml; `folder` has the talk's figures.
 
-    Raises:
-        HeedError: params.yaml names an experiment that the talk does not have.
-
+    Raises HeedError: params.yaml names an experiment that the talk does not have.
     """
     published = read_published(folder)
-    return [
-        _experiment(name, params, comparison, published)
-        for name in params.experiments
+    talk = {
+        name: experiment_figures(
+            published, declared.published.experiment, f"experiments.{name}.published.experiment"
+        )
+        if declared.published
+        else {}
+        for name, declared in params.experiments.items()
         if name in comparison.experiments
-    ]
+    }
+    return [_experiment(name, params, comparison, talk) for name in talk]
 
 
 def _experiment(
-    name: str,
-    params: "Params",
-    comparison: Comparison,
-    published: dict[str, dict[str, Talk]],
+    name: str, params: "Params", comparison: Comparison, talk: dict[str, dict[str, Talk]]
 ) -> Experiment:
     declared, result = params.experiments[name], comparison.experiments[name]
     seeds, method = comparison.seeds, comparison.significance
-    talk = _talk_figures(name, declared, published)
     original, degraded_from, degradations = declared.suboptimal_of, "", []
     if original in comparison.experiments:
         degraded_from = params.experiments[original].title
-        original_talk = _talk_figures(original, params.experiments[original], published)
-        degradations = _degradations(result, comparison.experiments[original], talk, original_talk)
+        before = comparison.experiments[original]
+        degradations = _degradations(result, before, talk[name], talk[original])
     comparisons = tested_differences(result, method)
-    pair = (BASELINE, *result.attention[:1])
     standing = read_standing(result, comparisons)
     return Experiment(
         key=name,
         title=declared.title,
+        result=result,
         measure=measure_of(result),
         mark=mark(result.corpus),
-        generated=is_generated(result.corpus),
+        generated=result.corpus.facts.generated,
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result, seeds),
         answer=answer(result, method, seeds),
-        line=_line(declared, result, talk, standing.baseline if standing else None),
+        line=_line(declared, result, talk[name], standing.baseline if standing else None),
         standing=standing,
         comparisons=comparisons,
-        settings=_settings(result, pair, talk),
-        talk=talk,
+        talk=talk[name],
         degraded_from=degraded_from,
         degradations=degradations,
     )
@@ -171,59 +157,27 @@ def _experiment(
 
 def mark(corpus: Corpus) -> str:
     """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
-    generated = say("generated text") if is_generated(corpus) else ""
+    generated = say("generated text") if corpus.facts.generated else ""
     reduced = say("reduced corpus") if corpus.facts.reduced else ""
     return ", ".join(filter(None, [generated, reduced]))
 
 
-def is_generated(corpus: Corpus) -> bool:
-    """Return whether heed made the text of a corpus."""
-    return corpus.facts.generated
-
-
-def _talk_figures(
-    name: str, declared: "Declared", published: dict[str, dict[str, Talk]]
-) -> dict[str, Talk]:
-    """Return the talk's figures of an experiment by variant; none where params.yaml names none."""
-    if not declared.published:
-        return {}
-    return experiment_figures(
-        published, declared.published.experiment, f"experiments.{name}.published.experiment"
-    )
-
-
-def _settings(
-    result: ExperimentResult, first: tuple[str, ...], talk: dict[str, Talk]
-) -> dict[str, list[Setting]]:
-    """Return the hyperparameters of the models by variant, those of `first` before all others."""
-    return {
-        variant: model_settings(
-            result.models[variant], talk.get(variant, NO_FIGURES) if talk else None
-        )
-        for variant in sorted(result.models, key=lambda each: each not in first)
-    }
-
-
 def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
-    corpus = result.corpus
-    text = _describe_size(result)
-    if corpus.folds:
-        text += say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
-    listed = ", ".join(map(str, seeds))
-    text += say_count(
-        "{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed
-    )
-    text += _describe_near_duplicates(result) + describe_vectors(corpus.facts)
-    text += (
-        say(" Its text is generated: the figures say nothing about real text.")
-        if is_generated(corpus)
-        else ""
-    )
-    return text + (
-        say(" REDUCED: a random part of its source, or of its training part.")
-        if corpus.facts.reduced
-        else ""
-    )
+    corpus, listed = result.corpus, ", ".join(map(str, seeds))
+    parts = [
+        _describe_size(result),
+        say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
+        if corpus.folds
+        else "",
+        say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
+        _describe_near_duplicates(result),
+        describe_vectors(corpus.facts),
+    ]
+    if corpus.facts.generated:
+        parts.append(say(" Its text is generated: the figures say nothing about real text."))
+    if corpus.facts.reduced:
+        parts.append(say(" REDUCED: a random part of its source, or of its training part."))
+    return "".join(parts)
 
 
 def _describe_size(result: ExperimentResult) -> str:
@@ -235,17 +189,17 @@ def _describe_size(result: ExperimentResult) -> str:
         "tokens": format_count(facts.tokens),
         **{part: format_count(count) for part, count in facts.parts.items()},
     }
-    if not measure_of(result).is_of_sentences:
+    if measure_of(result).is_of_sentences:
         return say(
-            "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
-            "{validation} to validate, {test} to test; "
-            if result.corpus.folds
-            else "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
+            "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
             "{validation} to validate, {test} to test; ",
             **values,
         )
     return say(
-        "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
+        "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
+        "{validation} to validate, {test} to test; "
+        if result.corpus.folds
+        else "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
         "{validation} to validate, {test} to test; ",
         **values,
     )
@@ -256,29 +210,20 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
     facts = result.corpus.facts
     near = facts.near_duplicates
     tested = facts.documents if result.corpus.folds else facts.parts["test"]
-    values = {
-        "count": format_count(near.total),
-        "tested": format_count(tested),
-        "share": f"{near.total / tested:.1%}",
-    }
-    if not measure_of(result).is_of_sentences:
-        return say(
-            " Test documents with a near duplicate in train: {count} of {tested} ({share})."
-            if near.complete
-            else (
-                " Test documents with a near duplicate in train: at least {count} of {tested} "
-                "({share})."
-            ),
-            **values,
-        )
     return say(
-        " Test sentences with a near duplicate in train: {count} of {tested} ({share})."
-        if near.complete
-        else (
-            " Test sentences with a near duplicate in train: at least {count} of {tested} "
-            "({share})."
-        ),
-        **values,
+        {
+            (False, True): " Test documents with a near duplicate in train: {count} of {tested} "
+            "({share}).",
+            (False, False): " Test documents with a near duplicate in train: at least {count} of "
+            "{tested} ({share}).",
+            (True, True): " Test sentences with a near duplicate in train: {count} of {tested} "
+            "({share}).",
+            (True, False): " Test sentences with a near duplicate in train: at least {count} of "
+            "{tested} ({share}).",
+        }[measure_of(result).is_of_sentences, near.complete],
+        count=format_count(near.total),
+        tested=format_count(tested),
+        share=f"{near.total / tested:.1%}",
     )
 
 
@@ -297,33 +242,20 @@ def describe_vectors(facts: CorpusFacts) -> str:
 
 def _line(
     declared: "Declared",
-    data: ExperimentResult,
+    result: ExperimentResult,
     talk: dict[str, Talk],
     gain: TestedDifference | None,
 ) -> Line:
-    figures = {name: data.compared_figure(model).mean for name, model in data.models.items()}
-    fitted = {
-        name: data.compared_figure(opponent).mean for name, opponent in data.opponents.items()
-    }
-    attention = next(iter(data.attention), "")
-    others = {name: value for name, value in figures.items() if name not in (BASELINE, attention)}
-    printed = tuple(
+    baseline, attention = (
         talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
+    published = declared.published
     return Line(
-        baseline=figures.get(BASELINE),
-        attention=figures.get(attention),
-        gain=data.models[attention].gain if attention else None,
-        controls={name: value for name, value in others.items() if name in data.controls},
-        variants={name: value for name, value in others.items() if name not in data.controls},
-        opponents=fitted,
-        talk=(printed[0], printed[1]) if all(printed) else None,
+        talk=(baseline, attention) if baseline and attention else None,
         talk_gain=talk_gain(talk),
-        comparable=bool(
-            declared.published and declared.published.comparable and not mark(data.corpus)
-        ),
-        reproduction=_reproduction(declared, data.corpus, talk_gain(talk), gain),
+        comparable=bool(published and published.comparable and not mark(result.corpus)),
+        reproduction=_reproduction(declared, result.corpus, talk_gain(talk), gain),
     )
 
 
@@ -341,15 +273,13 @@ def _reproduction(
         return Reproduction(NOT_COMPARABLE, say("not comparable: {reasons}", reasons=reasons))
     if talk_gain is None or gain is None:
         return Reproduction("", say("comparable, but one of the two has no gain"))
-    if gain.low is None or gain.high is None:
+    if gain.whole is None:
         return Reproduction(UNDECIDED, say("undecided: {reason}", reason=gain.no_interval))
     if gain.verdict == NOT_CONVERGED:
         return Reproduction(UNDECIDED, say("undecided: trainings of ours had not converged"))
-    assert gain.whole is not None, "an interval is cut from a whole one"
     if not gain.whole[0] <= talk_gain <= gain.whole[1]:
-        return Reproduction(
-            NOT_REPRODUCED, say("not reproduced: the talk’s gain lies outside our interval")
-        )
+        outside = say("not reproduced: the talk’s gain lies outside our interval")
+        return Reproduction(NOT_REPRODUCED, outside)
     if gain.verdict in (BETTER, WORSE):
         return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
     if gain.verdict == SAME:
@@ -376,6 +306,35 @@ def _degradations(
             talk_change = None
             if after and before and measure_of(degraded).is_accuracy:
                 talk_change = 100 * (float(after) - float(before))
-            change = paired_change(degraded, original, variant)
+            values, original_values = (
+                each.compared_figure(each.models[variant]).values for each in (degraded, original)
+            )
+            change = paired_gain(values, original_values, degraded.sign)
             degradations.append(Degradation(variant, change, talk_change))
     return degradations
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightsGain:
+    """The gain of a model over the same one with equal weights: its control, where it has one.
+
+    `value` is the control's figure; `gain` is in percentage points, its interval of the test.
+    """
+
+    value: float | None
+    control: str
+    gain: float | None
+    interval: tuple[float, float] | None
+
+
+def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
+    """Return the gain of a variant over its control with equal weights."""
+    result = experiment.result
+    control = equal_weights_control(result, variant)
+    if not control:
+        return WeightsGain(None, "", None, None)
+    pair = (variant, control)
+    tested = next((e for e in experiment.comparisons if (e.first, e.second) == pair), None)
+    value = result.figure_of(control)
+    gain = 100 * (result.figure_of(variant) - value)
+    return WeightsGain(value, control, gain, tested.ends if tested else None)

@@ -35,20 +35,16 @@ class Adversary:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A model that `heed explain` has tested.
-
-    summary, recency: its tables; recency is None where there is no such file
-    planted: whether the evidence of its corpus is planted
-    """
+    """A model that `heed explain` has tested, with its tables."""
 
     experiment: Experiment
     variant: str
     model: str
     folder: Path
     summary: pd.DataFrame
-    recency: pd.DataFrame | None
+    recency: pd.DataFrame | None  # None where there is no such file
     adversaries: tuple[Adversary, ...]
-    planted: bool
+    planted: bool  # whether the evidence of its corpus is planted
 
     def means(self, test: str, measure: str, ranking: str = "") -> list[float]:
         """Return the mean over documents of each seed; nothing where it is not defined."""
@@ -110,11 +106,7 @@ class Explanation:
         return test == "seeds" and self.experiment.measure.is_of_sentences
 
     def size(self, test: str, measures: Sequence[str]) -> Size:
-        """Return the seeds of some measures of a test, and the fewest and most documents.
-
-        Zeros where none is defined. Of rankings, those of DRAWN_RANKINGS count; means of one
-        class do not.
-        """
+        """Return the seeds of some measures of a test, and the fewest and most documents."""
         return size(self.summary, test, measures)
 
     @functools.cached_property
@@ -135,7 +127,11 @@ def ranking_names() -> dict[str, str]:
 
 
 def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> Size:
-    """Return the seeds of some measures of a test, and the fewest and most documents."""
+    """Return the seeds of some measures of a test, and the fewest and most documents.
+
+    Zeros where none is defined. Of rankings, those of DRAWN_RANKINGS count; means of one class do
+    not.
+    """
     rows = summary[(summary["test"] == test) & summary["measure"].isin(measures)]
     if "class" in rows:
         drawn = rows["ranking"].isna() | rows["ranking"].isin(list(DRAWN_RANKINGS))
@@ -152,17 +148,11 @@ def size(summary: pd.DataFrame, test: str, measures: Sequence[str]) -> Size:
 def read_explanations(
     params: "Params", comparison: Comparison, experiments: list[Experiment], folder: Path
 ) -> tuple[Explanation, ...]:
-    """Return the models that were explained, in the order of the experiments.
+    """Return the models that were explained, of results/, in the order of the experiments.
 
-    Args:
-        params: the study, which names them: DVC never deletes the folder of a model.
-        comparison: results/compare/comparison.json.
-        experiments: of the report.
-        folder: results/.
+    The study names them: DVC never deletes the folder of a model.
 
-    Raises:
-        HeedError: a file is missing or broken.
-
+    Raises HeedError: a file is missing or broken.
     """
     explanations = []
     for experiment in experiments:
@@ -173,7 +163,7 @@ def read_explanations(
             path = folder / "explain" / model.model
             if model.model not in params.explain.models or not path.exists():
                 continue
-            command = f"heed explain {model.model}"
+            command, recency = f"heed explain {model.model}", path / "recency.csv"
             verify_checksums(path, command)
             explanations.append(
                 Explanation(
@@ -182,7 +172,7 @@ def read_explanations(
                     model=model.model,
                     folder=path,
                     summary=_read(path / "summary.csv", command),
-                    recency=_read_if_there(path / "recency.csv", command),
+                    recency=_read(recency, command) if recency.exists() else None,
                     adversaries=_read_adversaries(params, model.model, folder),
                     planted=is_planted(result),
                 )
@@ -208,10 +198,6 @@ def _read_adversaries(params: "Params", model: str, folder: Path) -> tuple[Adver
             verify_checksums(path, command)
             adversaries.append(Adversary(name, path, _read(path / "summary.csv", command)))
     return tuple(adversaries)
-
-
-def _read_if_there(path: Path, command: str) -> pd.DataFrame | None:
-    return _read(path, command) if path.exists() else None
 
 
 def _read(path: Path, command: str) -> pd.DataFrame:

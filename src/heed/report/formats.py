@@ -75,8 +75,12 @@ def decimals(digits: int, plain_digits: int | None = None) -> Format:
     return Format(lambda value: format_number(value, digits), plain)
 
 
-TEXT = Format(str, str, "left")
-RIGHT = Format(str, str, "right")
+def _text(value: object) -> str:
+    return DASH if value is None else str(value)
+
+
+TEXT = Format(_text, _plain(str), "left")
+RIGHT = Format(_text, _plain(str), "right")
 PRINTED = Format(str, lambda value: value.replace("−", "-"))  # numbers that are formatted already
 POINTS = Format(format_points, _plain(format_rounded, 2, "+"))
 PROBABILITY = Format(format_p, _plain(format_significant, 3), "right")

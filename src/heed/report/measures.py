@@ -1,15 +1,18 @@
-"""The figure by which an experiment compares its models: its name, its format, its unit.
+"""The figure by which an experiment compares its models, and what weakens a comparison.
 
-The task says how its figures are printed (`SCALE` of its recipe).
+The task says how its figures are printed (`SCALE` of its recipe). A comparison is weak where
+predictions are degenerate, or weights equal.
 """
 
 import dataclasses
+import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from heed.evaluation.results import ExperimentResult
+from heed.evaluation.results import BASELINE, CONTROLS, ExperimentResult, ModelResult
+from heed.hyperparameters.classifier import Architecture
 from heed.report.formats import format_number, format_points
-from heed.report.language import say
+from heed.report.language import say, say_count
 from heed.task import task_module
 from heed.task.interface import Scale
 
@@ -94,28 +97,39 @@ class Measure:
 
     def difference(self, value: float) -> str:
         """Return a difference with its sign and its unit."""
-        gain = format_points(value)
-        if self.in_percentage_points:
-            return say("{gain} p.p.", gain=gain)
-        if not self.in_hundreds:
-            return say("{gain} hundredths", gain=gain)
-        return say("{gain} {name} points", gain=gain, name=self.name)
+        return say(
+            "{gain} p.p."
+            if self.in_percentage_points
+            else "{gain} {name} points"
+            if self.in_hundreds
+            else "{gain} hundredths",
+            gain=format_points(value),
+            name=self.name,
+        )
 
     def margin(self, value: float) -> str:
         """Return a margin around zero with its unit."""
-        if self.in_percentage_points:
-            return say("±{margin} p.p.", margin=f"{value:g}")
-        if not self.in_hundreds:
-            return say("±{margin} hundredths", margin=f"{value:g}")
-        return say("±{margin} {name} points", margin=f"{value:g}", name=self.name)
+        return say(
+            "±{margin} p.p."
+            if self.in_percentage_points
+            else "±{margin} {name} points"
+            if self.in_hundreds
+            else "±{margin} hundredths",
+            margin=f"{value:g}",
+            name=self.name,
+        )
 
     def limit(self, value: float) -> str:
         """Return the size of a difference with its unit."""
-        if self.in_percentage_points:
-            return say("{limit} p.p.", limit=f"{value:g}")
-        if not self.in_hundreds:
-            return say("{limit} hundredths", limit=f"{value:g}")
-        return say("{limit} {name} points", limit=f"{value:g}", name=self.name)
+        return say(
+            "{limit} p.p."
+            if self.in_percentage_points
+            else "{limit} {name} points"
+            if self.in_hundreds
+            else "{limit} hundredths",
+            limit=f"{value:g}",
+            name=self.name,
+        )
 
 
 def measure_of(result: ExperimentResult) -> Measure:
@@ -151,3 +165,126 @@ def reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]:
     for task in dict.fromkeys(tasks):
         models = report_of(task).reference_models() | models
     return models
+
+
+WEIGHTS = ("attention", "heads", "pooling", "score")  # hyperparameters that make weights
+
+
+def equal_weights_control(result: ExperimentResult, variant: str) -> str:
+    """Return the variant that is `variant` with equal weights in place of learned ones.
+
+    That is X-uniform or X-mean, whatever hyperparameters they have, since they belong to X. Else it
+    is `uniform` of a model with self-attention, `mean`, or the baseline, where it differs by no
+    hyperparameter but WEIGHTS. Empty where there is none, and for a translator.
+    """
+    h = result.models[variant].hyperparameters
+    if variant in (BASELINE, *CONTROLS) or not (isinstance(h, Architecture) and h.learns_weights):
+        return ""
+    kinds = ("mean",) if h.attention == "none" else ("uniform", "mean")
+    for name in (*(f"{variant}-{kind}" for kind in kinds), *kinds, BASELINE):
+        control = result.models[name].hyperparameters if name in result.models else None
+        if control is None or control.learns_weights or control.pooling != "mean":
+            continue
+        if name.startswith(f"{variant}-") or _without(control) == _without(h):
+            return name
+    return ""
+
+
+def lacks_layer(result: ExperimentResult, variant: str) -> bool:
+    """Whether the control of a model with self-attention lacks that layer, as the mean does.
+
+    Then the gain over it is not one of the weights alone.
+    """
+    control = equal_weights_control(result, variant)
+    if not control:
+        return False
+    h, equal = (result.models[name].hyperparameters for name in (variant, control))
+    return h.attention != "none" and equal.attention == "none"
+
+
+def layer_note() -> str:
+    """Return the sentence on a control that `lacks_layer`."""
+    return say(
+        "A control without self-attention lacks its layer too, so that the gain over it need not "
+        "be one of learned weights."
+    )
+
+
+def _without(h: Architecture) -> dict[str, Any]:
+    """Return the hyperparameters without those that make weights."""
+    return {key: value for key, value in dataclasses.asdict(h).items() if key not in WEIGHTS}
+
+
+MAJORITY = "majority"
+FAR_PP = 10.0  # below the median of the model's other runs
+
+
+def collapsed_seeds(
+    model: ModelResult, result: ExperimentResult, seeds: list[int]
+) -> dict[int, float]:
+    """Return the figure of each run of a model that collapsed, by seed.
+
+    A run has collapsed if its figure is no higher than the majority class's on the same documents,
+    or more than FAR_PP below the median of the model's other runs. The figure is the one by which
+    the experiment compares; `seeds` are in the order of the model's runs.
+    """
+    values, majority = result.compared_figure(model).values, _majority(result, seeds)
+    collapsed = {}
+    for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
+        others = values[:index] + values[index + 1 :]
+        median = statistics.median(others) if others else value
+        far = 100 * result.sign * (median - value) > FAR_PP
+        if far or (majority and value <= majority[index]):
+            collapsed[seed] = value
+    return collapsed
+
+
+def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
+    """Return which runs collapsed and which models are below the majority class.
+
+    A part of a sentence, without a capital and a full stop; empty where there is neither.
+    """
+    majority, measure = _majority(result, seeds), measure_of(result)
+    parts = []
+    for name, model in result.models.items():
+        collapsed = collapsed_seeds(model, result, seeds)
+        mean = result.compared_figure(model).mean
+        if len(collapsed) == len(seeds):
+            parts.append(say("every run of {name} collapsed", name=name))
+        elif collapsed:
+            figures = [f"{seed} ({measure.figure(each)})" for seed, each in collapsed.items()]
+            parts.append(
+                say_count(
+                    "{name} collapsed with seed {seeds}",
+                    "{name} collapsed with seeds {seeds}",
+                    len(collapsed),
+                    name=name,
+                    seeds=", ".join(figures),
+                )
+            )
+        if majority and mean < (constant := statistics.fmean(majority)):
+            figures = [measure.figure(mean), measure.figure(constant)]
+            parts.append(report_of(result.task).below_majority(name, *figures))
+    return "; ".join(parts)
+
+
+def explain_collapse(result: ExperimentResult) -> str:
+    """Return when a run has collapsed, in one sentence."""
+    measure = measure_of(result)
+    values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
+    if MAJORITY in result.opponents:
+        explained: str = report_of(result.task).explain_collapse(values)
+        return explained
+    return say(
+        "A run has collapsed if its {metric} is more than {far} below the median of the "
+        "model's other runs.",
+        **values,
+    )
+
+
+def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:
+    """Return the majority class's figure on the test documents of each seed; none without it."""
+    if MAJORITY not in result.opponents:
+        return []
+    values = result.compared_figure(result.opponents[MAJORITY]).values
+    return [values[(seed - 1) % len(values)] for seed in seeds]  # one value, or one for each fold

@@ -1,25 +1,26 @@
 """`heed publish`: an edition of a study for docs/studies/, and its summary in the index there.
 
-An edition has no text of a corpus, unless heed generated it.
+An edition has no text of a corpus, unless heed generated it, and no path of this machine.
 """
 
 import dataclasses
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from heed import __version__
 from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
 from heed.records import as_json, read_record
-from heed.report.chapters.verdict_matrix import verdict_matrix
-from heed.report.check import map_texts, path_remover
-from heed.report.experiments import Experiment, is_generated, read_experiments
-from heed.report.headline import headline
-from heed.report.provenance import git_state, run_git, write_provenance
+from heed.report.chapters.headline import headline, verdict_matrix
+from heed.report.experiments import Experiment, read_experiments
+from heed.report.html import escape_markdown, markdown_table
+from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
-from heed.report.renderers import markdown
 from heed.study.studies import HEED_STUDIES, own_study_file
 
 if TYPE_CHECKING:
@@ -71,21 +72,13 @@ def read_edition(folder: Path) -> Edition:
 
 
 def make_edition(root: Path, study: str) -> Edition:
-    """Return the code of an edition that is made now.
+    """Return the code of an edition of the active study that is made now, in the clone `root`.
 
-    What `heed publish` itself writes may have changed since the commit: it is no code.
-
-    Args:
-        root: the top folder of the clone.
-        study: the name of the active study.
-
+    The files that `heed publish` itself writes may have changed since the commit: they are no code.
     """
     state, folder = git_state(root), f"{EDITIONS}/{study}/"
-    changed = [
-        path
-        for path in state.changed
-        if path not in (README, str(INDEX)) and not path.startswith(folder)
-    ]
+    written = (README, str(INDEX))
+    changed = [p for p in state.changed if p not in written and not p.startswith(folder)]
     return Edition(__version__, state.commit, changed)
 
 
@@ -94,11 +87,6 @@ def check_commit(root: Path, study: str) -> None:
 
     A branch must have the present commit, and the files that git tracks, and new ones in src/ and
     workflow/, must be as in the commit, but for the active study and its results.
-
-    Args:
-        root: the top folder of the clone.
-        study: the name of the active study.
-
     """
     commit = run_git(root, "rev-parse", "--verify", "HEAD")
     if not run_git(root, "for-each-ref", "--contains", commit, "refs/heads", "refs/remotes"):
@@ -179,16 +167,9 @@ def publish(
     document browser only where heed generated all texts, and sentences of a translation only where
     heed generated them. Nor are the paths of this machine.
 
-    Args:
-        params: the study.
-        comparison: results/compare/comparison.json.
-        published: the folder with the talk's figures.
-        results: results/, with the results of the other stages.
-        root: the top folder of the clone.
+    The arguments are those of `render`, and `root`, the top folder of the clone.
 
-    Raises:
-        HeedError: a file is missing; report.pdf is of another report; index.md has no place.
-
+    Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
     name = params.study.name
     _check_files(root)
@@ -196,53 +177,36 @@ def publish(
     params = map_texts(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
-    folder = root / EDITIONS / name
-    edition = make_edition(root, name)
-    generated = all(is_generated(each.corpus) for each in comparison.experiments.values())
+    folder, edition = root / EDITIONS / name, make_edition(root, name)
+    generated = all(each.corpus.facts.generated for each in comparison.experiments.values())
+    pdf, readme = root / "reports" / PDF, folder / README
+    addresses = Addresses(
+        params="params.yaml",
+        method="../../statistics.md",
+        paper=PDF if pdf.exists() else "",
+        reading=README if readme.exists() else "",
+        provenance=PROVENANCE,
+        made_by=f"heed {edition.version}, {edition.short_commit}",
+    )
     with writing_folder(folder) as out:
-        addresses = _addresses(root, folder, edition)
         render(params, comparison, published, results, out, generated, addresses)
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
-        _copy_files(root, out, remove_paths)
-        _write_edition(out, edition, folder / README)
+        for file in COPIED:
+            write_text(out / file, (root / file).read_text(encoding="utf-8"))
+        for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
+            write_text(path, remove_paths(path.read_text(encoding="utf-8")))
+        if pdf.exists():
+            shutil.copyfile(pdf, out / PDF)
+        write_json(out / EDITION, as_json(edition))
+        if readme.exists():  # written by hand, but for the sentence on the code
+            text = with_edition(readme.read_text(encoding="utf-8"), edition)
+            write_text(out / README, text)
     for page, text in pages.items():
         write_text(page, text)
     write_list(root)
     return folder
-
-
-def _write_edition(out: Path, edition: Edition, readme: Path) -> None:
-    """Write which code made an edition: into edition.json, and into its README.md if it has one.
-
-    README.md is written by hand and stays, but for this sentence.
-    """
-    write_json(out / EDITION, as_json(edition))
-    if readme.exists():
-        write_text(out / README, with_edition(readme.read_text(encoding="utf-8"), edition))
-
-
-def _addresses(root: Path, folder: Path, edition: Edition) -> Addresses:
-    """Return the addresses of the files that stand next to the page of an edition."""
-    return Addresses(
-        params="params.yaml",
-        method="../../statistics.md",
-        paper=PDF if (root / "reports" / PDF).exists() else "",
-        reading=README if (folder / README).exists() else "",
-        provenance=PROVENANCE,
-        made_by=f"heed {edition.version}, {edition.short_commit}",
-    )
-
-
-def _copy_files(root: Path, out: Path, remove_paths: Callable[[str], str]) -> None:
-    """Copy the files of a study into its edition, and remove this machine's paths from it."""
-    for file in COPIED:
-        write_text(out / file, (root / file).read_text(encoding="utf-8"))
-    for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
-        write_text(path, remove_paths(path.read_text(encoding="utf-8")))
-    if (pdf := root / "reports" / PDF).exists():
-        shutil.copyfile(pdf, out / PDF)
 
 
 def _check_files(root: Path) -> None:
@@ -251,12 +215,10 @@ def _check_files(root: Path) -> None:
         if not (root / file).exists():
             raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
     pdf = root / "reports" / PDF
-    if pdf.exists() and not _have_same_bytes(root / PRINTED, pdf.with_suffix(".tex")):
+    sources = (root / PRINTED, pdf.with_suffix(".tex"))
+    printed, present = (path.read_bytes() if path.exists() else None for path in sources)
+    if pdf.exists() and (printed is None or printed != present):
         raise HeedError(f"reports/{PDF}: not of the present reports/report.tex. Run: make pdf")
-
-
-def _have_same_bytes(path: Path, other: Path) -> bool:
-    return path.exists() and other.exists() and path.read_bytes() == other.read_bytes()
 
 
 def _pages_with_summary(
@@ -291,21 +253,83 @@ def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: boo
     """Return what a page says of a published study, in Markdown.
 
     It is the first screen of the report, without its chart: the answer over all experiments, the
-    matrix of verdicts, and links to the report.
-
-    Args:
-        folder: of the edition, as seen from the page.
-        experiments: of its report.
-        seeds: how many it has.
-        has_pdf: whether its folder has report.pdf.
-
+    matrix of verdicts, and links to the report: to `folder`, as seen from the page.
     """
     matrix = verdict_matrix(experiments)
     title = f"{matrix.title} ({matrix.mark})" if matrix.mark else matrix.title
-    links = [f"[index.html]({folder}/index.html)"]
-    links += [f"[{PDF}]({folder}/{PDF})"] if has_pdf else []
+    files = ["index.html", *([PDF] if has_pdf else [])]
+    links = [f"[{file}]({folder}/{file})" for file in files]
     return (
-        f"**{markdown.escape(headline(experiments, seeds))}**\n\n"
-        f"{markdown.escape(title)}:\n\n{markdown.table(matrix)}\n"
+        f"**{escape_markdown(headline(experiments, seeds))}**\n\n"
+        f"{escape_markdown(title)}:\n\n{markdown_table(matrix)}\n"
         f"The report: {' · '.join(links)}\n"
     )
+
+
+WHOLE_NAME = r"(?![\w-]|\.\w)"  # not the beginning of another folder's name
+PATH_KEYS = ("path", "paths", "vectors")  # of the user's files; `paths` has several
+REST_OF_PATH = (
+    r"[^\s\"'`<>|,;:()\[\]{}]*"  # the rest of a path within a text, up to what may follow one
+)
+
+
+def path_remover(root: Path, files: list[Path]) -> Callable[[str], str]:
+    """Return a function that removes the folders of this machine from a text.
+
+    A path in `root` becomes relative to it. Of a path in the home folder, and of every absolute
+    path under a key of PATH_KEYS in the YAML `files`, the name stays.
+    """
+
+    def relative(match: re.Match[str]) -> str:
+        return "" if match[0].endswith("/") else "."
+
+    def name(match: re.Match[str]) -> str:
+        return Path(match[0]).name
+
+    home = str(Path.home())
+    contents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    values = {value for content in contents for value in _absolute_paths(content)}
+    patterns = [(re.escape(str(root.resolve())) + WHOLE_NAME + "/?", relative)]
+    patterns += [(re.escape(value), name) for value in sorted(values, key=len, reverse=True)]
+    if home != "/":
+        patterns.append((re.escape(home) + WHOLE_NAME + REST_OF_PATH, name))
+    compiled = [(re.compile(rf"(?<![\w.~/-]){pattern}"), replace) for pattern, replace in patterns]
+
+    def remove_paths(text: str) -> str:
+        for pattern, replace in compiled:
+            text = pattern.sub(replace, text)
+        return text
+
+    return remove_paths
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a section of params.yaml with `change` applied to all texts in it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: map_texts(each, change) for key, each in value.items()}
+    if isinstance(value, list):
+        return [map_texts(each, change) for each in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        changed = {name: map_texts(getattr(value, name), change) for name in names}
+        return dataclasses.replace(value, **changed)
+    if fields := getattr(type(value), "model_fields", None):
+        texts = {name: map_texts(getattr(value, name), change) for name in fields}
+        return value.model_copy(update=texts)
+    return value
+
+
+def _absolute_paths(value: Any) -> Iterator[str]:
+    """Yield every absolute path under a key of PATH_KEYS, at any depth."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            texts = each.values() if key == "paths" and isinstance(each, dict) else [each]
+            for text in texts if key in PATH_KEYS else ():
+                if isinstance(text, str) and text.startswith(("/", "~")):
+                    yield text
+            yield from _absolute_paths(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _absolute_paths(each)

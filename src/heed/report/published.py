@@ -1,4 +1,4 @@
-"""What others print, in data/published/: the talk's figures, and papers on explanations."""
+"""The figures that others print, in data/published/: the talk's, and papers' on explanations."""
 
 import csv
 import dataclasses
@@ -39,12 +39,9 @@ NO_FIGURES = Talk({}, {})
 
 def _as_printed(row: dict[str, str]) -> dict[str, str]:
     """Return the figures of a row with the four decimals that the talk prints, and its support."""
-    figures = {
-        figure: f"{float(row[figure]):.4f}"
-        for figure in ("precision", "recall", "f1")
-        if row.get(figure)
-    }
-    return figures | ({"support": row["support"]} if row.get("support") else {})
+    figures = {key: row[key] for key in ("precision", "recall", "f1") if row.get(key)}
+    printed = {key: f"{float(value):.4f}" for key, value in figures.items()}
+    return printed | ({"support": row["support"]} if row.get("support") else {})
 
 
 def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
@@ -60,11 +57,9 @@ def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
 def experiment_figures(
     published: dict[str, dict[str, Talk]], name: str, key: str
 ) -> dict[str, Talk]:
-    """Return the talk's figures of experiment `name` by variant.
+    """Return the talk's figures of experiment `name` by variant; params.yaml names it at `key`.
 
-    Raises:
-        HeedError: the talk has no such experiment; the message has `key`, its key in params.yaml.
-
+    Raises HeedError: the talk has no such experiment.
     """
     if name not in published:
         raise HeedError(
@@ -97,17 +92,16 @@ class PaperFigure:
 
 @dataclasses.dataclass(frozen=True)
 class PaperSentence:
-    """What a paper says of a test, in its own words."""
+    """A sentence of a paper on a test."""
 
     test: str
     paper: str
-    place: str
     sentence: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Papers:
-    """What papers on explanations print."""
+    """The figures and sentences of papers on explanations."""
 
     figures: list[PaperFigure]
     sentences: list[PaperSentence]
@@ -117,17 +111,12 @@ NO_PAPERS = Papers([], [])
 
 
 def read_papers(folder: Path) -> Papers:
-    """Return what papers on explanations print, of all corpora and tests."""
-    keys = ("paper", "place", "corpus", "model", "test", "measure")
+    """Return the figures and sentences of papers on explanations, of all corpora and tests."""
+    figures, sentences = (_read_rows(folder / name) for name in (EXPLANATION, SENTENCES))
+    names = [field.name for field in dataclasses.fields(PaperFigure) if field.name != "mean"]
     return Papers(
-        [
-            PaperFigure(**{key: row[key] for key in keys}, mean=float(row["mean"]))
-            for row in _read_rows(folder / EXPLANATION)
-        ],
-        [
-            PaperSentence(row["test"], row["paper"], row["place"], row["sentence"])
-            for row in _read_rows(folder / SENTENCES)
-        ],
+        [PaperFigure(**{k: row[k] for k in names}, mean=float(row["mean"])) for row in figures],
+        [PaperSentence(row["test"], row["paper"], row["sentence"]) for row in sentences],
     )
 
 

@@ -1,6 +1,15 @@
-"""The files of the report: a page, a document for paper, a file for each table and figure."""
+"""The files of the report: a page, a document for paper, a file for each table and figure.
 
+`heed report` writes them, and `heed report --check` compares them with the present results.
+"""
+
+import csv
 import dataclasses
+import difflib
+import io
+import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,19 +17,19 @@ import pandas as pd
 
 from heed import __version__ as VERSION
 from heed.evaluation.results import Comparison
-from heed.files import write_text, writing_folder
-from heed.report import chapters
+from heed.files import HeedError, write_text, writing_folder
+from heed.pipeline import changed_outputs
+from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
+from heed.report.browser import describe_evidence, describe_weights
 from heed.report.chapters import truths
-from heed.report.chapters.answer import generated_warning
-from heed.report.documents import describe_evidence, describe_weights
+from heed.report.chapters.headline import headline
+from heed.report.chapters.summary import generated_warning
 from heed.report.experiments import Experiment
-from heed.report.figures.files import draw_figures
-from heed.report.headline import headline
+from heed.report.figures.drawing import draw_figures
+from heed.report.html import quote_formulas
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
-from heed.report.renderers import csv, html, latex, markdown
-from heed.report.renderers.csv import quote_formulas
 from heed.report.results import Results, read_results, read_table
 from heed.task import task_module
 
@@ -77,21 +86,12 @@ def citation(study: str) -> str:
 def write_series(
     experiments: list[Experiment], evaluations: dict[Path, Measure], folder: Path
 ) -> None:
-    """Write curves.csv, confusion.csv and comparisons.csv.
+    """Write curves.csv, confusion.csv and comparisons.csv into a folder.
 
-    Each has the columns that dvc.yaml names, also where no model of the study has such values.
-
-    Args:
-        experiments: with their comparisons.
-        evaluations: the folders of the models' evaluations, with what decides between models.
-        folder: of the files to write.
-
+    They have the columns that dvc.yaml names, also where no model of the study has such values.
+    `evaluations` are the folders of the models' evaluations, with what decides between models.
     """
-    curves, confusions = [], []
-    for evaluation, measure in evaluations.items():
-        curves.append(_curves(evaluation, measure))
-        if (evaluation / "confusion.csv").exists():  # of a classification
-            confusions.append(_confusion(evaluation))
+    confusions = [each for each in evaluations if (each / "confusion.csv").exists()]
     comparisons = [
         {
             "experiment": experiment.key,
@@ -104,12 +104,25 @@ def write_series(
         for experiment in experiments
         for each in experiment.comparisons
     ]
-    columns = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
-    curve_columns = ["seed", "epoch", "model", "figure", "validation"]
-    confusion_columns = ["actual", "predicted", "documents", "model", "share"]
-    _write(_with_columns(curves, curve_columns), folder / "curves.csv")
-    _write(_with_columns(confusions, confusion_columns), folder / "confusion.csv")
-    _write(pd.DataFrame(comparisons, columns=columns), folder / "comparisons.csv")
+    series = {
+        "curves": (
+            [_curves(*each) for each in evaluations.items()],
+            ["seed", "epoch", "model", "figure", "validation"],
+        ),
+        "confusion": (
+            [_confusion(each) for each in confusions],
+            ["actual", "predicted", "documents", "model", "share"],
+        ),
+        "comparisons": (
+            [pd.DataFrame(comparisons)],
+            ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"],
+        ),
+    }
+    for name, (tables, columns) in series.items():
+        table = pd.concat(tables) if tables else pd.DataFrame()
+        table = table.reindex(columns=[*table, *(each for each in columns if each not in table)])
+        text = quote_formulas(table).to_csv(index=False, lineterminator="\n", float_format="%.6g")
+        write_text(folder / f"{name}.csv", text)
 
 
 def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
@@ -136,22 +149,11 @@ def _confusion(evaluation: Path) -> pd.DataFrame:
     return counts.assign(model=evaluation.name, share=share).rename(columns={"label": "actual"})
 
 
-def _with_columns(tables: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-    """Return the tables in one, which has at least these columns: dvc.yaml names them."""
-    table = pd.concat(tables) if tables else pd.DataFrame()
-    return table.reindex(columns=[*table, *(each for each in columns if each not in table)])
-
-
-def _write(table: pd.DataFrame, path: Path) -> None:
-    quote_formulas(table).to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
-
-
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What the report says first.
+    """The beginning of a report: one sentence over all experiments, and lines on failures.
 
-    `answer` is one sentence over all experiments; `failures` are lines on the truths that are known
-    of the study, and that it did not find.
+    These are on the truths that are known of the study, and that it did not find.
     """
 
     answer: str
@@ -189,25 +191,26 @@ def render(
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
         image = _write_figures(blocks, folder / "figures", processes)
-        copies = _write_tables(
-            [block for block in blocks if isinstance(block, Table)], folder / "tables"
-        )
-        _write_series(results, folder / "plots")
+        tables = [block for block in blocks if isinstance(block, Table)]
+        copies = _write_tables(tables, folder / "tables")
+        with writing_folder(folder / "plots") as out:
+            measures = {
+                results.evaluation_folder(model): each.measure
+                for each in results.experiments
+                for model in results.models(each).values()
+            }
+            write_series(results.experiments, measures, out)
         _write_documents(results, folder / "documents")
+        on_page, on_paper = (
+            [block for block in report if medium in block.media] for medium in (PAGE, PAPER)
+        )
         study = params.study
         header = (study.title, generated_warning(results.experiments), study.note)
-        write_text(folder / "report.tex", latex.document(_select(report, PAPER), *header))
-        page = html.page(
-            _select(report, PAGE), image, *header, copies, links.listed(), citation(study.name)
-        )
+        write_text(folder / "report.tex", latex.document(on_paper, *header))
+        page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
         write_text(folder / "index.html", page)
         answer = headline(results.experiments, len(comparison.seeds))
         return Outcome(answer, truths.failure_lines(results))
-
-
-def _select(blocks: list[Block], medium: str) -> list[Block]:
-    """Return the blocks that the page or the paper has."""
-    return [block for block in blocks if medium in block.media]
 
 
 def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:
@@ -228,24 +231,13 @@ def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:
         for table in tables:
             copies = texts.setdefault(table.key, {})
             if any(column.key for column in table.columns):
-                copies["CSV"] = csv.table(table)
-                if "csv" in table.files:
-                    write_text(out / f"{table.key}.csv", copies["CSV"])
+                copies["CSV"] = html.csv_table(table)
             if PAGE in table.media or "tex" in table.files:
                 copies["LaTeX"] = latex.table(table)
-                if "tex" in table.files:
-                    write_text(out / f"{table.key}.tex", copies["LaTeX"])
-    return lambda table: {**texts[table.key], "Markdown": markdown.table(table)}
-
-
-def _write_series(results: Results, folder: Path) -> None:
-    models = {
-        results.evaluation_folder(model): each.measure
-        for each in results.experiments
-        for model in results.models(each).values()
-    }
-    with writing_folder(folder) as out:
-        write_series(results.experiments, models, out)
+            for suffix, kind in (("csv", "CSV"), ("tex", "LaTeX")):
+                if suffix in table.files and kind in copies:
+                    write_text(out / f"{table.key}.{suffix}", copies[kind])
+    return lambda table: {**texts[table.key], "Markdown": html.markdown_table(table)}
 
 
 def _write_documents(results: Results, folder: Path) -> None:
@@ -253,7 +245,7 @@ def _write_documents(results: Results, folder: Path) -> None:
     template = html.environment().get_template("documents.html.jinja")
     with writing_folder(folder) as out:
         for experiment in results.experiments if results.with_documents else []:
-            result = results.comparison.experiments[experiment.key]
+            result = experiment.result
             for variant, model in result.models.items():
                 if model.model in results.browsers:
                     text = template.render(
@@ -266,3 +258,112 @@ def _write_documents(results: Results, folder: Path) -> None:
                         sources=results.document_sources(model.model),
                     )
                     write_text(out / f"{model.model}.html", text)
+
+
+NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
+MAX_LINES = 5  # of differences for each file
+# The folders of results that the report reads.
+RESULTS = (
+    "results/compare",
+    "results/evaluate/",
+    "results/explain/",
+    "results/adversaries/",
+    "results/predict/",
+    "results/search/",
+    "results/timing/train/",
+)
+FOLDERS = ("tables", "figures", "plots", "documents")  # of a report
+
+
+def check_report(
+    params: "Params",
+    comparison: Comparison,
+    published: Path,
+    results: Path,
+    reports: Path,
+    lock: Path,
+) -> str:
+    """Render the report into a temporary folder and compare both; return a message of success.
+
+    The first arguments are those of `render`; `reports` is the report to check, and `lock` is
+    dvc.lock, which records what DVC's cache has.
+
+    Raises HeedError: they do not agree; the message has every number that differs, and both values.
+    """
+    problems = list(changed_outputs(lock, RESULTS))
+    with tempfile.TemporaryDirectory() as folder:
+        rendered = Path(folder)
+        render(params, comparison, published, results, rendered)
+        files = [path for path in rendered.rglob("*") if path.is_file()]
+        names = sorted(path.relative_to(rendered).as_posix() for path in files)
+        for name in names:
+            found = list(file_differences(reports / name, rendered / name))
+            problems += found[:MAX_LINES]
+            if len(found) > MAX_LINES:
+                problems.append(f"and {len(found) - MAX_LINES} more in this file")
+    problems += [
+        f"{path}: is no longer of the report"
+        for part in FOLDERS
+        for path in sorted((reports / part).glob("*"))
+        if f"{part}/{path.name}" not in names
+    ]
+    if problems:
+        head = f"{reports}: does not agree with the present results. Run: dvc repro report"
+        raise HeedError("\n  ".join([head, *problems]))
+    return f"{reports}: agrees with the present results, every number in {len(names)} files"
+
+
+def file_differences(path: Path, rendered: Path) -> Iterator[str]:
+    """Yield a message for each number of a report's file that differs from the rendered file.
+
+    Where the numbers are the same and the text is not, the message names the line.
+    """
+    if not path.exists():
+        yield f"{path}: is not there"
+        return
+    if path.read_bytes() == rendered.read_bytes():
+        return
+    if path.suffix == ".csv":
+        yield from _table_differences(path, rendered)
+    elif path.suffix in (".svg", ".pdf"):
+        yield f"{path}: drawn of other numbers"
+    else:
+        yield from _text_differences(path, rendered)
+
+
+def _table_differences(path: Path, rendered: Path) -> Iterator[str]:
+    old_rows, new_rows = (
+        list(csv.reader(io.StringIO(each.read_text(encoding="utf-8")))) for each in (path, rendered)
+    )
+    if len(old_rows) != len(new_rows) or old_rows[:1] != new_rows[:1]:
+        yield f"{path}: has other rows or columns"
+        return
+    for number, (old_row, new_row) in enumerate(zip(old_rows, new_rows, strict=True), 1):
+        for column, old, new in zip(old_rows[0], old_row, new_row, strict=False):
+            if old != new:
+                yield (
+                    f"{path}: line {number}, {column}: {old or 'nothing'} in the report, "
+                    f"{new or 'nothing'} by the results"
+                )
+
+
+def _text_differences(path: Path, rendered: Path) -> Iterator[str]:
+    old_lines, new_lines = (
+        re.sub(r"data:image/svg[^\"]*", "", each.read_text(encoding="utf-8")).split("\n")
+        for each in (path, rendered)
+    )
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        old_numbers, new_numbers = (
+            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(lines)))
+            for lines in (old_lines[old_start:old_end], new_lines[new_start:new_end])
+        )
+        same_count = len(old_numbers) == len(new_numbers)
+        both = zip(old_numbers, new_numbers, strict=False)
+        pairs = [(old, new) for old, new in both if old != new]
+        if not same_count or not pairs:
+            yield f"{path}: line {old_start + 1}: has other text"
+        for old, new in pairs if same_count else []:
+            yield f"{path}: line {old_start + 1}: {old} in the report, {new} by the results"

@@ -1,4 +1,4 @@
-"""The input of a report: the study, its comparison, and the results of the other stages."""
+"""The input of a report: a study's comparison, the results of other stages, and their sources."""
 
 import dataclasses
 from pathlib import Path
@@ -8,7 +8,9 @@ import pandas as pd
 
 from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
-from heed.report.documents import Browser, read_browser
+from heed.pipeline import folder_md5, md5, stage_name
+from heed.report.blocks import Source
+from heed.report.browser import Browser, read_browser
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.explanations import Explanation, read_explanations
 from heed.report.formats import format_coverage
@@ -22,16 +24,54 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
-from heed.report.sources import Source, Sources
-from heed.report.timing import (
-    TrainingTime,
-    read_training_time,
-    time_file,
-    training_folder,
-)
+from heed.training import machine
+from heed.training.machine import TrainingTime
 
 if TYPE_CHECKING:
     from heed.study import Params
+
+
+STAGE_OF_FOLDER = {"predict": "score", "evaluate": "score"}  # of other folders it has their name
+
+
+class Sources:
+    """The sources of a report; a file is hashed once, when it is first added."""
+
+    def __init__(self) -> None:
+        self._sources: dict[Path, Source] = {}
+
+    def add(self, *paths: Path) -> tuple[Source, ...]:
+        """Add these files, unless they are there; return their sources."""
+        for path in paths:
+            if path not in self._sources:
+                self._sources[path] = read_source(path)
+        return tuple(self._sources[path] for path in paths)
+
+    def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
+        """Add files of one stage in `folder`; return their one source: a row for each is too many.
+
+        Its hash is the one that DVC gives to a folder of these files alone. `path` is that of the
+        folder in a clone, and `command` writes one of the files.
+        """
+        if folder not in self._sources:
+            stage = command.split()[1]
+            self._sources[folder] = Source(path, folder_md5(folder, files), stage, command)
+        return self._sources[folder]
+
+    def all(self) -> list[Source]:
+        """Return every source that was added, by path."""
+        return sorted(self._sources.values(), key=lambda source: source.path)
+
+
+def read_source(path: Path) -> Source:
+    """Return the source of a file in results/ or data/published/."""
+    if "published" in path.parts:
+        return Source(f"data/published/{path.name}", md5(path), "", "")
+    folder, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
+    name = Path("results", folder, *keys, path.name).as_posix()
+    stage = STAGE_OF_FOLDER.get(folder, folder)
+    return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))
+
 
 DOCUMENT_FILES = ("documents", "weights", "predictions")
 
@@ -88,18 +128,15 @@ class Results:
     @property
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
+        folder = training_folder(self.folder)
         files = [
-            time_file(self.folder, model, seed)
+            folder / model / f"{seed}.json"
             for experiment in self.experiments
             for model in self.models(experiment).values()
             for seed in self.comparison.seeds
         ]
-        return self.sources.add_files(
-            training_folder(self.folder),
-            [*filter(Path.exists, files)],
-            "results/timing/train",
-            "heed train MODEL",
-        )
+        there = [*filter(Path.exists, files)]
+        return self.sources.add_files(folder, there, "results/timing/train", "heed train MODEL")
 
     @property
     def explanation_source(self) -> Source:
@@ -135,17 +172,10 @@ def read_results(
 ) -> Results:
     """Return the results of a study.
 
-    Args:
-        params: the study: its title, note, experiments and searches.
-        comparison: results/compare/comparison.json.
-        published: the folder with the talk's figures.
-        folder: results/, with the results of the other stages.
-        with_documents: whether there is a document browser, and on the page text of corpora that
-            heed did not generate.
+    `published` is the folder with the talk's figures, `folder` is results/.
 
-    Raises:
-        HeedError: an experiment names one that the talk does not have; a file is missing or broken.
-
+    Raises HeedError: an experiment names one that the talk does not have; a file is missing or
+    broken.
     """
     experiments, sources = read_experiments(params, comparison, published), Sources()
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
@@ -180,20 +210,30 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _read_browsers(results: Results) -> dict[str, Browser]:
     """Return the browser of each model with weights, compared with baseline and attention."""
-    folder, browsers = results.folder / "predict", {}
+    browsers = {}
     for experiment in results.experiments:
         if not report_of(experiment.measure.task).HAS_BROWSER:
             continue
-        models = results.models(experiment)
-        result = results.comparison.experiments[experiment.key]
-        for variant, each in result.models.items():
-            if each.hyperparameters.chooses_weights:
+        result = experiment.result
+        for variant, model in result.models.items():
+            if model.hyperparameters.chooses_weights:
                 compared = {
-                    name: folder / model
-                    for name, model in models.items()
+                    name: results.prediction_folder(other)
+                    for name, other in results.models(experiment).items()
                     if name in (BASELINE, *result.attention[:1], variant)
                 }
-                browsers[each.model] = read_browser(folder / each.model, compared)
+                folder = results.prediction_folder(model.model)
+                browsers[model.model] = read_browser(folder, compared)
                 # Adds the sources here: a browser is no block, so no chapter adds them.
-                results.document_sources(each.model)
+                results.document_sources(model.model)
     return browsers
+
+
+def training_folder(results: Path) -> Path:
+    """Return the folder with the times of all trainings, in results/."""
+    return results / "timing" / "train"
+
+
+def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
+    """Return the time of a training. Raises HeedError: its file is missing or broken."""
+    return machine.read_training_time(training_folder(results) / model / f"{seed}.json")

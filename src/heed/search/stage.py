@@ -1,5 +1,6 @@
 """The search stage: from the space in params.yaml to the winner in results/search/."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -73,7 +74,7 @@ def _make_space(params: "Params", name: str, previous: Configuration) -> "Space"
     """Return the space of search `name`, after a search with the winner `previous`."""
     from heed.search.trials import Space, draw
     from heed.study import rules
-    from heed.study.search_rules import search_space
+    from heed.study.model_rules import search_space
 
     search, dimensions = params.searches[name], search_space(params, name)
 
@@ -141,8 +142,8 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     import torch
 
     from heed.digests import loaded_modules
-    from heed.recipe import resolve
     from heed.search.trials import Plan
+    from heed.study.recipes import resolve
     from heed.task import import_stage_modules, task_module
     from heed.tokens.meta import read_meta
 
@@ -155,7 +156,11 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
     for value in getattr(search.space.get("vectors"), "values", ()):
         if message := contradiction(recipe.changed({"vectors": value}).hyperparameters, meta):
             raise HeedError(f"params.yaml: searches.{name}.space.vectors: {message}")
-    section = search.model_dump(exclude={"concurrent", "retries", "cpu", "minutes"})
+    section = {
+        key: value
+        for key, value in dataclasses.asdict(search).items()
+        if key not in ("concurrent", "retries", "cpu", "minutes")
+    }
     import_stage_modules(recipe.task, "search")
     # named, not imported: it imports ray, which must come after the environment of ray_running
     code = loaded_modules("heed.search.tuner")

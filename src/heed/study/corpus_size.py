@@ -6,23 +6,26 @@ of the user's own files, which are read in about a second; of larger ones a part
 
 import dataclasses
 import math
+import re
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 
+from heed.corpora.declared import Corpus, Source
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import PARTS, Kind, part_of, part_of_key
 from heed.corpora.rows import AT, Format, format_of, is_table, no_column, read_table, suffix_of
 from heed.corpora.table import split_labels
 from heed.files import HeedError
 from heed.paths import TOKENS
-from heed.study.corpora import Corpus, Source
 from heed.study.schema import Params
-from heed.study.token_count import count_tokens
 from heed.tokens.meta import Meta, read_meta
 
+# A word, a letter of a script without spaces between words, or another sign: about a token each.
+SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+TOKEN = re.compile(rf"[{SCRIPTS_WITHOUT_SPACES}]|[^\W{SCRIPTS_WITHOUT_SPACES}]+|[^\w\s]")
 LENGTHS = 500  # documents whose lengths stand for all
 SPREAD = 0.5  # of the logarithm of lengths, where only their mean is known: .3 to .64
 # types = 10 x tokens^.6 (Heaps' law): 5 to 24 on the corpora at hand
@@ -31,6 +34,11 @@ GENERATED_TYPES = 1000
 UNKNOWN_TEST_SHARE = 0.2  # of a given split
 UNKNOWN_CLASSES = 10  # of a label whose values are not known
 MAX_BYTES, MAX_ROWS = 40_000_000, 200_000  # of larger files of the user's so many rows are read
+
+
+def count_tokens(text: str, tokenizer: str) -> int:
+    """Return about how many tokens a corpus's tokenizer finds in a text; exact for `whitespace`."""
+    return len(text.split()) if tokenizer == "whitespace" else len(TOKEN.findall(text))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,15 +89,16 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     texts = max(1, len(corpus_languages(corpus, source)))
     if meta := _tokenized(TOKENS / name, corpus):
         lengths = _read_lengths(TOKENS / name, meta)
-        _, validation, test = (meta.parts.get(part, 0) for part in PARTS)
+        train, validation, test = (meta.parts.get(part, 0) for part in PARTS)
         values = {label: len(names) for label, names in meta.labels.items()}
-        train = _tokenized_train(corpus, meta, values)
-        return CorpusSize(train, validation, test, lengths, texts, meta.types, values, meta.folds)
+        # `train` and `train_per_class` of the split may have been changed since
+        is_kept = bool(corpus.split.train_per_class and meta.left_out)
+        kept = train if is_kept else _keep(corpus, values, train + meta.left_out)
+        return CorpusSize(kept, validation, test, lengths, texts, meta.types, values, meta.folds)
     if kind.tokens_per_document:
         count = kind.documents or (source.documents or 0) / kind.joined
         count += kind.added if corpus.split.kind == "given" else 0
-        lengths = _spread_lengths(kind.tokens_per_document / texts)
-        rows = _Rows(count, lengths, {}, {}, "")
+        rows = _Rows(count, _spread_lengths(kind.tokens_per_document / texts))
     else:
         rows = _read_files(source, corpus)
     documents = min(rows.documents, corpus.sample or math.inf)
@@ -102,13 +111,16 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """What is known of the documents of a source."""
+    """The documents of a source, as far as they are known.
+
+    parts: share of the documents in each, where they have a split.
+    """
 
     documents: float
     lengths: tuple[int, ...]
-    values: dict[str, int]
-    parts: dict[str, float]  # share of the documents in each, where they have a split
-    note: str
+    values: dict[str, int] = dataclasses.field(default_factory=dict)
+    parts: dict[str, float] = dataclasses.field(default_factory=dict)
+    note: str = ""
 
 
 def _tokenized(folder: Path, corpus: Corpus) -> Meta | None:
@@ -151,34 +163,21 @@ def _divide(
     corpus: Corpus, kind: Kind, rows: _Rows, documents: float
 ) -> tuple[float, float, float]:
     """Return how many of the documents are in train, validation and test, of one fold."""
-    split = corpus.split
+    split, validation = corpus.split, 0.0
     if split.kind == "given":
         tested = rows.parts.get("test", 0.0) if rows.parts else UNKNOWN_TEST_SHARE
         validated = rows.parts.get("validation", 0.0)
         if kind.learned:
             tested = 1 - kind.learned / rows.documents
             validated = kind.validated / rows.documents
-        test = documents * tested
-        if validation := documents * validated:
-            return _keep(corpus, rows.values, documents - test - validation), validation, test
+        test, validation = documents * tested, documents * validated
     elif split.kind == "folds":
         test = documents / (split.k or 1)
     else:
         test = split.test if isinstance(split.test, int) else documents * (split.test or 0)
     test = min(test, documents)
-    validation = split.validation * (documents - test)
+    validation = validation or split.validation * (documents - test)
     return _keep(corpus, rows.values, documents - test - validation), validation, test
-
-
-def _tokenized_train(corpus: Corpus, meta: Meta, values: dict[str, int]) -> float:
-    """Return how many documents of a tokenised corpus the present split trains on.
-
-    `train` and `train_per_class` may have been changed since.
-    """
-    train = meta.parts.get("train", 0)
-    if corpus.split.train_per_class and meta.left_out:
-        return train
-    return _keep(corpus, values, train + meta.left_out)
 
 
 def _keep(corpus: Corpus, values: dict[str, int], documents: float) -> float:
@@ -189,10 +188,7 @@ def _keep(corpus: Corpus, values: dict[str, int], documents: float) -> float:
 
 
 def _read_files(source: Source, corpus: Corpus) -> _Rows:
-    """Return what the user's own files hold.
-
-    Raises HeedError when one is missing or broken.
-    """
+    """Return the documents of the user's own files. Raises HeedError when one is broken."""
     files = list(source.user_files())
     lines = [file for file in files if not source.format and not is_table(Path(file.path))]
     if lines:  # a language each; all have equally many lines
@@ -200,26 +196,21 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     counted = _CountedRows(corpus)
     for file in files:
         counted.read(file.name, Path(file.path), format_of(source))
-    rows = counted.documents
+    rows = sum(counted.parts.values())
     parts = {part: count / rows for part, count in counted.parts.items()}
     values = {label: len(names) for label, names in counted.values.items()}
-    return _Rows(
-        rows, _thin_out(counted.lengths), values, parts, _note(len(counted.lengths) / rows)
-    )
+    note = _note(len(counted.lengths) / rows)
+    return _Rows(rows, _thin_out(counted.lengths), values, parts, note)
 
 
 class _CountedRows:
-    """Lengths, labels and parts of the rows of tables.
-
-    documents, parts: numbers of rows, in all and by part; estimated where a file is large.
-    """
+    """Lengths, labels and parts of the rows of tables; of a large file `parts` are estimated."""
 
     def __init__(self, corpus: Corpus) -> None:
         """Count rows as this section says they are to be read."""
         self._corpus = corpus
         self._texts = corpus.text_names or [*(corpus.columns or {}).values()][:1]
-        self.documents = 0.0
-        self.parts: dict[str, float] = {}
+        self.parts: dict[str, float] = defaultdict(float)
         self.lengths: list[int] = []
         self.values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
 
@@ -233,7 +224,6 @@ class _CountedRows:
         for name in [*self._texts, *self.values, *filter(None, [corpus.split_column])]:
             if name not in table.column_names:
                 raise HeedError(no_column(path, name, table.column_names))
-        self.documents += table.num_rows / share
         texts = [table.column(name).to_pylist() for name in self._texts]
         for cells in zip(*texts, strict=True):
             text = " ".join(str(cell) for cell in cells if cell)
@@ -241,13 +231,11 @@ class _CountedRows:
         for name, values in self.values.items():
             for cell in table.column(name).to_pylist():
                 values.update(split_labels(name, cell, corpus.label_separator or "\n"))
+        parts = [part_of_key(key)] * table.num_rows
         if corpus.split_column:
-            names = table.column(corpus.split_column).to_pylist()
-            for name, count in Counter(part_of(name or "") or "" for name in names).items():
-                self.parts[name] = self.parts.get(name, 0) + count / share
-        else:
-            part = part_of_key(key) or ""
-            self.parts[part] = self.parts.get(part, 0) + table.num_rows / share
+            parts = [part_of(name or "") for name in table.column(corpus.split_column).to_pylist()]
+        for part, count in Counter(parts).items():
+            self.parts[part or ""] += count / share
 
 
 def _share(path: Path, at: str) -> float:
@@ -277,7 +265,7 @@ def _count_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
     lengths = [count_tokens(line, corpus.tokenizer) for line in text.splitlines()]
     if not lengths:
         raise HeedError(f"{path}: no line")
-    return _Rows(len(lengths) / share, _thin_out(lengths), {}, {}, _note(share))
+    return _Rows(len(lengths) / share, _thin_out(lengths), note=_note(share))
 
 
 def _note(share: float) -> str:

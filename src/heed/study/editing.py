@@ -13,9 +13,8 @@ from ruamel.yaml.nodes import MappingNode, Node
 from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.reader import format_line, load, parse, read_text
-from heed.study.suggestions import unknown_name
-from heed.study.syntax import read_yaml
+from heed.study.reader import format_line, load, parse, read_text, read_yaml
+from heed.study.section import unknown_name
 
 NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
 
@@ -37,16 +36,10 @@ def editing(path: Path) -> Iterator[tuple[Any, Any]]:
 def changed_text(
     text: str, path: Path, change: Callable[[Any], None], may_be_empty: bool = False
 ) -> str:
-    """Return the text of params after `change` of its YAML tree, checked.
+    """Return the text of params after `change` of its YAML tree, checked; comments are kept.
 
-    Args:
-        text: of the params.
-        path: for messages.
-        change: a function that changes the tree, whose comments are kept.
-        may_be_empty: whether no corpus may be left.
-
-    Raises HeedError as `load` does, for a mistake in `text` or in the changed text.
-
+    `path` is for messages; with `may_be_empty` no corpus may be left. Raises HeedError as `load`
+    does, for a mistake in `text` or in the changed text.
     """
     parse(text, path, may_be_empty=True)
     tree = _yaml().load(text)
@@ -55,7 +48,7 @@ def changed_text(
 
 
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
-    """Write the line of a new model after the models of its experiment.
+    """Write the line of a new model after the models of its experiment; return it with its place.
 
     Args:
         path: params.yaml.
@@ -66,13 +59,8 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         like: a variant of the experiment, or a model, whose own keys the new model has too; empty
             for none. `settings` replace them.
 
-    Returns:
-        the line, with its place.
-
-    Raises:
-        HeedError: an unknown name, a model that is there already, or a mistake in the new one.
-            Nothing is written.
-
+    Raises HeedError, and writes nothing: an unknown name, a model that is there already, or a
+    mistake in the new one.
     """
     name = f"{experiment}-{variant}"
     if not is_name(name):
@@ -118,7 +106,7 @@ def _check_models(text: str, path: Path, expected: set[str]) -> None:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
 
 
-def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, Any]:
+def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, object]:
     """Return the keys that a model like another has from it."""
     if not like:
         return {}

@@ -1,130 +1,380 @@
-"""The sections `study` and `experiments`: the study's name, and the rows of the comparison."""
+"""The sections `study`, `experiments` with their known truths, and `searches`."""
 
+import dataclasses
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, create_model
 
-from heed.study.section import Name, Section, fields_of
-from heed.study.tasks import RECIPES
-from heed.study.truths import Truth
+from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value, required
+from heed.hyperparameters import hyperparameter as key
+from heed.study.section import (
+    FOLLOWS,
+    RECIPES,
+    Count,
+    Name,
+    Reads,
+    Section,
+    Seed,
+    fields_of,
+    make_section,
+    reads,
+    values_of,
+)
+from heed.task.interface import DeclaredExperiment
+
+# The metrics of an adversary that a truth may name → their meaning.
+ADVERSARY_FIGURES = {
+    "accuracy": "on the test part",
+    "evidence_weight": "the share of the adversary's weights that lies on known evidence",
+}
+FORMS = {"verdict": ("against",), "figure": (), "criterion": ("outcome",)}
+MAX_MINUTES = 60 * 24 * 365
+LIMITS = ("at_least", "at_most")
 
 
-class Study(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Study:
     """The name of this study, and what a reader must know before the numbers."""
 
-    name: Name = Field(
-        description="short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml"
+    name: Name = required("short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
+    title: str = required("title of the report")
+    language: Literal["en", "de"] = key(
+        "en", "the report's words, in HTML and LaTeX: English or German"
     )
-    title: str = Field(description="title of the report")
-    language: Literal["en", "de"] = Field(
-        "en", description="the report's words, in HTML and LaTeX: English or German"
-    )
-    attention: list[Name] = Field(
+    attention: list[Name] = key(
         ["attention"],
+        "the variants that answer the study's question, the first of them first: "
+        "self-attention, attention as pooling",
         min_length=1,
-        description=(
-            "the variants that answer the study's question, the first of them first: "
-            "self-attention, attention as pooling"
-        ),
     )
-    margin_pp: float = Field(
+    margin_pp: float = key(
         1.0,
+        "differences within plus or minus so many percentage points (of a translation: points "
+        "of BLEU, or of the experiment's metric) do not matter: practically the same",
         gt=0,
         le=100,
-        description=(
-            "differences within plus or minus so many percentage points (of a translation: points "
-            "of BLEU, or of the experiment's metric) do not matter: practically the same"
-        ),
     )
-    convergence_pp: float = Field(
+    convergence_pp: float = key(
         0.2,
+        "a training has converged when the deciding figure of validation rose by no more "
+        "than so many percentage points (of a translation: points of BLEU) over its last two "
+        "validations",
         ge=0,
         le=100,
-        description=(
-            "a training has converged when the deciding figure of validation rose by no more "
-            "than so many percentage points (of a translation: points of BLEU) over its last two "
-            "validations"
-        ),
     )
-    note: str = Field(
-        "",
-        description=(
-            "printed at the top of the report: name generated, reduced or substituted corpora here"
-        ),
+    note: str = key(
+        "", "printed at the top of the report: name generated, reduced or substituted corpora here"
     )
 
 
-class Published(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Published:
     """The row of data/published/ that this experiment is compared with."""
 
-    experiment: str = Field(description="the talk's experiment")
-    comparable: bool = Field(
-        description="true only for the talk's own corpus, split sizes and hyperparameters"
+    experiment: str = required("the talk's experiment")
+    comparable: bool = required(
+        "true only for the talk's own corpus, split sizes and hyperparameters"
     )
-    reason: str = Field("", description="why it is not comparable; printed with the figures")
-
-    @model_validator(mode="after")
-    def _reason(self) -> "Published":
-        if not self.comparable and not self.reason:
-            raise ValueError("a published row that is not comparable needs a reason")
-        return self
+    reason: str = key("", "why it is not comparable; printed with the figures")
 
 
-class Experiment(Section):
+def check_published(published: Published) -> Published:
+    """Return the talk's row. Raises ValueError if it is not comparable without a reason."""
+    if not published.comparable and not published.reason:
+        raise ValueError("a published row that is not comparable needs a reason")
+    return published
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Truth:
+    """A claim that is known to be true, and one result of the study that must agree with it.
+
+    That result is one of three: the `verdict` on a variant `against` another model; a `figure` with
+    a limit; the `outcome` of a `criterion` by which weights pass or fail.
+    """
+
+    claim: str = required("the truth, as one sentence", min_length=1, max_length=300)
+    variant: Name | None = key(None, "the variant that the claim is about")
+    adversary: Name | None = key(
+        None, "instead of a variant: a key of `adversaries`, with a `figure`"
+    )
+    against: Name | None = key(
+        None, "with `verdict`: the variant or the opponent it is compared with"
+    )
+    verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
+        None, "what the tests must say of the difference (docs/statistics.md)"
+    )
+    figure: str | None = key(
+        None,
+        "a metric of the task, the mean over seeds on the test part; `aer`, of a translation; "
+        "`evidence_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
+        "or `evidence_weight`, of an adversary",
+    )
+    at_least: float | None = key(None, "with `figure`: it must be at least this", ge=0, le=1)
+    at_most: float | None = key(None, "with `figure`: it must be at most this", ge=0, le=1)
+    criterion: Literal["permutation", "seeds", "adversaries", "evidence"] | None = key(
+        None, "of the report's four on weights; its model is in `explain.models`"
+    )
+    outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
+
+
+def check_truth(truth: Truth) -> Truth:
+    """Return a truth. Raises ValueError unless it has one form, with the keys of that."""
+    if (truth.variant is None) == (truth.adversary is None):
+        raise ValueError("a truth names a variant, or else an adversary")
+    forms = [form for form in FORMS if getattr(truth, form) is not None]
+    if len(forms) != 1:
+        found = " and ".join(forms) or "none"
+        raise ValueError(f"a truth has one of {', '.join(FORMS)}; found {found}")
+    (form,) = forms
+    if truth.adversary and form != "figure":
+        raise ValueError(f"of an adversary a `figure` is known, and no {form}")
+    for other, names in FORMS.items():
+        for name in names:
+            if (getattr(truth, name) is not None) != (other == form):
+                raise ValueError(f"`{other}` and `{name}` go together")
+    if any(getattr(truth, name) is not None for name in LIMITS) != (form == "figure"):
+        raise ValueError(f"a `figure` has a limit, {' or '.join(LIMITS)}, and nothing else has")
+    return truth
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment(DeclaredExperiment):
     """A row of the comparison: a corpus, and the task on it."""
 
-    task: str = Field(
-        description="the task; it decides on models, metrics and opponents (reference models)"
+    task: str = required("the task; it decides on models, metrics and opponents (reference models)")
+    corpus: str = required("a key of `corpora`")
+    data: Any = required("the fields of the corpus that the task uses")
+    title: str = required("heading in the report")
+    metric: str | None = key(
+        None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
     )
-    corpus: str = Field(description="a key of `corpora`")
-    data: Any = Field(description="the fields of the corpus that the task uses")
-    title: str = Field(description="heading in the report")
-    metric: str | None = Field(
-        None,
-        description=(
-            "the figure of the task by which models are compared (docs/tasks.md); none: its first"
-        ),
+    published: Published | None = key(None, "the talk's row, printed with ours")
+    suboptimal_of: str | None = key(
+        None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    published: Published | None = Field(None, description="the talk's row, printed with ours")
-    suboptimal_of: str | None = Field(
-        None,
-        description="the experiment whose hyperparameters are deliberately degraded in this one",
-    )
-    truths: list[Truth] = Field(
+    truths: list[Truth] = key(
         [],
-        description=(
-            "what is known of this experiment beforehand, such as of generated text; the report "
-            "says whether the study found it"
-        ),
+        "what is known of this experiment beforehand, such as of generated text; the report says "
+        "whether the study found it",
     )
 
 
-def _make_experiment(task: str, schema: Any) -> type[Experiment]:
+STUDY, PUBLISHED, TRUTH = map(make_section, (Study, Published, Truth))
+AnyStudy = Annotated[Study, reads(STUDY, Study)]
+
+
+def _make_experiment(task: str, schema: Any) -> type[Section]:
     """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
-    name, literal = task.capitalize(), cast(Any, Literal[task])
-    target = create_model(
-        f"{name}Data", __base__=Section, __doc__=schema.Target.__doc__, **fields_of(schema.Target)
-    )
-    experiment: type[Experiment] = create_model(
-        f"{name}Experiment",
-        __base__=Experiment,
+    target = reads(DATA[task], schema.Target)
+    fields = fields_of(
+        Experiment,
+        schema.Options,
+        published=Annotated[Published, reads(PUBLISHED, Published, check_published)] | None,
+        truths=list[Annotated[Truth, reads(TRUTH, Truth, check_truth)]],
+    ) | {
+        "task": (cast(Any, Literal[task]), Field(description=schema.DESCRIPTION)),
+        "data": (
+            Annotated[schema.Target, target],
+            Field(description="what is learned of the corpus"),
+        ),
+    }
+    section: type[Section] = create_model(
+        f"{task.capitalize()}Experiment",
+        __base__=Section,
         __doc__=f"An experiment with task {task}: {schema.DESCRIPTION}.",
-        task=(literal, Field(description=schema.DESCRIPTION)),
-        data=(target, Field(description="what is learned of the corpus")),
-        **fields_of(schema.Options),
+        **fields,
     )
+    return section
+
+
+def _read_experiment(section: Any) -> Experiment:
+    options = values_of(section, RECIPES[section.task].Options)
+    experiment: Experiment = values_of(section, Experiment, options=options)
     return experiment
 
 
+# the schemas of `data` and of an experiment of each task
+DATA = {
+    task: make_section(schema.Target, name=f"{task.capitalize()}Data")
+    for task, schema in RECIPES.items()
+}
 EXPERIMENTS = {task: _make_experiment(task, schema) for task, schema in RECIPES.items()}
-
-
-def data_section(task: str) -> Any:
-    """Return the schema of the section `data` of an experiment of a task."""
-    return EXPERIMENTS[task].model_fields["data"].annotation
-
-
 if TYPE_CHECKING:
     AnyExperiment = Experiment
 else:
-    AnyExperiment = Annotated[Union[(*EXPERIMENTS.values(),)], Field(discriminator="task")]
+    _TASKS = (Annotated[Experiment, Reads(each, _read_experiment)] for each in EXPERIMENTS.values())
+    AnyExperiment = Annotated[Union[(*_TASKS,)], Field(discriminator="task")]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dimension:
+    """The distribution from which one hyperparameter is drawn: exactly one of these."""
+
+    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: uniform between these numbers"
+    )
+    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: uniform on a logarithmic scale between these numbers"
+    )
+    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+        None, "[from, to]: a whole number, both ends included"
+    )
+    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = key(
+        None, "a list of values, each as likely"
+    )
+
+    @property
+    def kind(self) -> str:
+        """`uniform`, `loguniform`, `integer` or `choice`."""
+        return next(kind for kind, values in vars(self).items() if values is not None)
+
+    @property
+    def values(self) -> list[Any]:
+        """Both ends of the range, or all choices."""
+        return list(getattr(self, self.kind))
+
+
+def check_dimension(dimension: Dimension) -> Dimension:
+    """Return a dimension. Raises ValueError unless it is one distribution of different values."""
+    kinds = [kind for kind, values in vars(dimension).items() if values is not None]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        raise ValueError(
+            f"takes exactly one of uniform, loguniform, integer, choice; found {found}"
+        )
+    kind, values = dimension.kind, dimension.values
+    if kind == "choice":
+        if len({(type(value), value) for value in values}) < len(values):
+            raise ValueError(f"choice names a value twice: {values}")
+    elif values[0] >= values[1]:
+        raise ValueError(f"{kind} goes from a smaller to a larger number, found {values}")
+    elif kind == "loguniform" and values[0] <= 0:
+        raise ValueError(f"loguniform needs numbers above 0, found {values}")
+    return dimension
+
+
+# The talk searched two groups. It does not name its ranges; these contain every value that it
+# selected, which a test checks.
+GROUPS = {
+    "group-1": {
+        "batch_size": Dimension(choice=[32, 64, 128]),
+        "learning_rate": Dimension(loguniform=[0.0001, 0.01]),
+        "vocabulary_size": Dimension(choice=[10000, 20000, 30000]),
+    },
+    "group-2": {
+        "embedding_dim": Dimension(integer=[50, 200]),
+        "hidden_size": Dimension(integer=[50, 350]),
+        "linear_size": Dimension(integer=[50, 300]),
+        "dropout": Dimension(uniform=[0.1, 0.6]),
+        "heads": Dimension(choice=[1, 2, 4, 8]),
+    },
+}
+NOT_SEARCHED = {
+    "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
+    "select": "the search's `metric` selects the epoch",
+    "patience": "the scheduler stops bad trials",
+    "device": "it is a property of the machine",
+    "precision": "it is a property of the machine",
+    "layer_devices": "it is a property of the machine",
+    "beam": "trials are validated greedily",
+    "length_penalty": "trials are validated greedily",
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Search:
+    """A hyperparameter search over one model. With trials 0 the configured values are kept."""
+
+    experiment: str = required("the model's experiment")
+    model: str = required(
+        "the key of `models` whose hyperparameters are searched; others may name the winner "
+        "in `tuned_by`",
+    )
+    after: str = key(
+        "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
+    )
+    corpus: str = key("", FOLLOWS)
+    trials: int = key(
+        0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
+    )
+    groups: list[Literal["group-1", "group-2"]] = key(
+        [],
+        "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
+        "(sizes, dropout, heads)",
+    )
+    space: dict[str, Dimension] = key(
+        {}, "hyperparameter → its distribution; replaces that of `groups`"
+    )
+    metric: str = key(
+        "",
+        "the figure of validation that is optimised, and that selects the epoch "
+        "(docs/tasks.md); empty: the first of the task",
+    )
+    epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
+    minutes: float | None = key(
+        None,
+        "no trial starts or continues after this wall time, so the result depends on the machine",
+        gt=0,
+        le=MAX_MINUTES,
+    )
+    seed: Annotated[Seed, Field(ge=1)] = key(
+        1000, "seed of the draws and of every trial's training; never one of `seeds`"
+    )
+    sampler: Literal["random", "tpe"] = key(
+        "random",
+        "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
+        "results of earlier trials",
+    )
+    scheduler: Literal["asha", "none"] = key(
+        "asha",
+        "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
+        "reproducibly",
+    )
+    reports: Count = key(
+        1,
+        "asha: validations per epoch that are reported to it; the one at the end uses all "
+        "validation documents, the earlier ones every `reports`-th",
+    )
+    grace_period: float = key(
+        1.0,
+        "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
+        gt=0,
+        le=MAX_COUNT,
+    )
+    reduction_factor: int = key(
+        3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_COUNT
+    )
+    concurrent: int = key(
+        0, "maximum number of trials at once; 0: as many as the resources allow", ge=0, le=MAX_COUNT
+    )
+    cpu: float = key(1.0, "cores that a trial reserves", gt=0, le=MAX_THREADS)
+    gpu: float = key(
+        0.0, "fraction of a GPU that a trial reserves; 0.25: four trials share one", ge=0, le=1
+    )
+    retries: int = key(
+        3, "how often a trial that died (its machine was lost) is restarted", ge=0, le=MAX_COUNT
+    )
+
+    @property
+    def resources(self) -> tuple[int, int]:
+        """(cores, GPUs) that the trials can use at once where they all run on this machine."""
+        if not self.trials:
+            return 1, 0
+        at_once = min(self.trials, self.concurrent or self.trials)
+        return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
+
+    def budget(self, h: Training) -> dict[str, Value | None]:
+        """Return the budget, equal for compared variants; `h` are those of the search's model."""
+        keys = (
+            "trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period",
+            "reduction_factor",
+        )  # fmt: skip
+        return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
+
+
+DIMENSION = make_section(Dimension)
+_READ_DIMENSION = reads(DIMENSION, Dimension, check_dimension)
+SEARCH = make_section(Search, space=dict[str, Annotated[Dimension, _READ_DIMENSION]])
+AnySearch = Annotated[Search, reads(SEARCH, Search)]

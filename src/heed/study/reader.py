@@ -2,33 +2,37 @@
 
 import dataclasses
 import functools
+import itertools
 import operator
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from heed.files import HeedError
 from heed.paths import PARAMS
-from heed.study.adversaries import Adversary
-from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES, NAMES_BY_TASK, SECTIONS, Defaults
-from heed.study.experiments import EXPERIMENTS, Published, Study, data_section
-from heed.study.explain import Explain, ExplainedModel
-from heed.study.following import follow
-from heed.study.models import Model
+from heed.study.corpora import CORPUS, SOURCE, SPLIT
+from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEARCH, STUDY, TRUTH
 from heed.study.rules import contradictions
-from heed.study.schema import SINGULAR, Key, Params
-from heed.study.searches import Dimension, Search
-from heed.study.suggestions import most_similar, suggest
-from heed.study.syntax import read_yaml
-from heed.study.tasks import task_of_labels
-from heed.study.truths import Truth
+from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
+from heed.study.section import (
+    DEFAULTS,
+    NAMES,
+    NAMES_BY_TASK,
+    SECTIONS,
+    most_similar,
+    suggest,
+    task_of_labels,
+)
 
 MAX_SHOWN = 200  # characters of a key or a value in a message
+MAX_DEPTH = 20  # sections within sections; a study has six
+MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a large study has 5,000
 
 
 def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
@@ -64,14 +68,6 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
     Raises HeedError as `load` does.
     """
     tree, values = read_yaml(text, path)
-    return check(values, tree, path, may_be_empty)
-
-
-def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False) -> Params:
-    """Return the params with these `values`; `tree` has the lines of `path`, for messages.
-
-    Raises HeedError as `load` does.
-    """
     try:
         params = Params.model_validate(values)
     except ValidationError as error:
@@ -80,8 +76,104 @@ def check(values: Any, tree: Node, path: str | Path, may_be_empty: bool = False)
         return params
     followed = follow(params)
     if mistakes := [*followed.mistakes, *contradictions(followed.params)]:
-        raise mistakes_error(mistakes, tree, path)
+        lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
+        raise HeedError("\n".join(lines))
     return followed.params
+
+
+@functools.lru_cache(maxsize=1)  # a run reads params.yaml four times: .2 s each
+def read_yaml(text: str, path: object) -> tuple[Node, Any]:
+    """Return the YAML `text` as nodes, which know their lines, and as values, not to be changed.
+
+    Raises HeedError when it is not valid YAML, not a mapping, or YAML that no study needs.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("<<<<<<< "):
+            raise HeedError(
+                f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, "
+                "======= and >>>>>>>"
+            )
+    # YAML 1.2, as DVC reads it
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        tree = yaml.compose(StringIO(text))
+        _check_tree(tree, path)
+        values = None if tree is None else yaml.constructor.construct_document(tree)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context).split())
+        raise HeedError(
+            f"{path}:{mark.line + 1 if mark else 1}: not valid YAML: {problem}"
+        ) from None
+    except RecursionError:
+        raise _too_deep(path, 1) from None
+    # a ReaderError has a position in the text, but no line
+    except (YAMLError, ValueError, AttributeError, TypeError) as error:
+        number = 1 + text[: getattr(error, "position", 0)].count("\n")
+        problem = " ".join(str(error).split())
+        raise HeedError(f"{path}:{number}: not valid YAML: {problem}") from None
+    if not isinstance(values, dict):
+        raise HeedError(
+            f"{path}:1: expected sections (study, seeds, sources, ...), found "
+            f"{type(values).__name__}"
+        )
+    return tree, values
+
+
+def check_as_dvc_reads(text: str, path: object) -> None:
+    """Check that DVC reads the same values in the YAML `text` as heed. Raises HeedError.
+
+    Where ruamel.yaml's C parser is installed DVC uses that one. It refuses a `:` or `?` in an
+    unquoted text within braces, which YAML 1.2 allows, and reads some invisible characters as an
+    end of line.
+    """
+    try:
+        read_by_dvc = YAML(typ="safe").load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise HeedError(
+            f"{path}:{line}: {error.problem}. heed can read it, DVC cannot: put the text in quotes"
+        ) from None
+    if read_by_dvc != read_yaml(text, path)[1]:
+        raise HeedError(
+            f"{path}: DVC reads other values than heed: look for invisible characters, and for & "
+            "and ! without quotes"
+        )
+
+
+def _check_tree(tree: Node | None, path: object) -> None:
+    """Raise HeedError where nodes nest deeply, repeat by aliases, or hold half a character."""
+    sizes: dict[int, int] = {}  # of nodes, by id: with all that they hold, as often as it is named
+
+    def size(node: Node, depth: int) -> int:
+        line = node.start_mark.line + 1
+        if depth > MAX_DEPTH:
+            raise _too_deep(path, line)
+        if isinstance(node, ScalarNode):
+            if any("\ud800" <= character <= "\udfff" for character in node.value):
+                raise HeedError(
+                    f"{path}:{line}: not valid YAML: an escape of half a character (a surrogate, "
+                    "\\uD800 to \\uDFFF): write the character itself"
+                )
+            return 1
+        if id(node) not in sizes:
+            sizes[id(node)] = MAX_VALUES  # while it is counted: it would hold itself
+            is_list = isinstance(node, SequenceNode)
+            children = node.value if is_list else itertools.chain.from_iterable(node.value)
+            sizes[id(node)] = 1 + sum(size(child, depth + 1) for child in children)
+        if sizes[id(node)] > MAX_VALUES:
+            raise HeedError(
+                f"{path}:{line}: more than {MAX_VALUES:,} values, each counted as often as aliases "
+                "(*name) repeat it: no study needs so many"
+            )
+        return sizes[id(node)]
+
+    if tree is not None:
+        size(tree, 0)
+
+
+def _too_deep(path: object, line: int) -> HeedError:
+    return HeedError(f"{path}:{line}: nested more than {MAX_DEPTH} levels deep: no study is")
 
 
 def describe_old_form(path: str | Path = PARAMS) -> str:
@@ -102,18 +194,12 @@ def describe_old_form(path: str | Path = PARAMS) -> str:
     )
 
 
-def format_line(name: str, values: dict[str, Any]) -> str:
+def format_line(name: str, values: Mapping[str, object]) -> str:
     """Return an entry of a section on one line: `name: {key: value, …}`."""
     yaml, text = YAML(), StringIO()
     yaml.width, yaml.default_flow_style = 10_000, True
     yaml.dump({name: values}, text)
     return text.getvalue().strip()[1:-1]
-
-
-def mistakes_error(mistakes: list[tuple[Key, str]], tree: Node, path: str | Path) -> HeedError:
-    """Return the error of (key, message) for each mistake: a line with file, line and key."""
-    lines = [f"{path}:{_line(tree, key)}: {'.'.join(key)}: {text}" for key, text in mistakes]
-    return HeedError("\n".join(lines))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,26 +303,15 @@ def _renamed(key: tuple[Any, ...]) -> str:
 def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     """Return the names allowed below `key`; `task` is that of the experiment it is in, if any."""
     sections: dict[str, type[BaseModel]] = {
-        "study": Study,
-        "defaults": Defaults,
-        **SECTIONS,
-        "sources": Source,
-        "corpora": Corpus,
-        "searches": Search,
-        "later_searches": Search,
-        "models": Model,
-        "split": Split,
-        "published": Published,
-        "truths": Truth,
-        "space": Dimension,
-        "explain": Explain,
-        "adversaries": Adversary,
-    }
+        "study": STUDY, "defaults": DEFAULTS, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
+        "searches": SEARCH, "later_searches": SEARCH, "models": MODEL, "split": SPLIT,
+        "published": PUBLISHED, "truths": TRUTH, "space": DIMENSION, "explain": EXPLAIN,
+        "adversaries": ADVERSARY,
+    }  # fmt: skip
     if task:
-        experiment = EXPERIMENTS[task]
-        sections |= {"experiments": experiment, "data": data_section(task)}
+        sections |= {"experiments": EXPERIMENTS[task], "data": DATA[task]}
     if key[:2] == ("explain", "models"):
-        return list(ExplainedModel.model_fields)
+        return list(EXPLAINED.model_fields)
     if key[:2] == ("defaults", "presets"):
         return list(NAMES)
     section: Any = Params
@@ -251,18 +326,26 @@ def _line(tree: Node, key: tuple[Any, ...]) -> int:
     node, line = tree, 1
     for part in key:
         if isinstance(node, MappingNode):
-            pair = next(
-                (
-                    (k, v)
-                    for k, v in reversed(node.value)  # before its own keys are those merged by <<
-                    if isinstance(k, ScalarNode) and k.value == str(part)
-                ),
-                None,
-            )
-            if pair is None:
+            # the last: before its own keys are those merged by <<
+            pairs = [pair for pair in node.value if pair[0].value == str(part)]
+            if not pairs:
                 return line
-            line, node = pair[0].start_mark.line + 1, pair[1]
+            line, node = pairs[-1][0].start_mark.line + 1, pairs[-1][1]
         elif isinstance(node, SequenceNode) and str(part).isdigit() and int(part) < len(node.value):
             node = node.value[int(part)]
             line = node.start_mark.line + 1
     return line
+
+
+def model_text_columns(model: str) -> tuple[tuple[str, ...], str]:
+    """Return the text columns of a model's corpus, and what joins their texts.
+
+    Where params.yaml does not say, because there is none, or because it has no such model or the
+    corpus is no table, the column is `text`.
+    """
+    params = load() if PARAMS.is_file() else None
+    model_section = params.models.get(model) if params else None
+    corpus = params.corpora.get(model_section.corpus) if params and model_section else None
+    if corpus is None or not corpus.text_names:
+        return ("text",), " "
+    return tuple(corpus.text_names), corpus.between_texts

@@ -4,18 +4,12 @@ from io import StringIO
 from typing import Any
 
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
 
-from heed.study.adversaries import Adversary
-from heed.study.corpora import Corpus, Source, Split
-from heed.study.defaults import NAMES, SECTIONS
-from heed.study.experiments import EXPERIMENTS, Published, Study, data_section
-from heed.study.explain import Explain, ExplainedModel
-from heed.study.models import Model
-from heed.study.schema import Params
-from heed.study.searches import Dimension, Search
-from heed.study.section import FOLLOWS
-from heed.study.tasks import PRESETS
-from heed.study.truths import Truth
+from heed.study.corpora import CORPUS, SOURCE, SPLIT
+from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEARCH, STUDY, TRUTH
+from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, Params
+from heed.study.section import FOLLOWS, NAMES, PRESETS, SECTIONS
 
 WRITING_A_MODEL = """
 ## Writing a model
@@ -41,7 +35,7 @@ They are still read, and must say what follows; `heed check` shows a line withou
 """
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> JsonSchemaValue:
     """Return the JSON schema of params.yaml, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -70,7 +64,7 @@ def reference() -> str:
             "meaning |\n|---|---|---|---|\n"
         )
         for key, field in section.model_fields.items():
-            if (section is Model and key in NAMES) or field.description == FOLLOWS:
+            if (section is MODEL and key in NAMES) or field.description == FOLLOWS:
                 continue
             schema = section.model_json_schema()["properties"][key]
             cells = (
@@ -80,7 +74,7 @@ def reference() -> str:
                 field.description or "",
             )
             text.write(f"| {' | '.join(cells)} |\n")
-        if section is Model:
+        if section is MODEL:
             text.write("\nand any key of `defaults` of its task, for this model alone.\n")
             text.write(f"{WRITING_A_MODEL}\n{_presets()}")
     return text.getvalue()
@@ -107,21 +101,21 @@ def _presets() -> str:
 def _titles() -> dict[Any, str]:
     """Return the sections in their order, with their keys in params.yaml."""
     titles: dict[Any, str] = {
-        Study: "study", Source: "sources.NAME", Corpus: "corpora.NAME", Split: "corpora.NAME.split",
+        STUDY: "study", SOURCE: "sources.NAME", CORPUS: "corpora.NAME", SPLIT: "corpora.NAME.split",
     }  # fmt: skip
     for task, experiment in EXPERIMENTS.items():
         titles[experiment] = f"experiments.NAME (task {task})"
-        titles[data_section(task)] = f"experiments.NAME.data (task {task})"
+        titles[DATA[task]] = f"experiments.NAME.data (task {task})"
     titles |= {
-        Published: "experiments.NAME.published",
-        Truth: "experiments.NAME.truths (a list)",
-        Search: "searches.NAME, later_searches.NAME",
-        Dimension: "searches.NAME.space.HYPERPARAMETER",
+        PUBLISHED: "experiments.NAME.published",
+        TRUTH: "experiments.NAME.truths (a list)",
+        SEARCH: "searches.NAME, later_searches.NAME",
+        DIMENSION: "searches.NAME.space.HYPERPARAMETER",
     }
     titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
-    titles[Model] = "models.NAME"
-    titles |= {Explain: "explain", ExplainedModel: "explain.models.NAME"}
-    titles[Adversary] = "adversaries.NAME"
+    titles[MODEL] = "models.NAME"
+    titles |= {EXPLAIN: "explain", EXPLAINED: "explain.models.NAME"}
+    titles[ADVERSARY] = "adversaries.NAME"
     return titles
 
 
@@ -137,7 +131,7 @@ def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _format_type(schema: dict[str, Any]) -> str:
+def _format_type(schema: JsonSchemaValue) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:

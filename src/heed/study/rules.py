@@ -1,34 +1,36 @@
 """Rules across sections of params.yaml: unknown names, and values that contradict each other.
 
-Each rule, here and in model_rules.py and search_rules.py, yields the key in params.yaml and a
-message.
+Each rule, here and in model_rules.py, yields the key in params.yaml and a message.
 """
 
+import dataclasses
 from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
+from heed.evaluation.results import assign_roles
 from heed.hyperparameters import MAX_SEED, Configuration
-from heed.study.corpora import Corpus
-from heed.study.experiments import Experiment
+from heed.study.corpora import file_parts
+from heed.study.experiments import ADVERSARY_FIGURES, Experiment, Truth
 from heed.study.model_rules import (
+    Mistakes,
     hyperparameter_contradictions,
     model_contradictions,
+    preset_contradictions,
+    search_contradictions,
+    unequal_searches,
     variant_contradictions,
 )
-from heed.study.preset_rules import preset_contradictions
-from heed.study.schema import Key, Params
-from heed.study.search_rules import search_contradictions, unequal_searches
-from heed.study.suggestions import unknown_name
-from heed.study.tasks import RECIPES, rules_of
-from heed.study.truth_rules import truth_contradictions
+from heed.study.schema import Params
+from heed.study.section import RECIPES, rules_of, unknown_name
 from heed.task.interface import DeclaredCorpus
 
 NO_CORPUS = "has no corpus yet. Add one: heed corpus add FILE"
 
 
-def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
+def contradictions(params: Params) -> Mistakes:
     """Yield (key, message) for every contradiction between sections."""
     if params.is_empty:
         yield ("corpora",), f"study {params.study.name} {NO_CORPUS}"
@@ -36,12 +38,23 @@ def contradictions(params: Params) -> Iterator[tuple[Key, str]]:
     for section in ("sources", "corpora", "experiments", "models"):
         if not getattr(params, section):
             yield (section,), "empty: a study has at least one"
-    yield from _contradictions_of_sections(params)
+    yield from _study_contradictions(params)
+    for names, rule in (
+        (params.corpora, _corpus_contradictions),
+        (params.experiments, _experiment_contradictions),
+        (params.searches, search_contradictions),
+        (params.searches, unequal_searches),
+        (params.defaults.presets, preset_contradictions),
+        (params.models, model_contradictions),
+        (params.explain.models, _explain_contradictions),
+        (params.adversaries, _adversary_contradictions),
+    ):
+        for name in names:
+            yield from rule(params, name)
 
 
-def _contradictions_of_sections(params: Params) -> Iterator[tuple[Key, str]]:
-    """Yield (key, message) for every contradiction between sections of a study with a corpus."""
-    if len(set(params.seeds)) < len(params.seeds):
+def _study_contradictions(params: Params) -> Mistakes:
+    if len({*params.seeds}) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     if any(not 1 <= seed <= MAX_SEED for seed in params.seeds):
         yield ("seeds",), f"seeds are whole numbers from 1 to {MAX_SEED}, found {params.seeds}"
@@ -49,34 +62,190 @@ def _contradictions_of_sections(params: Params) -> Iterator[tuple[Key, str]]:
     for variant in params.study.attention:
         if variant not in variants and params.study.attention != ["attention"]:
             yield ("study", "attention"), unknown_name(variant, "variant", sorted(variants))
-    for name in params.corpora:
-        yield from _corpus_contradictions(params, name)
-    for name in params.experiments:
-        yield from _experiment_contradictions(params, name)
-    for name in params.searches:
-        yield from search_contradictions(params, name)
-    yield from unequal_searches(params)
-    for name in params.defaults.presets:
-        yield from preset_contradictions(params, name)
-    for name, model in params.models.items():
-        yield from model_contradictions(params, name, model)
-    for name in params.explain.models:
-        yield from _explain_contradictions(params, name)
-    for name in params.adversaries:
-        yield from _adversary_contradictions(params, name)
 
 
-def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+def _corpus_contradictions(params: Params, name: str) -> Mistakes:
+    key, corpus = ("corpora", name), params.corpora[name]
+    expected = KINDS[corpus.kind].source.name
+    if corpus.source not in params.sources:
+        yield (*key, "source"), unknown_name(corpus.source, "source", params.sources)
+    elif (kind := params.sources[corpus.source].kind) != expected:
+        message = f"kind {corpus.kind} is made from a source of kind {expected}, found {kind}"
+        yield (*key, "source"), message
+    if (folds := corpus.split.k) and len(params.seeds) % folds:
+        yield (
+            ("seeds",),
+            f"corpus {name} has {folds} folds: the number of seeds must be a multiple of {folds}, "
+            f"found {len(params.seeds)}",
+        )
+    yield from _drawn_split_contradictions(params, name)
+    yield from _given_split_contradictions(params, name)
+
+
+def _drawn_split_contradictions(params: Params, name: str) -> Mistakes:
+    """Yield an error when a split leaves no document to train on, where their number is known."""
+    corpus, split = params.corpora[name], params.corpora[name].split
+    source = params.sources.get(corpus.source)
+    sizes = KINDS[corpus.kind].documents, source.documents if source else None, corpus.sample
+    documents = min(filter(None, sizes), default=0)
+    if not documents or split.kind == "given":
+        return
+    test = split.test or 1 / (split.k or 1)
+    tested = test if isinstance(test, int) else max(1, round(test * documents))
+    validated = max(1, round(split.validation * (documents - tested)))
+    if tested + validated >= documents or (split.k or 0) > documents:
+        yield (
+            ("corpora", name, "split"),
+            f"leaves nothing to train on: of {documents:,} documents {tested:,} are for the test, "
+            f"{validated:,} for validation",
+        )
+
+
+def _given_split_contradictions(params: Params, name: str) -> Mistakes:
+    """Yield an error unless exactly one of a column and the keys of the files gives the parts."""
+    corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
+    source = params.sources.get(corpus.source)
+    if corpus.split.kind != "given" or "split_column" not in kind.keys or source is None:
+        return
+    parts = file_parts(source)
+    if corpus.split_column and parts:
+        yield (
+            ("corpora", name, "split_column"),
+            f"the keys of sources.{corpus.source}.paths are parts too: remove split_column, or "
+            "name the files file_1, file_2",
+        )
+    if not corpus.split_column and not parts:
+        files = "" if kind.parallel else ", or a source with `paths` whose keys are train and test"
+        yield ("corpora", name, "split"), f"split kind given needs split_column{files}"
+
+
+def _experiment_contradictions(params: Params, name: str) -> Mistakes:
+    key, experiment = ("experiments", name), params.experiments[name]
+    task, names = experiment.task, RECIPES[experiment.task].METRICS
+    metric = _metric(experiment)
+    if experiment.corpus not in params.corpora:
+        yield (*key, "corpus"), unknown_name(experiment.corpus, "corpus", params.corpora)
+    if experiment.published and not rules_of(task).IS_PUBLISHED:
+        yield (*key, "published"), f"the talk has no row of the task {task}"
+    elif (row := experiment.published) and row.comparable and metric != names[0]:
+        yield (
+            (*key, "published"),
+            f"the talk's gain is one of {names[0]}, and {name} is compared by {metric}: write "
+            "comparable: false, and the reason",
+        )
+    degraded = experiment.suboptimal_of
+    original = params.experiments.get(degraded or name)
+    if original is not None and original.task != task:
+        message = f"{degraded} is of the task {original.task}, this of {task}"
+        yield (*key, "suboptimal_of"), message
+    elif original is not None and _metric(original) != metric:
+        yield (
+            (*key, "metric"),
+            f"{degraded} is compared by {_metric(original)}, this by {metric}: no change follows "
+            "from figures of two kinds. Give both one",
+        )
+    if degraded and original is None:
+        yield (*key, "suboptimal_of"), unknown_name(degraded, "experiment", params.experiments)
+    if experiment.metric not in (None, *names):
+        yield (*key, "metric"), unknown_name(experiment.metric or "", f"metric of {task}", names)
+    yield from _data_contradictions(params, name, experiment)
+    variants = {
+        model.variant: each for each, model in params.models.items() if model.experiment == name
+    }
+    for number, truth in enumerate(experiment.truths):
+        for field, message in _truth_contradictions(params, name, variants, truth):
+            yield (*key, "truths", str(number), field), message
+
+
+def _metric(experiment: Experiment) -> str:
+    """Return the figure by which the models of an experiment are compared."""
+    return experiment.metric or RECIPES[experiment.task].METRICS[0]
+
+
+def _data_contradictions(params: Params, name: str, experiment: Experiment) -> Mistakes:
+    """Yield an error when a corpus of this kind does not have what the experiment names."""
+    corpus = params.corpora.get(experiment.corpus)
+    source = params.sources.get(corpus.source) if corpus else None
+    if corpus is None or source is None or source.kind != KINDS[corpus.kind].source.name:
+        return  # another rule reports this
+    key, kind, rules = ("experiments", name), KINDS[corpus.kind], rules_of(experiment.task)
+    if kind.parallel != rules.READS_PAIRS:
+        made_of = "sentence pairs" if kind.parallel else "documents with labels"
+        message = f"{experiment.corpus} has {made_of}, and the task is {experiment.task}"
+        yield (*key, "corpus"), message
+        return
+    declared = DeclaredCorpus(
+        name=experiment.corpus,
+        pairs=kind.parallel,
+        has_several=corpus.label_separator is not None,
+        labels=tuple(kind.labels or corpus.label_names),
+        labels_are_columns=not kind.labels,
+        languages=tuple(corpus_languages(corpus, source)),
+        optional_languages=tuple(corpus.optional_languages or ()),
+    )
+    for place, message in rules.corpus_contradictions(experiment.data, declared):
+        yield (*key, *place.split(".")), message
+
+
+def _truth_contradictions(
+    params: Params, experiment: str, models: dict[str, str], truth: Truth
+) -> Iterator[tuple[str, str]]:
+    """Yield (name of a field, message) for what a truth names, and the study lacks.
+
+    `models` are those of the experiment by their variant.
+    """
+    if truth.adversary:
+        yield from _adversary_truth_contradictions(params, experiment, truth)
+        return
+    if truth.variant not in models:
+        yield "variant", unknown_name(truth.variant or "", f"variant of {experiment}", models)
+        return
+    model, task = models[truth.variant], params.experiments[experiment].task
+    rules, is_explained = rules_of(task), model in params.explain.models
+    if truth.against:
+        values = {variant: params.hyperparameters(name) for variant, name in models.items()}
+        roles = assign_roles(values, rules.OPPONENTS, params.study.attention)
+        compared = [second for first, second, _ in roles.pairs() if first == truth.variant]
+        if truth.against not in compared:
+            yield (
+                "against",
+                f"{truth.variant} is not compared with {truth.against} (docs/statistics.md). It is "
+                f"compared with: {', '.join(compared) or 'no other'}",
+            )
+    if truth.criterion and not is_explained:
+        yield "criterion", f"{model} is not in explain.models, so no criterion judges its weights"
+    known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
+    if truth.figure and truth.figure not in known:
+        yield "figure", unknown_name(truth.figure, f"figure of {task}", known)
+    elif truth.figure in rules.EXPLAINED_METRICS and not is_explained:
+        yield "figure", f"{model} is not in explain.models, where {truth.figure} is measured"
+
+
+def _adversary_truth_contradictions(
+    params: Params, experiment: str, truth: Truth
+) -> Iterator[tuple[str, str]]:
+    known = [
+        name
+        for name, each in params.adversaries.items()
+        if each.model in params.models and params.models[each.model].experiment == experiment
+    ]
+    if truth.adversary not in known:
+        message = unknown_name(truth.adversary or "", f"adversary of {experiment}", known)
+        yield "adversary", message
+    if truth.figure not in ADVERSARY_FIGURES:
+        yield "figure", unknown_name(truth.figure or "", "figure of adversaries", ADVERSARY_FIGURES)
+
+
+def _explain_contradictions(params: Params, name: str) -> Mistakes:
     key = ("explain", "models", name)
     if name not in params.models:
         yield key, unknown_name(name, "model", params.models)
         return
-    model = params.models[name]
     noise = params.explain.models[name].noise
     if noise not in params.corpora:
         yield (*key, "noise"), unknown_name(noise, "corpus", params.corpora)
         return
-    experiment = params.experiments.get(model.experiment)
+    experiment = params.experiments.get(params.models[name].experiment)
     reads_noise = experiment is None or RECIPES[experiment.task].READS_NOISE
     if reads_noise and KINDS[params.corpora[noise].kind].parallel:
         yield (
@@ -85,26 +254,26 @@ def _explain_contradictions(params: Params, name: str) -> Iterator[tuple[Key, st
         )
 
 
-def _adversary_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
+def _adversary_contradictions(params: Params, name: str) -> Mistakes:
     key, adversary = ("adversaries", name), params.adversaries[name]
+    base = adversary.model
     if name == "none":
         yield key, "the name none is taken: it means that no model is explained"
     if name in params.models:
         yield key, "is the name of a model too: messages name both; choose another"
-    if adversary.model not in params.models:
-        yield (*key, "model"), unknown_name(adversary.model, "model", params.models)
+    if base not in params.models:
+        yield (*key, "model"), unknown_name(base, "model", params.models)
         return
-    if adversary.model not in params.explain.models:
+    if base not in params.explain.models:
         yield (
             (*key, "model"),
-            f"{adversary.model} is not in explain.models: what is told of an adversary stands "
-            "beside the explanation of its model. Name the model there",
+            f"{base} is not in explain.models: what is told of an adversary stands beside the "
+            "explanation of its model. Name the model there",
         )
-    model = params.models[adversary.model]
-    if model.experiment in params.experiments:
-        rules = rules_of(params.task(model))
-        if reason := rules.adversary_contradiction(params.hyperparameters(adversary.model)):
-            yield (*key, "model"), f"{adversary.model} can have no adversary: {reason}"
+    if params.models[base].experiment in params.experiments:
+        rules = rules_of(params.task(params.models[base]))
+        if reason := rules.adversary_contradiction(params.hyperparameters(base)):
+            yield (*key, "model"), f"{base} can have no adversary: {reason}"
     corpus = params.corpora.get(adversary.corpus)
     if adversary.goal == "deceive" and corpus is not None and not _has_evidence(corpus):
         yield (
@@ -119,151 +288,14 @@ def _has_evidence(corpus: Corpus) -> bool:
     return kind is not None and (kind != "given" or corpus.evidence_column is not None)
 
 
-def _corpus_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    corpus = params.corpora[name]
-    if corpus.source not in params.sources:
-        yield ("corpora", name, "source"), unknown_name(corpus.source, "source", params.sources)
-    elif (kind := params.sources[corpus.source].kind) != (
-        expected := KINDS[corpus.kind].source.name
-    ):
-        yield (
-            ("corpora", name, "source"),
-            f"kind {corpus.kind} is made from a source of kind {expected}, found {kind}",
-        )
-    if corpus.split.k and len(params.seeds) % corpus.split.k:
-        yield (
-            ("seeds",),
-            (
-                f"corpus {name} has {corpus.split.k} folds: the number of seeds must be a "
-                f"multiple of {corpus.split.k}, found {len(params.seeds)}"
-            ),
-        )
-    yield from _split_contradictions(params, name)
-    yield from _given_split_contradictions(params, name)
-
-
-def _given_split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    """Yield an error unless exactly one of a column and the keys of the files gives the parts."""
-    corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
-    source = params.sources.get(corpus.source)
-    if corpus.split.kind != "given" or "split_column" not in kind.keys or source is None:
-        return
-    if corpus.split_column and source.file_parts():
-        yield (
-            ("corpora", name, "split_column"),
-            f"the keys of sources.{corpus.source}.paths are parts too: remove split_column, or "
-            "name the files file_1, file_2",
-        )
-    if not corpus.split_column and not source.file_parts():
-        files = "" if kind.parallel else ", or a source with `paths` whose keys are train and test"
-        yield ("corpora", name, "split"), f"split kind given needs split_column{files}"
-
-
-def _experiment_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    experiment = params.experiments[name]
-    names = RECIPES[experiment.task].METRICS
-    if experiment.corpus not in params.corpora:
-        yield (
-            ("experiments", name, "corpus"),
-            unknown_name(experiment.corpus, "corpus", params.corpora),
-        )
-    if experiment.published and not rules_of(experiment.task).IS_PUBLISHED:
-        message = f"the talk has no row of the task {experiment.task}"
-        yield ("experiments", name, "published"), message
-    elif (row := experiment.published) and row.comparable and _metric(experiment) != names[0]:
-        yield (
-            ("experiments", name, "published"),
-            f"the talk's gain is one of {names[0]}, and {name} is compared by "
-            f"{_metric(experiment)}: write comparable: false, and the reason",
-        )
-    original = params.experiments.get(experiment.suboptimal_of or name)
-    if original is not None and original.task != experiment.task:
-        yield (
-            ("experiments", name, "suboptimal_of"),
-            f"{experiment.suboptimal_of} is of the task {original.task}, this of {experiment.task}",
-        )
-    elif original is not None and _metric(original) != _metric(experiment):
-        yield (
-            ("experiments", name, "metric"),
-            f"{experiment.suboptimal_of} is compared by {_metric(original)}, this by "
-            f"{_metric(experiment)}: no change follows from figures of two kinds. Give both one",
-        )
-    if experiment.suboptimal_of and experiment.suboptimal_of not in params.experiments:
-        yield (
-            ("experiments", name, "suboptimal_of"),
-            unknown_name(experiment.suboptimal_of, "experiment", params.experiments),
-        )
-    if experiment.metric not in (None, *names):
-        yield (
-            ("experiments", name, "metric"),
-            unknown_name(experiment.metric or "", f"metric of {experiment.task}", names),
-        )
-    yield from _data_contradictions(params, name, experiment)
-    yield from truth_contradictions(params, name)
-
-
-def _split_contradictions(params: Params, name: str) -> Iterator[tuple[Key, str]]:
-    """Yield an error when a split leaves no document to train on, where their number is known."""
-    corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
-    source = params.sources.get(corpus.source)
-    sizes = (kind.documents, source.documents if source else None, corpus.sample)
-    documents = min(filter(None, sizes), default=0)
-    if not documents or corpus.split.kind == "given":
-        return
-    test = corpus.split.test or 1 / (corpus.split.k or 1)
-    tested = test if isinstance(test, int) else max(1, round(test * documents))
-    validated = max(1, round(corpus.split.validation * (documents - tested)))
-    if tested + validated >= documents or (corpus.split.k or 0) > documents:
-        yield (
-            ("corpora", name, "split"),
-            f"leaves nothing to train on: of {documents:,} documents {tested:,} are for the test, "
-            f"{validated:,} for validation",
-        )
-
-
-def _metric(experiment: Experiment) -> str:
-    """Return the figure by which the models of an experiment are compared."""
-    return experiment.metric or RECIPES[experiment.task].METRICS[0]
-
-
-def _data_contradictions(
-    params: Params, name: str, experiment: Experiment
-) -> Iterator[tuple[Key, str]]:
-    """Yield an error when a corpus of this kind does not have what the experiment names."""
-    corpus = params.corpora.get(experiment.corpus)
-    if corpus is None or corpus.source not in params.sources:
-        return  # another rule reports this
-    kind = KINDS[corpus.kind]
-    if params.sources[corpus.source].kind != kind.source.name:
-        return
-    key, rules = ("experiments", name), rules_of(experiment.task)
-    if kind.parallel != rules.READS_PAIRS:
-        made_of = "sentence pairs" if kind.parallel else "documents with labels"
-        yield (
-            (*key, "corpus"),
-            f"{experiment.corpus} has {made_of}, and the task is {experiment.task}",
-        )
-        return
-    declared = DeclaredCorpus(
-        name=experiment.corpus,
-        pairs=kind.parallel,
-        has_several=corpus.label_separator is not None,
-        labels=tuple(kind.labels or corpus.label_names),
-        labels_are_columns=not kind.labels,
-        languages=tuple(corpus_languages(corpus, params.sources[corpus.source])),
-        optional_languages=tuple(corpus.optional_languages or ()),
-    )
-    for place, message in rules.corpus_contradictions(experiment.data, declared):
-        yield (*key, *place.split(".")), message
-
-
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:
     """Return whether `model` may have these hyperparameters, by their limits and all rules."""
     try:
         resolved = params.resolved(model, configuration)
     except ValidationError:
         return False
-    changed = params.models[model].model_copy(update=configuration)
+    section = params.models[model]
+    changed = dataclasses.replace(section, overrides=section.overrides | configuration)
     return not [
         *hyperparameter_contradictions(params.task(changed), resolved),
         *variant_contradictions(params, model, changed),

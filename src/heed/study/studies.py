@@ -11,12 +11,11 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.cost_table import format_cost
-from heed.study.reader import describe_old_form, load, parse
+from heed.study.cost import format_cost
+from heed.study.reader import describe_old_form, load, parse, read_yaml
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
-from heed.study.syntax import read_yaml
-from heed.study.tasks import task_of_labels
+from heed.study.section import task_of_labels
 
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 # for completion in editors; the path is relative to the file
@@ -62,34 +61,25 @@ def list_studies() -> list[ListedStudy]:
         ListedStudy(path.stem, load(path).study.title, False, _read_params(path) == text)
         for path in _heed_studies()
     ]
-    return listed + [
-        ListedStudy(path.stem, _own_title(path), True, path == active) for path in _own_studies()
-    ]
+    for path in _own_studies():
+        try:
+            title = load(path, may_be_empty=True).study.title
+        except HeedError:
+            title = f"(has a mistake: heed study {path.stem} says where)"
+        listed.append(ListedStudy(path.stem, title, True, path == active))
+    return listed
 
 
 def format_studies() -> str:
     """Return the list of all studies, the active one marked by a star."""
     studies = list_studies()
     width = max(len(study.name) for study in studies)
-    lines = []
-    for is_own, heading in (
-        (False, f"Studies of heed ({HEED_STUDIES}):"),
-        (True, f"Your own studies ({OWN_STUDIES}):"),
-    ):
-        group = [study for study in studies if study.is_own == is_own]
-        lines += [heading] if group else []
-        lines += [
-            f"{'*' if study.is_active else ' '} {study.name:{width}} {study.title}"
-            for study in group
-        ]
+    lines = [f"Studies of heed ({HEED_STUDIES}):"]
+    for i, study in enumerate(studies):
+        if study.is_own and not studies[i - 1].is_own:
+            lines.append(f"Your own studies ({OWN_STUDIES}):")
+        lines.append(f"{'*' if study.is_active else ' '} {study.name:{width}} {study.title}")
     return "\n".join(lines)
-
-
-def _own_title(path: Path) -> str:
-    try:
-        return load(path, may_be_empty=True).study.title
-    except HeedError:
-        return f"(has a mistake: heed study {path.stem} says where)"
 
 
 def _heed_studies() -> list[Path]:
@@ -136,37 +126,25 @@ def activate_study(study: str, force: bool) -> str:
     """
     with changing_studies():
         path = _find_study(study)
-        if path == find_active_own_study():
+        lines, is_active = [], path == find_active_own_study()
+        if is_active:
             lines = save_active_study(force, study)
-            params = load(path, may_be_empty=True)
-            lines.append(f"{params.study.name} is active already.")
-        else:
-            params = load(path, may_be_empty=True)
+        params = load(path, may_be_empty=True)
+        if not is_active:
             _check_name(path, params)
-            name, text = params.study.name, _read_params(path)
-            is_active = _read_params(PARAMS) == text
+            is_active = _read_params(PARAMS) == _read_params(path)
             lines = [] if is_active else save_active_study(force, study)
-            lines.append(f"{name} is active {'already' if is_active else 'now'}.")
+        lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
         _write_params(_read_params(path))
         lines += filter(None, [describe_old_form(path)])
-    return "\n".join([*lines, describe_cost(params)])
-
-
-def describe_cost(params: Params, cores: int | None = None) -> str:
-    """Return the estimated cost of a study on some cores, or that it has no corpus yet."""
-    return f"It {NO_CORPUS}" if params.is_empty else format_cost(params, cores=cores)
+    return "\n".join([*lines, f"It {NO_CORPUS}" if params.is_empty else format_cost(params)])
 
 
 def make_study(name: str, title: str) -> str:
     """Make an empty study of the user's own, activate it, and return a message.
 
-    Args:
-        name: of the study.
-        title: of its report; empty: a question with the name.
-
-    Raises:
-        HeedError: a study has this name; params.yaml was edited by hand.
-
+    Without a `title` that is a question with the name. Raises HeedError: a study has this name;
+    params.yaml was edited by hand.
     """
     with changing_studies():
         lines = start_study(name, empty_study(name, title))
@@ -190,11 +168,7 @@ def empty_study(name: str, title: str) -> str:
 
 
 def start_study(name: str, text: str) -> list[str]:
-    """Write a new study of the user's own and make it active; return lines that say so.
-
-    Args:
-        name: of the study, which no other has.
-        text: its params, checked.
+    """Write a new study of the user's own, checked, and make it active; return lines that say so.
 
     Raises HeedError when params.yaml was edited by hand and is no study of the user's own.
     """

@@ -45,6 +45,19 @@ class Scale:
     bounded: bool = True
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DeclaredExperiment:
+    """The keys of an experiment of params.yaml that its task reads.
+
+    data, options: the `Target` and the `Options` of the task's part `recipe`.
+    """
+
+    task: str
+    corpus: str
+    data: Any
+    options: Any
+
+
 @dataclasses.dataclass(frozen=True)
 class DeclaredCorpus:
     """The names that a corpus of params.yaml has, as far as they are known before it is read.

@@ -10,7 +10,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,13 @@ from heed.progress import progress_bar
 from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_evidence
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
-from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, format_summary
+from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, Tokenizer, format_summary
 from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, label_columns, split_corpus
 from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
 if TYPE_CHECKING:
-    from heed.study import Corpus
+    from heed.corpora.declared import Corpus
 
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
 # Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
@@ -223,7 +223,7 @@ def _tokenize_texts(
     column, total = text_column(language), len(table.starts) - 1
     chunks = (each[column].to_pylist() for each in table.chunks([column], selected) if len(each))
     with progress_bar(f"{name}: tokenizing {language}".rstrip()) as bar:
-        tokenizer = corpus.tokenizer_of(language)
+        tokenizer = cast(Tokenizer, corpus.tokenizer_of(language))
         for done, chunk in enumerate(tokenize_chunks(chunks, tokenizer, min(processes, total)), 1):
             bar.update(done, total)
             yield chunk
@@ -279,14 +279,18 @@ def _describe(
     """Return the description of a corpus, without what `tokenize` adds."""
     first_column = next(iter(split.columns.values()))
     languages = {
-        language: Language(corpus.tokenizer_of(language), len(each.array("ids")), len(each.lexicon))
+        language: Language(
+            cast(Tokenizer, corpus.tokenizer_of(language)),
+            len(each.array("ids")),
+            len(each.lexicon),
+        )
         for language, each in tokens.items()
     }
     return Meta(
         digest="",
         corpus=name,
         kind=corpus.kind,
-        tokenizer=corpus.tokenizer,
+        tokenizer=cast(Tokenizer, corpus.tokenizer),
         folds=corpus.split.k or 0,
         labels={key: list(counts) for key, counts in labels.counts.items()},
         multilabel=labels.multilabel,

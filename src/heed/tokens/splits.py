@@ -20,7 +20,7 @@ from heed.files import HeedError
 from heed.tokens.duplicates import find_duplicates
 
 if TYPE_CHECKING:
-    from heed.study import Corpus, Split
+    from heed.corpora.declared import Corpus, Split
 
 # A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20

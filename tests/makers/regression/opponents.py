@@ -21,15 +21,11 @@ def fit(tokens: Any, data: Any, experiment: Any) -> Fitted:
         rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
         features = TfidfVectorizer().fit(texts[rows["train"]])
         model = Ridge().fit(features.transform(texts[rows["train"]]), labels[rows["train"]])
-        predictions["ridge", fold] = pd.concat(
-            pd.DataFrame(
-                {
-                    "id": documents["id"].to_numpy()[rows[part]],
-                    "split": part,
-                    "label": labels[rows[part]],
-                    "predicted": model.predict(features.transform(texts[rows[part]])),
-                }
-            )
+        tables = [
+            {"id": documents["id"].to_numpy()[rows[part]], "split": part}
+            | {"label": labels[rows[part]]}
+            | {"predicted": model.predict(features.transform(texts[rows[part]]))}
             for part in ("validation", "test")
-        )
+        ]
+        predictions["ridge", fold] = pd.concat(map(pd.DataFrame, tables))
     return Fitted(predictions, statistics_table, {"alpha": 1.0})

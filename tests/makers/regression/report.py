@@ -38,11 +38,7 @@ def chapter(results: Any, experiment: Any) -> list[Block]:
 
 
 CHAPTERS = [
-    beginning.chapter,
-    provenance.machine_kinds,
-    beginning.scores,
-    chapter,
-    comparisons.chapter,
+    beginning.chapter, provenance.machine_kinds, beginning.scores, chapter, comparisons.chapter,
     hyperparameters.searches_chapter,
-]
+]  # fmt: skip
 APPENDICES = [hyperparameters.chapter]

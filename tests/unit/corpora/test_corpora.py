@@ -1,5 +1,6 @@
 """Documents are made by the talk's rules, and every document is in one part."""
 
+import dataclasses
 import gzip
 import json
 import shutil
@@ -297,7 +298,7 @@ def test_the_group_of_a_real_letter_piece_is_its_letter(corpora, tmp_path):
     labels = DocumentLabels.read(documents)
     loose, tight = (
         split_columns(
-            split.model_copy(update={"grouped": grouped}), labels.strata, labels.groups, letters
+            dataclasses.replace(split, grouped=grouped), labels.strata, labels.groups, letters
         )
         for grouped in (False, True)
     )

@@ -20,18 +20,18 @@ from heed.evaluation.results import Comparison, read_comparison, write_compariso
 from heed.files import CHECKSUMS, HeedError
 from heed.opponents import write_opponents
 from heed.prediction import write_predictions
-from heed.study.experiments import EXPERIMENTS
-from heed.tasks.classification.recipe import Prediction
+from heed.study import Experiment
+from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
 from heed.tasks.texts import read_text
 from tests.conftest import make_workplace, train_and_predict
 
-TINY = EXPERIMENTS["classification"](
+TINY = Experiment(
     task="classification",
     corpus="tiny",
-    data={"label": "kind"},
+    data=Target("kind"),
     title="Tiny",
-    opponent_features="words",
+    options=Options("words"),
 )
 
 

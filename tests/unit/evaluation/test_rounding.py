@@ -3,6 +3,7 @@
 import pytest
 
 from heed.evaluation.results import format_significant, round_half_up
+from heed.report import html, latex
 from heed.report.blocks import Column, Table, make_rows
 from heed.report.formats import (
     POINTS,
@@ -13,8 +14,7 @@ from heed.report.formats import (
     format_p,
     format_points,
 )
-from heed.report.renderers import html, latex
-from heed.report.renderers.csv import table as csv_table
+from heed.report.html import csv_table
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
 from heed.models.classifier import Classifier
-from heed.report.figures.recency import _describe
+from heed.report.figures.lecture_002 import _describe
 from heed.tokens.arrays import MarkedTokens, Tokens, load_tokens
 from tests.conftest import HYPERPARAMETERS, write_tokens
 from tests.makers.classifiers import batch_for, make

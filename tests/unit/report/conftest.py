@@ -5,15 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from heed.evaluation.results import Comparison
 from heed.files import write_text
+from heed.report.publish import BEGIN, END, INDEX
+from heed.report.results import Results, read_results
+from heed.study import Params
+from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
+
+PUBLISHED = ROOT / "data/published"
 
 
 def _draw_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: drawing the figures of a study takes half a minute."""
     monkeypatch.setattr(
-        "heed.report.figures.files.draw",
+        "heed.report.figures.drawing.draw",
         lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 
@@ -26,16 +33,34 @@ def empty_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture(scope="session")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return the report of a made-up study by its name, to read and not to change."""
     folders: dict[str, Path] = {}
 
-    def get(name: str) -> Path:
+    def get(name: str, study: Params | None = None, data: Comparison | None = None) -> Path:
         if name not in folders:
             with pytest.MonkeyPatch.context() as monkeypatch:
                 _draw_empty(monkeypatch)
                 into = tmp_path_factory.mktemp("rendered") / name
-                folders[name] = render_to(made_up.study(name), made_up.comparison(name), into)
+                params = study or made_up.study(name)
+                folders[name] = render_to(params, data or made_up.comparison(name), into)
         return folders[name]
 
     return get
+
+
+def read_made_up(params: Params, data: Comparison, folder: Path, documents: bool = True) -> Results:
+    """The made-up results of a study as the chapters get them, written into a folder."""
+    written = made_up.results(data, folder / "results")
+    return read_results(params, data, PUBLISHED, written, documents)
+
+
+def clone_to(folder: Path, name: str) -> Path:
+    """A folder with the files that `heed publish` reads at the top of a clone."""
+    place = BEGIN.format(name=name) + END.format(name=name) + "\nafter\n"
+    for file in ("params.yaml", "dvc.lock", "metrics.json"):
+        (folder / file).write_text("{}\n")
+    (folder / "README.md").write_text("# heed\n" + place)
+    (folder / INDEX).parent.mkdir(parents=True)
+    (folder / INDEX).write_text("# Studies\n" + place)
+    return folder

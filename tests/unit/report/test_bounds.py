@@ -1,6 +1,5 @@
 """An interval ends where a difference must, on the page, on paper, in CSV and in metrics.json."""
 
-import csv
 import dataclasses
 
 import pytest
@@ -9,7 +8,7 @@ from heed.evaluation.comparison import metrics_row
 from heed.evaluation.results import ExperimentResult, clip_interval, spread
 from heed.report import answer
 from tests.fixtures.report import made_up
-from tests.fixtures.report.pages import Page, render_to
+from tests.fixtures.report.pages import Page, change_difference, render_to, rows
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
@@ -39,19 +38,12 @@ def near_perfect() -> ExperimentResult:
     result = made_up.comparison("sample").experiments[NAME]
     baseline = result.models["baseline"]
     summary = baseline.summary | {"accuracy": spread([0.98] * len(baseline.best_epochs))}
-    difference = result.comparisons["attention"]["baseline"]
-    wide = dataclasses.replace(
-        difference,
-        mean_pp=0.67,
-        interval_pp=(-12.64, 13.98),
-        others=dataclasses.replace(difference.others, bootstrap_pp=(-4.0, 5.0)),
-    )
-    attention = result.comparisons["attention"] | {"baseline": wide}
-    return dataclasses.replace(
-        result,
-        models=result.models | {"baseline": dataclasses.replace(baseline, summary=summary)},
-        comparisons=result.comparisons | {"attention": attention},
-    )
+    result.models["baseline"] = dataclasses.replace(baseline, summary=summary)
+    others = result.comparisons["attention"]["baseline"].others
+    others = dataclasses.replace(others, bootstrap_pp=(-4.0, 5.0))
+    wide = {"mean_pp": 0.67, "interval_pp": (-12.64, 13.98), "others": others}
+    change_difference(result, "attention", "baseline", **wide)
+    return result
 
 
 def test_the_interval_of_a_gain_ends_at_what_is_possible_wherever_it_is_printed(tmp_path):
@@ -65,21 +57,16 @@ def test_the_interval_of_a_gain_ends_at_what_is_possible_wherever_it_is_printed(
     assert interval in compared and "−4.00 to +2.00" in compared
     for path in (folder / "report.tex", *(folder / "tables").glob("*.tex")):
         assert "13.98" not in path.read_text()
-    with (folder / f"tables/{NAME}_comparisons.csv").open() as file:
-        row = next(row for row in csv.DictReader(file) if row["second"] == "baseline")
+    comparisons = rows(folder / f"tables/{NAME}_comparisons.csv")
+    row = next(row for row in comparisons if row["second"] == "baseline")
     assert [row["low_pp"], row["high_pp"]] == ["-12.64", "+2.00"]
     assert row["bootstrap_high_pp"] == "+2.00"
-    with (folder / "plots/comparisons.csv").open() as file:
-        high = next(row["high_pp"] for row in csv.DictReader(file) if row["experiment"] == NAME)
+    plotted = rows(folder / "plots/comparisons.csv")
+    high = next(row["high_pp"] for row in plotted if row["experiment"] == NAME)
     assert float(high) == pytest.approx(2)
-    assert interval in answer_of(result)
+    assert interval in " ".join(answer.answer(result, data.significance, [1, 2, 3]).sentences)
     metrics = metrics_row(result)
     assert [metrics["low_pp"], metrics["high_pp"]] == [-12.64, 2.0]
-
-
-def answer_of(result: ExperimentResult) -> str:
-    method = made_up.comparison("sample").significance
-    return " ".join(answer.answer(result, method, [1, 2, 3]).sentences)
 
 
 def test_the_tests_use_the_whole_interval():
@@ -100,6 +87,5 @@ def test_the_tests_use_the_whole_interval():
 )
 def test_metrics_json_has_the_digits_of_the_report(p, printed):
     result = near_perfect()
-    gain = dataclasses.replace(result.comparisons["attention"]["baseline"], p_holm=p)
-    result.comparisons["attention"]["baseline"] = gain
+    change_difference(result, "attention", "baseline", p_holm=p)
     assert metrics_row(result)["p_holm"] == printed

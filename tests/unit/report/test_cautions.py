@@ -10,8 +10,8 @@ from heed.evaluation.results import (
     spread,
 )
 from heed.recipe import CorpusFacts
-from heed.report.cautions import collapse_sentence, explain_collapse
 from heed.report.language import use_language
+from heed.report.measures import collapse_sentence, explain_collapse
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import NearDuplicates
 
@@ -20,21 +20,15 @@ SEEDS = [1, 2, 3]
 
 def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", **models: list):
     facts = CorpusFacts("csv", 0, 0, {}, False, False, NearDuplicates(test=[0], complete=True))
+    h = Hyperparameters()
+    trained = {
+        name: ModelResult(name, h, 0, [], [], [], [], {metric: spread(values)}, {}, None)
+        for name, values in models.items()
+    }
+    opponents = {"majority": OpponentResult({metric: spread(majority)}, {})} if majority else {}
+    corpus = Corpus("made-up", folds, facts)
     return ExperimentResult(
-        task="classification",
-        groups={"classes": []},
-        metric=metric,
-        attention=[],
-        controls=[],
-        corpus=Corpus("made-up", folds, facts),
-        models={
-            name: ModelResult(
-                name, Hyperparameters(), 0, [], [], [], [], {metric: spread(values)}, {}, None
-            )
-            for name, values in models.items()
-        },
-        opponents={"majority": OpponentResult({metric: spread(majority)}, {})} if majority else {},
-        comparisons={},
+        "classification", {"classes": []}, metric, [], [], corpus, trained, opponents, {}
     )
 
 
@@ -46,10 +40,7 @@ def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", 
         ([0.85, 0.74, 0.86], "baseline collapsed with seed 2 (0.7400)"),
         ([0.85, 0.50, 0.86], "baseline collapsed with seed 2 (0.5000)"),
         ([0.55, 0.50, 0.52], "baseline collapsed with seed 2 (0.5000)"),  # at the majority class
-        (
-            [0.50, 0.49, 0.86],
-            "baseline collapsed with seeds 1 (0.5000), 2 (0.4900)",
-        ),
+        ([0.50, 0.49, 0.86], "baseline collapsed with seeds 1 (0.5000), 2 (0.4900)"),
         ([0.50, 0.50, 0.50], "every run of baseline collapsed"),
         (
             [0.48, 0.49, 0.47],
@@ -83,9 +74,8 @@ def test_without_a_majority_class_or_with_one_seed_there_is_less_to_say():
     made = experiment([], baseline=[0.1, 0.2, 0.15])
     assert collapse_sentence(made, SEEDS) == ""
     assert collapse_sentence(experiment([0.5], baseline=[0.7]), [1]) == ""
-    assert collapse_sentence(experiment([0.5], baseline=[0.5]), [1]) == (
-        "every run of baseline collapsed"
-    )
+    one = collapse_sentence(experiment([0.5], baseline=[0.5]), [1])
+    assert one == "every run of baseline collapsed"
 
 
 def test_the_sentence_is_german_in_a_german_report():

@@ -12,7 +12,7 @@ import pytest
 from heed.annotations import EvidenceKind
 from heed.files import HeedError
 from heed.recipe import CorpusFacts
-from heed.report.documents import describe_evidence, describe_weights, read_browser
+from heed.report.browser import WeightShare, describe_evidence, describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.texts import classify
 from tests.conftest import change_recipe, train_and_predict
@@ -27,26 +27,12 @@ def write_document(folder, text: str, words: list[tuple[str, float, int, float, 
     for i, (word, weight, sentence, sentence_weight, evidence) in enumerate(words):
         start = text.index(word, start)
         rows.append(
-            {
-                "id": "d",
-                "token": i,
-                "start": start,
-                "end": start + len(word),
-                "weight": weight,
-                "sentence": sentence,
-                "sentence_weight": sentence_weight,
-                "evidence": evidence,
-            }
-        )
+            {"id": "d", "token": i, "start": start, "end": start + len(word), "weight": weight,
+             "sentence": sentence, "sentence_weight": sentence_weight, "evidence": evidence}
+        )  # fmt: skip
         start += len(word)
-    document = {
-        "id": "d",
-        "text": text,
-        "label": "a",
-        "predicted": "b",
-        "probability": 0.6,
-        "rule": "wrong, short, least certain",
-    }
+    document = {"id": "d", "text": text, "label": "a", "predicted": "b", "probability": 0.6,
+                "rule": "wrong, short, least certain"}  # fmt: skip
     pd.DataFrame([document]).to_parquet(folder / "documents.parquet")
     pd.DataFrame(rows).to_parquet(folder / "weights.parquet")
 
@@ -69,10 +55,7 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     assert [piece.text for piece in pieces if piece.evidence] == ["fine"]
     assert document.unread == "here" and not document.right
     assert document.heaviest[0] == ("fine", 0.5) and len(document.heaviest) == 5
-    assert (
-        page.evidence.weight == 0.5 and page.evidence.words == 0.2 and page.evidence.documents == 1
-    )
-    assert page.sentences
+    assert page.evidence == WeightShare(0.5, 0.2, 1) and page.sentences
 
 
 def test_without_planted_evidence_there_is_no_share_of_it(tmp_path):
@@ -84,24 +67,17 @@ def test_without_planted_evidence_there_is_no_share_of_it(tmp_path):
 
 
 def test_only_models_with_weights_of_their_own_have_a_page():
-    def has_page(**changes) -> bool:
-        return Hyperparameters(**changes).chooses_weights
-
-    assert (
-        has_page(attention="multi-head", heads=2)
-        and has_page(pooling="attention")
-        and has_page(pooling="max")
-    )
-    assert (
-        not has_page(pooling="last")
-        and not has_page(pooling="mean")
-        and not has_page(attention="uniform", pooling="mean")
-    )
-    assert not has_page(encoder="none", linear_branch="words", pooling="max")
+    transformer = {"encoder": "transformer"}
+    none = {"encoder": "none", "linear_branch": "words", "pooling": "max"}
+    with_page = [{"attention": "multi-head", "heads": 2}, {"pooling": "attention"}]
+    with_page += [{"pooling": "max"}, transformer | {"pooling": "attention"}]
+    without = [{"pooling": "last"}, {"pooling": "mean"}, transformer | {"pooling": "mean"}, none]
+    without.append({"attention": "uniform", "pooling": "mean"})
+    assert all(Hyperparameters(**changes).chooses_weights for changes in with_page)
+    assert not any(Hyperparameters(**changes).chooses_weights for changes in without)
     assert "learned query" in describe_weights(Hyperparameters(pooling="attention"))
-    transformer = Hyperparameters(encoder="transformer", pooling="mean")
-    assert not transformer.chooses_weights and has_page(encoder="transformer", pooling="attention")
-    assert "attention that is not part of these weights" in describe_weights(transformer)
+    text = describe_weights(Hyperparameters(encoder="transformer", pooling="mean"))
+    assert "attention that is not part of these weights" in text
 
 
 def test_a_hybrids_weights_do_not_explain_what_its_linear_branch_adds(workplace):

@@ -11,17 +11,18 @@ import torch
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier
-from heed.report.cautions import equal_weights_control, lacks_layer
-from heed.report.changed_documents import (
+from heed.report.browser import (
+    HEAVIEST,
     WORDS,
+    Browser,
     fixed_weights,
     heaviest_part,
+    read_browser,
     read_changed_documents,
 )
 from heed.report.chapters.documents import choose_hierarchical
-from heed.report.documents import HEAVIEST, Browser, read_browser
-from heed.report.renderers.escape import TEMPLATES
-from heed.report.results import read_results
+from heed.report.escape import TEMPLATES
+from heed.report.measures import equal_weights_control, lacks_layer
 from heed.tasks.classification.figures import MAX_CLASSES, class_gain
 from heed.tasks.classification.prediction import (
     LONGEST,
@@ -30,9 +31,9 @@ from heed.tasks.classification.prediction import (
     choose_short_documents,
 )
 from heed.tasks.classification.tables import class_changes, tables_of
-from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
+from tests.unit.report.conftest import read_made_up
 
 # seed → right or wrong, by document: of the baseline, then of attention
 ANSWERS = {"fixed": ("001", "111"), "lost": ("11", "00"), "more": ("000", "111"),
@@ -204,9 +205,8 @@ def test_documents_of_the_heads_are_chosen_by_length_class_and_evidence_alone():
     assert choose_short_documents(labels, lengths, lambda _: False) == [4, 3]
     assert choose_short_documents(labels, lengths, lambda index: index == 1) == [1, 3]
     assert choose_short_documents(labels, np.full(5, LONGEST + 1), lambda _: True) == []
-    assert len(choose_short_documents(np.array(list("abc"), object), np.full(3, 9), bool)) == (
-        SHORT_DOCUMENTS
-    )
+    three = choose_short_documents(np.array(list("abc"), object), np.full(3, 9), bool)
+    assert len(three) == SHORT_DOCUMENTS
 
 
 def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
@@ -238,20 +238,18 @@ def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
     assert f"figures/{heads}.pdf" in paper  # the text is heed's own
     table = pd.read_csv(reports / "tables/sample-sentiment_weights.csv")
     row = table[table["variant"] == "attention"].iloc[0]
-    accuracies = [data.experiments["sample-sentiment"].figure_of(each) for each in
-                  ("attention", "mean")]  # fmt: skip
-    assert row["control"] == "mean"
+    figure_of = data.experiments["sample-sentiment"].figure_of
+    gain = 100 * (figure_of("attention") - figure_of("mean"))
+    assert row["control"] == "mean" and row["gain_pp"] == pytest.approx(gain, abs=0.006)
     assert page.count("lacks its layer too") == 2, "below the table, on the page and as text"
-    assert row["gain_pp"] == pytest.approx(100 * (accuracies[0] - accuracies[1]), abs=0.006)
     assert "In 1 document attention is right in more seeds than the baseline." in page
     assert "In 1 document it is right in fewer seeds." in page
     assert "\\colorbox{word!75}{" in paper and "&lt;b&gt;" in page and "<b>Bold" not in page
 
 
 def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
-    params, data = made_up.study("talk"), made_up.comparison("talk")
-    folder = made_up.results(data, tmp_path)
-    results = read_results(params, data, ROOT / "data/published", folder, True)
+    data = made_up.comparison("talk")
+    results = read_made_up(made_up.study("talk"), data, tmp_path)
     pairs = {each.key: tables_of(results, each)[0] for each in results.experiments}
     experiment = max(results.experiments, key=lambda each: len(pairs[each.key][0].rows))
     changes = class_changes(*pairs[experiment.key])
@@ -259,10 +257,11 @@ def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     means = [each.mean for each in changes]
     assert means == sorted(means, reverse=True)
     models = data.experiments[experiment.key].models
-    name = changes[0].name
-    by_seed = [models[each].details["classes"][name]["recall"].values for each in
-               ("attention", "baseline")]  # fmt: skip
-    differences = [100 * (a - b) for a, b in zip(*by_seed, strict=True)]
+    attention, baseline = (
+        models[each].details["classes"][changes[0].name]["recall"].values
+        for each in ("attention", "baseline")
+    )
+    differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
     assert changes[0].values == pytest.approx(differences)
     assert changes[0].deviation == pytest.approx(np.std(differences, ddof=1))
     (figure,) = class_gain(results, experiment)

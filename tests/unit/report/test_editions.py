@@ -12,7 +12,7 @@ import pytest
 from heed import __version__
 from heed.files import HeedError, write_json
 from heed.records import as_json
-from heed.report.provenance import run_git
+from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
     EDITION,
@@ -86,9 +86,8 @@ def test_the_commit_of_an_edition_is_in_the_history_and_has_its_version(name):
 
 def test_the_index_lists_every_edition_and_which_are_older(tmp_path):
     for name in STUDIES:
-        write_json(
-            tmp_path / EDITIONS / name / EDITION, as_json(read_edition(ROOT / EDITIONS / name))
-        )
+        edition = as_json(read_edition(ROOT / EDITIONS / name))
+        write_json(tmp_path / EDITIONS / name / EDITION, edition)
     text = (ROOT / INDEX).read_text()
     (tmp_path / INDEX).write_text(text)
     write_list(tmp_path)
@@ -168,13 +167,8 @@ def test_a_tree_that_differs_in_more_than_the_study_is_refused(clone, path):
 
 def test_heed_publish_says_it_in_one_line_before_it_asks_dvc(clone, tmp_path):
     def publish(root: Path) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "heed.cli", "publish"],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-m", "heed.cli", "publish"]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1, done.stderr
         return done.stderr
 

@@ -16,34 +16,36 @@ from heed.explanation.diagnostic_mlp import Guided
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.unexplained import ADVERSARY_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
-from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, Group, Items, Table, walk_blocks
+from heed.report import latex
+from heed.report.blocks import (
+    PAGE,
+    PAPER,
+    Cell,
+    Disclosure,
+    Figure,
+    Group,
+    Items,
+    Table,
+    walk_blocks,
+)
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
-from heed.report.explanations import is_planted
-from heed.report.figures.document_rankings import (
-    WORDS,
-    choose_document,
-    document_rankings,
-    first_word,
-)
+from heed.report.explanations import Explanation, is_planted
 from heed.report.figures.drawing import draw
-from heed.report.figures.explanation import _printed_lines
-from heed.report.figures.model_rows import sizes_text
-from heed.report.figures.recency import _drawn, _format_ratio, by_place_of, noises
-from heed.report.figures.scaling import scaling
+from heed.report.figures.heatmaps import WORDS, choose_document, document_rankings, first_word
+from heed.report.figures.lecture_002 import _drawn, _format_ratio, by_place_of, noises, scaling
+from heed.report.figures.model_rows import _printed_lines, sizes_text
 from heed.report.published import read_papers
 from heed.report.render import render
-from heed.report.renderers import latex
 from heed.report.results import Results, read_results
 from heed.study import Params
-from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.fixtures.report import made_up_explanation as fixture
-from tests.fixtures.report.pages import Page
+from tests.fixtures.report.pages import Page, change_study
+from tests.unit.report.conftest import PUBLISHED
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
-PUBLISHED = ROOT / "data/published"
 SENTIMENT = "sample-sentiment"
 EXPLAINED = (f"{SENTIMENT}-attention", f"{SENTIMENT}-mean", f"{SENTIMENT}-baseline")
 DECLARED = {"differ": f"{SENTIMENT}-attention"}
@@ -101,6 +103,12 @@ def blocks(results: Results) -> dict[str, Figure | Table]:
     return {each.key: each for each in found if isinstance(each, Figure | Table)}
 
 
+def rows_of(table: Table) -> dict[str, tuple[Cell, ...]]:
+    """The cells of a table by variant."""
+    place = [column.key for column in table.columns].index("variant")
+    return {row.cells[place].value: row.cells for row in table.rows}
+
+
 def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
     (section,) = chapters.chapter(results)
     table, rules, *_ = section.blocks
@@ -109,11 +117,10 @@ def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
     assert isinstance(listed, Items) and len(listed.items) == 4
     heads = [table.columns[index].heading for index in table.column_indices(PAGE)]
     assert heads[:5] == ["Model", "Shuffled", "Seeds", "Adversaries", "Evidence"]
-    place = [column.key for column in table.columns].index("variant")
-    cells = {row.cells[place].value: row.cells for row in table.rows}
+    cells = rows_of(table)
+    kinds = ("pass", "fail", "undefined")
     outcomes = {
-        name: [cell.value for cell in row if cell.value in ("pass", "fail", "undefined")]
-        for name, row in cells.items()
+        name: [cell.value for cell in row if cell.value in kinds] for name, row in cells.items()
     }
     assert outcomes["attention"][2] == "fail", "the adversary keeps the predictions"
     assert outcomes["mean"] == outcomes["baseline"] == ["undefined"] * 4
@@ -121,14 +128,10 @@ def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
 
 
 def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, comparison):
-    table = chapter["explanation_criteria"]
-    result = comparison.experiments[SENTIMENT]
+    table, result = chapter["explanation_criteria"], comparison.experiments[SENTIMENT]
     gain = 100 * (result.figure_of("attention") - result.figure_of("mean"))
-    keys = [column.key for column in table.columns]
-    gains = {
-        row.cells[keys.index("variant")].value: row.cells[keys.index("gain_pp")].value
-        for row in table.rows
-    }
+    place = [column.key for column in table.columns].index("gain_pp")
+    gains = {name: cells[place].value for name, cells in rows_of(table).items()}
     assert gains == {"attention": pytest.approx(gain), "mean": None, "baseline": None}
 
 
@@ -173,9 +176,16 @@ def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, compa
     assert "Ours read at most 400 tokens of a text; the mean length is 100." in caption
 
 
-def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their_documents(results):
-    (adversary,) = results.explanations[-1].adversaries
-    explained, test = results.explanations[-1], Guided()
+@pytest.fixture
+def explained(results: Results) -> Explanation:
+    """The last explained model: it has an adversary."""
+    return results.explanations[-1]
+
+
+def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their_documents(
+    explained,
+):
+    (adversary,), test = explained.adversaries, Guided()
     short, whole = (
         {name: drawn[label] for name, label in test.series.items()}
         for measure in test.measures
@@ -187,12 +197,9 @@ def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their
     assert short["majority_with_evidence"] == whole["majority_with_evidence"]
 
 
-def test_an_adversary_stands_beside_the_seeds_of_its_model(results):
-    explained = results.explanations[-1]
-    lost = dataclasses.replace(
-        explained.adversaries[0],
-        summary=fixture.adversary_table([1, 2], accuracy=0.5, divergence=0.4),
-    )
+def test_an_adversary_stands_beside_the_seeds_of_its_model(explained):
+    table = fixture.adversary_table([1, 2], accuracy=0.5, divergence=0.4)
+    lost = dataclasses.replace(explained.adversaries[0], summary=table)
     drawn = Adversaries().drawn_trained
     values = drawn(explained, lost, "mean_divergence")
     assert values["predictions kept"] == [] and values["not kept"] == [0.4, 0.4]
@@ -200,8 +207,7 @@ def test_an_adversary_stands_beside_the_seeds_of_its_model(results):
     assert drawn(explained, lost, "prediction_change")["two seeds of the model"] == []
 
 
-def test_the_divergence_of_seeds_is_that_of_each_pair(results):
-    explained = results.explanations[-1]
+def test_the_divergence_of_seeds_is_that_of_each_pair(explained):
     pairs = explained.seed_divergences()
     assert len(pairs) == 3, "three seeds"
     assert np.mean(pairs) == pytest.approx(seed_divergence(explained.summary))
@@ -209,40 +215,34 @@ def test_the_divergence_of_seeds_is_that_of_each_pair(results):
     assert max(map(len, groups)) == 3
 
 
-def test_accuracy_by_place_has_gaps_where_documents_are_few(results):
-    explained = results.explanations[-1]
+def test_accuracy_by_place_has_gaps_where_documents_are_few(explained):
     assert [*by_place_of(explained).index] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
     assert noises([explained]) == [*fixture.NOISE]
 
 
-def test_of_more_than_four_models_those_of_other_figures_are_drawn(results):
-    explained = results.explanations[-1]
+def test_of_more_than_four_models_those_of_other_figures_are_drawn(results, explained):
     names = ("max", "attention", "pooling", "mean", "searched", "baseline")
     several = [dataclasses.replace(explained, variant=name) for name in names]
     drawn = [each.variant for each in _drawn(results, several)]
     assert drawn == ["max", "attention", "mean", "baseline"]
 
 
-def test_classes_have_rows_of_their_own_unless_they_are_many(results, monkeypatch):
-    explained = results.explanations[-1]
+def test_classes_have_rows_of_their_own_unless_they_are_many(explained, monkeypatch):
     test = Plausibility()
     assert [*test.drawn_rows(explained, "auc")] == ["negative", "positive"]
     monkeypatch.setattr("heed.explanation.agreement.MAX_CLASSES", 1)
     assert [*test.drawn_rows(explained, "auc")] == [""]
 
 
-def test_of_the_seeds_of_translators_steps_are_counted(results):
-    experiment = results.explanations[-1].experiment
-    measure = dataclasses.replace(experiment.measure, task="translation")
-    translator = dataclasses.replace(
-        results.explanations[-1], experiment=dataclasses.replace(experiment, measure=measure)
-    )
+def test_of_the_seeds_of_translators_steps_are_counted(results, explained):
+    measure = dataclasses.replace(explained.experiment.measure, task="translation")
+    experiment = dataclasses.replace(explained.experiment, measure=measure)
+    translator = dataclasses.replace(explained, experiment=experiment)
     only = dataclasses.replace(results, explanations=(translator,))
-    assert sizes_text(only, [("seeds", "divergence")]) == (
-        "Of translators: 3 seeds, 8 steps for each."
-    )
+    steps = "Of translators: 3 seeds, 8 steps for each."
+    assert sizes_text(only, [("seeds", "divergence")]) == steps
     both = sizes_text(only, [("seeds", "divergence"), ("conicity", "conicity")])
-    assert both == "3 seeds, 8 documents for each. Of translators: 3 seeds, 8 steps for each."
+    assert both == f"3 seeds, 8 documents for each. {steps}"
     assert "steps" not in sizes_text(results, [("seeds", "divergence")])
 
 
@@ -263,8 +263,8 @@ def test_what_papers_print_is_of_tests_and_measures_that_heed_has():
     assert all(each.sentence and each.paper for each in papers.sentences)
 
 
-def test_the_document_is_the_first_by_name_that_has_evidence(results):
-    document = choose_document(results.explanations[-1])
+def test_the_document_is_the_first_by_name_that_has_evidence(explained):
+    document = choose_document(explained)
     assert document.name == "d1", "d0 has none"
     assert document.words == fixture.TEXT.split() and document.first == 0
 
@@ -326,7 +326,7 @@ def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, f
     assert 'href="../index.html#explanation"' in documents
     table = pd.read_csv(tmp_path / "en/tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
-    german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
+    german = change_study(params, language="de")
     german.__dict__["adversaries"] = params.__dict__["adversaries"]
     render(german, comparison, PUBLISHED, folder, tmp_path / "de")
     assert "Was die Gewichte erklären" in (tmp_path / "de/report.tex").read_text()
@@ -344,6 +344,5 @@ def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
 
 
 def test_a_gradient_that_vanishes_has_a_ratio_of_few_digits():
-    assert [_format_ratio(each) for each in (1.84, 112.0, 188169998521795149824.0)] == [
-        "1.8", "112.0", "1.9e+20",
-    ]  # fmt: skip
+    ratios = [_format_ratio(each) for each in (1.84, 112.0, 188169998521795149824.0)]
+    assert ratios == ["1.8", "112.0", "1.9e+20"]

@@ -19,7 +19,7 @@ from heed.evaluation.results import Comparison, spread
 from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
-from heed.report.figures.curves import curves
+from heed.report.figures.curves import _name_groups, by_length, curves
 from heed.report.figures.drawing import (
     DARK,
     LINE_HEIGHT,
@@ -29,11 +29,10 @@ from heed.report.figures.drawing import (
     WIDE,
     WIDTH,
     LineEnd,
+    draw_figures,
     label_ends,
     spread_apart,
 )
-from heed.report.figures.files import draw_figures
-from heed.report.figures.lengths import _name_groups, by_length
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     drawn_variants,
@@ -41,12 +40,13 @@ from heed.report.figures.variants import (
     ordered_variants,
     panel_columns,
 )
-from heed.report.results import Results, read_results
+from heed.report.results import Results
 from heed.tasks.classification import figures as confusion
 from heed.tasks.classification import report as classification
 from heed.tasks.translation import report as translation
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
+from tests.unit.report.conftest import read_made_up
 
 FEW_CLASSES, MANY_CLASSES = "letters-author", "news"  # experiments of the talk
 NAMES = ("pooling", "hybrid", "wide", "uniform", "searched", "searched-baseline", "searched-mean")
@@ -73,10 +73,9 @@ def with_variants(folder: Path, names: tuple[str, ...] = NAMES, study: str = "sa
     for result in data.experiments.values():
         declared = params.models[result.models["attention"].model]
         for name in names:
-            model = declared.model_copy(update={"variant": name})
+            model = dataclasses.replace(declared, variant=name)
             params.models[result.models[name].model] = model
-    written = made_up.results(data, folder / "results")
-    return read_results(params, data, ROOT / "data/published", written, False)
+    return read_made_up(params, data, folder, documents=False)
 
 
 @pytest.fixture(scope="module")
@@ -145,9 +144,8 @@ def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(
     assert names == {"_lengths-all", "_curves-all", "_calibration-all"}
     every = ordered_variants(results, experiment)
     drawing = draw(by_length(results, experiment, every, "lengths-all"))
-    assert [axes.get_title("left") for axes in drawing.axes] == [
-        name if len(name) <= 14 else f"{name[:13]}…" for name in every
-    ]
+    titles = [name if len(name) <= 14 else f"{name[:13]}…" for name in every]
+    assert [axes.get_title("left") for axes in drawing.axes] == titles
     limits = {(axes.get_xlim(), axes.get_ylim()) for axes in drawing.axes}
     assert len(limits) == 1, "all panels have the same scales"
 
@@ -164,20 +162,14 @@ def test_panels_stand_in_rows_that_are_about_equally_long(count, columns):
     assert -count % columns < columns
 
 
-def test_no_figure_is_larger_than_a_page(talk):
-    for figure in figures_of(chapters.report(talk)):
-        assert figure.size[0] <= WIDE and figure.size[1] <= MAX_HEIGHT, figure.key
-        assert figure.wide == (figure.size[0] > WIDTH), figure.key
-
-
-def test_a_figure_of_a_translation_fits_a_page_and_draws_four_variants(tmp_path):
+def test_no_figure_is_larger_than_a_page(talk, tmp_path):
     data = made_up_translation.comparison()
-    written = made_up.results(data, tmp_path / "results")
-    published = ROOT / "data/published"
-    results = read_results(made_up_translation.study(), data, published, written, True)
+    results = read_made_up(made_up_translation.study(), data, tmp_path)
     (experiment,) = results.experiments
-    for figure in figures_of(translation.chapter(results, experiment)):
+    of_translation = figures_of(translation.chapter(results, experiment))
+    for figure in (*figures_of(chapters.report(talk)), *of_translation):
         assert figure.size[0] <= WIDE and figure.size[1] <= MAX_HEIGHT, figure.key
+        assert figure.wide == (figure.size[0] > WIDTH) or figure in of_translation, figure.key
     drawing = draw(by_length(results, experiment, drawn_variants(results, experiment)))
     assert len([line for line in drawing.axes[0].lines if len(line.get_xdata()) > 1]) == 4
 
@@ -221,29 +213,29 @@ def test_labels_without_room_for_all_still_do_not_overlap():
     assert all(b - a >= LINE_HEIGHT - 1e-9 for a, b in itertools.pairwise(places))
 
 
-def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp_path):
-    results = with_variants(tmp_path, ())
+def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
+    """The curves of an experiment whose attention has these accuracies."""
+    results = with_variants(folder, ())
     experiment = results.experiments[0]
     model = results.comparison.experiments[experiment.key].models["attention"]
-    model.summary["accuracy"] = spread([0.9, 0.3, 0.92])
-    figure = curves(results, experiment, drawn_variants(results, experiment))
-    seed = results.comparison.seeds[1]
-    assert f"runs that collapsed (attention with seed {seed})" in figure.caption
+    model.summary["accuracy"] = spread(accuracies)
+    return curves(results, experiment, drawn_variants(results, experiment))
+
+
+def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp_path):
+    figure = collapsed_curves(tmp_path, [0.9, 0.3, 0.92])
+    assert "runs that collapsed (attention with seed 2)" in figure.caption
     drawing = draw(figure)
     names = [[text.get_text() for text in axes.texts] for axes in drawing.axes]
-    assert [f"seed {seed}"] in names and names.count([f"seed {seed}"]) == 1
-    panel = drawing.axes[names.index([f"seed {seed}"])]
+    assert names.count(["seed 2"]) == 1
+    panel = drawing.axes[names.index(["seed 2"])]
     assert len(panel.lines) == 2, "the mean of the others, and the run"
     widths = sorted(line.get_linewidth() for line in panel.lines)
     assert widths[0] < 1 < widths[1]
 
 
 def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
-    results = with_variants(tmp_path, ())
-    experiment = results.experiments[0]
-    model = results.comparison.experiments[experiment.key].models["attention"]
-    model.summary["accuracy"] = spread([0.01] * 3)
-    figure = curves(results, experiment, drawn_variants(results, experiment))
+    figure = collapsed_curves(tmp_path, [0.01] * 3)
     assert "Every run collapsed of: attention." in figure.caption
     assert not any(text.get_text().startswith("seed") for text in draw(figure).axes[0].texts)
 
@@ -287,12 +279,10 @@ def figure_with(key: str, draw) -> Figure:
 
 
 def test_several_processes_draw_the_same_bytes_as_one(tmp_path):
-    figures = [
-        figure_with(
-            f"line{slope}", lambda drawing, slope=slope: drawing.subplots().plot([0, slope])
-        )
-        for slope in range(3)
-    ]
+    def line(slope: int) -> Figure:
+        return figure_with(f"line{slope}", lambda each: each.subplots().plot([0, slope]))
+
+    figures = [line(slope) for slope in range(3)]
     written = []
     for processes in (1, 2):
         folder = tmp_path / str(processes)

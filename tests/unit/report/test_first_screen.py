@@ -8,43 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from heed.evaluation.results import (
-    BETTER,
-    NOT_CONVERGED,
-    SAME,
-    UNDECIDED,
-    WORSE,
-    write_comparison,
-)
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
+from heed.report import html, latex
 from heed.report.blocks import PAGE, Span
-from heed.report.chapters import answer as answer_chapter
+from heed.report.chapters import summary as answer_chapter
+from heed.report.chapters.headline import SIGNS, headline, verdict_matrix
 from heed.report.chapters.shared import link_terms
-from heed.report.chapters.verdict_matrix import SIGNS, verdict_matrix
 from heed.report.experiments import (
     NOT_COMPARABLE,
     NOT_REPRODUCED,
     REPRODUCED,
     Experiment,
     Reproduction,
-    read_experiments,
 )
 from heed.report.formats import format_points
-from heed.report.headline import headline
+from heed.report.html import split_note
 from heed.report.language import use_language
-from heed.report.renderers import csv as csv_renderer
-from heed.report.renderers import html, latex, markdown
-from heed.report.renderers.html import split_note
-from heed.report.results import Results
-from heed.report.sources import Sources
 from heed.tasks.classification.recipe import Hyperparameters
-from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
-from tests.fixtures.report.answers import (
-    NOISY,
-    SEEDS,
-    experiment_of,
-    make_experiment,
-)
+from tests.fixtures.report.answers import NOISY, SEEDS, experiment_of, make_experiment
+from tests.unit.report.conftest import read_made_up
 
 GAIN, LOSS = {}, {"attention": (0.70, 0.72, 0.71)}
 OPEN, LEVEL = {"attention": (0.80, 0.85, 0.79)}, {"attention": (0.8, 0.8201, 0.81)}
@@ -96,25 +79,18 @@ def test_the_sentence_over_all_experiments_is_true_for_every_mix_of_verdicts(lan
     snapshot(f"headlines-{language}", "".join(lines))
 
 
-def test_experiments_on_one_corpus_are_not_called_corpora():
+def test_the_sentence_names_what_a_study_has():
+    """Experiments on one corpus, no opponents, and a baseline that reads more than its state."""
     text = headline(study_of(GAIN, OPEN, corpus="reviews"), 3)
     assert text.startswith("Two experiments: attention beats the last-state baseline on 1, und")
-
-
-def test_without_opponents_the_sentence_names_none():
     result = make_experiment(mean=NOISY)
     for others in result.comparisons.values():
         for opponent in result.opponents:
             others.pop(opponent, None)
     text = headline([experiment_of(result, "a")], 3)
     assert text.endswith("Not shown better than a control.") and "model" not in text
-
-
-def test_a_baseline_that_reads_more_than_its_last_state_is_not_called_last_state():
-    result = make_experiment()
     mean = Hyperparameters(pooling="mean")
-    model = dataclasses.replace(result.models["baseline"], hyperparameters=mean)
-    result.models["baseline"] = model
+    result.models["baseline"] = dataclasses.replace(result.models["baseline"], hyperparameters=mean)
     assert "attention beats the baseline." in headline([experiment_of(result, "a")], 3)
 
 
@@ -126,7 +102,7 @@ def test_translations_and_classifications_have_one_sentence_and_each_difference_
     mixed = [translation, *study_of(GAIN | STRONG)]
     assert headline(mixed, 3).startswith("Two corpora: attention beats the baseline on both. ")
     assert headline(mixed, 3).endswith("An opponent beats it on 1 of 2.")
-    text = markdown.table(verdict_matrix(mixed))
+    text = html.markdown_table(verdict_matrix(mixed))
     assert "+41.67 BLEU points" in text and "+4.00 p.p." in text
     assert "(statistical)" in text and "(linear)" in text
 
@@ -210,8 +186,8 @@ def test_the_matrix_names_the_judged_variant_where_a_study_has_several():
 def test_page_paper_csv_and_readme_have_the_verdicts_of_comparison_json():
     experiments = study_of(GAIN | UNBEATEN | STRONG, LOSS | BEATEN, VOID, LEVEL)
     table = verdict_matrix(experiments)
-    rows = list(csv.DictReader(csv_renderer.table(table).splitlines()))
-    paper, readme = latex.table(table).split(r"\\"), markdown.table(table).splitlines()
+    rows = list(csv.DictReader(html.csv_table(table).splitlines()))
+    paper, readme = latex.table(table).split(r"\\"), html.markdown_table(table).splitlines()
     page = cells_of(experiments)
     for experiment, row, cells in zip(experiments, rows, page, strict=True):
         (tex,) = (line for line in paper if experiment.title in line)
@@ -258,15 +234,13 @@ def words_of(text: str) -> list[str]:
 @pytest.mark.parametrize("name", ["sample", "talk"])
 def test_at_most_150_words_stand_before_the_chart(tmp_path: Path, name: str):
     params, data = made_up.study(name), made_up.comparison(name)
-    write_comparison(tmp_path / "compare" / "comparison.json", data)
-    experiments = read_experiments(params, data, ROOT / "data/published")
-    results = Results(params, data, experiments, tmp_path, Sources(), {})
+    results = read_made_up(params, data, tmp_path)
     note = "A note begins with what matters. " + "It may go on for a long time. " * 20
     blocks = answer_chapter.chapter(results)
     page = html.page(blocks, lambda _: "", params.study.title, "GENERATED TEXT.", note)
     text = VisibleText(page).text
     assert len(words_of(text)) <= 150, text
-    answer = headline(experiments, len(data.seeds))
+    answer = headline(results.experiments, len(data.seeds))
     assert "".join(answer.split()) in "".join(text.split())  # links have spaces around them
     assert "A note begins with what matters." in text and "It may go on" not in text
     assert "It may go on" in page

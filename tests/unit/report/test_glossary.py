@@ -7,21 +7,18 @@ from ruamel.yaml import YAML
 
 from heed.hyperparameters.translator import ATTENTION_DECODERS
 from heed.report.chapters import glossary
+from heed.report.chapters.glossary import describe_network, read_variants
 from heed.report.render import AUTHOR, TITLE, VERSION, YEAR, citation
-from heed.report.results import read_results
-from heed.report.variants import describe_network, read_variants
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
+from tests.unit.report.conftest import read_made_up
 
 
 @pytest.fixture
 def results(tmp_path):
-    data, params = made_up.comparison("sample"), made_up.study("sample")
-    return read_results(
-        params, data, ROOT / "data/published", made_up.results(data, tmp_path), with_documents=False
-    )
+    return read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +65,8 @@ def test_two_variants_of_one_network_are_told_apart_by_their_hyperparameters(res
     model = result.models["attention"]
     wide = dataclasses.replace(model.hyperparameters, linear_size=777)
     result.models["mine"] = dataclasses.replace(model, hyperparameters=wide)
-    assert "The same network as attention, but linear_size 777." in (
-        read_variants(results)["mine"][0].description
-    )
+    (mine,) = read_variants(results)["mine"]
+    assert "The same network as attention, but linear_size 777." in mine.description
 
 
 def test_a_variant_is_a_reference_for_another_by_the_end_of_its_name_alone(results):

@@ -7,18 +7,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+from heed.report import html, latex
 from heed.report.blocks import Section, Table
 from heed.report.chapters import hyperparameters
-from heed.report.experiments import read_experiments
-from heed.report.renderers import html, latex
-from heed.report.renderers.csv import table as csv_table
+from heed.report.html import csv_table
 from heed.report.results import Results
-from heed.report.sources import Sources
 from heed.tasks.classification.recipe import Hyperparameters
-from tests.conftest import ROOT
 from tests.fixtures.report import made_up
+from tests.unit.report.conftest import read_made_up
 
-FIELDS = [("classification", field.name) for field in dataclasses.fields(Hyperparameters)]
+FIELDS = [field.name for field in dataclasses.fields(Hyperparameters)]
 NAME = "sample-author"
 MULTI_HEAD = Hyperparameters(attention="multi-head")
 
@@ -34,23 +32,19 @@ def another_value(field: str) -> Any:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """The made-up results of one experiment with three models."""
-    params, data = made_up.study("sample"), made_up.comparison("sample")
+    data = made_up.comparison("sample")
     data = dataclasses.replace(data, experiments={NAME: data.experiments[NAME]})
-    folder = made_up.results(data, tmp_path_factory.mktemp("results"))
-    return Results(params, data, [], folder, Sources(), {})
+    return read_made_up(made_up.study("sample"), data, tmp_path_factory.mktemp("results"))
 
 
 def tables(results: Results, **variants: Hyperparameters) -> list[Table]:
     """The tables of the experiment where models have these hyperparameters."""
     result = results.comparison.experiments[NAME]
-    models = result.models | {
-        variant: dataclasses.replace(result.models[variant], hyperparameters=h)
-        for variant, h in variants.items()
-    }
-    data = dataclasses.replace(
-        results.comparison, experiments={NAME: dataclasses.replace(result, models=models)}
-    )
-    (experiment,) = read_experiments(results.params, data, ROOT / "data/published")
+    models = dict(result.models)
+    for variant, h in variants.items():
+        models[variant] = dataclasses.replace(models[variant], hyperparameters=h)
+    result = dataclasses.replace(result, models=models)
+    experiment = dataclasses.replace(results.experiments[0], result=result)
     blocks = hyperparameters.chapter(results, experiment)
     return [block for block in blocks if isinstance(block, Table)]
 
@@ -69,9 +63,9 @@ def multi_head(results: Results) -> tuple[str, str, str]:
     return printed(results, attention=MULTI_HEAD)
 
 
-@pytest.mark.parametrize(("task", "field"), FIELDS)
+@pytest.mark.parametrize("field", FIELDS)
 def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_recipe(
-    results, multi_head, task, field
+    results, multi_head, field
 ):
     other = dataclasses.replace(MULTI_HEAD, **{field: another_value(field)})
     for one, another in zip(multi_head, printed(results, attention=other), strict=True):
@@ -79,8 +73,7 @@ def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_re
 
 
 def test_a_section_has_the_meaning_and_the_default_of_each(results):
-    experiments = read_experiments(results.params, results.comparison, ROOT / "data/published")
-    (section,) = hyperparameters.meanings(dataclasses.replace(results, experiments=experiments))
+    (section,) = hyperparameters.meanings(results)
     page = html.page([Section("appendix", "Appendix", (section,))], lambda figure: "", "", "", "")
     for field in dataclasses.fields(Hyperparameters):
         meaning = field.metadata["description"].replace("`", "").replace("'", "&#39;")
@@ -94,20 +87,17 @@ def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_defaul
     in_csv, table = tables(results, **(everyone | {"attention": other}))
     rows = {row.cells[0].value: [cell.value for cell in row.cells[1:]] for row in table.rows}
     names = [column.heading for column in table.columns[1:]]
-    assert dict(zip(names, rows["hierarchical"], strict=True)) == {
-        "baseline": "no",
-        "attention": "yes",
-        "mean": "no",
-    }
+    hierarchical = {"baseline": "no", "attention": "yes", "mean": "no"}
+    assert dict(zip(names, rows["hierarchical"], strict=True)) == hierarchical
     assert rows["max_tokens"][names.index("attention")] == "12,000"
     assert {"attention", "patience", "best_epochs"} < set(rows)
     ((note, *spans),) = table.notes
     text = note + "".join(part if isinstance(part, str) else part.text for part in spans)
     assert text.startswith("All others have their default: vocabulary_size 30,000, lowercase yes, ")
     named = {part.text for part in spans if not isinstance(part, str) and part.style == "code"}
-    assert named | set(rows) >= {field for _, field in FIELDS} and not named & set(rows)
+    assert named | set(rows) >= {*FIELDS} and not named & set(rows)
     lines = list(csv.DictReader(io.StringIO(csv_table(in_csv))))
     values = {line["hyperparameter"]: line for line in lines if line["variant"] == "attention"}
-    assert set(values) == {field for _, field in FIELDS} | {"parameters", "best_epochs"}
+    assert set(values) == {*FIELDS} | {"parameters", "best_epochs"}
     assert [values[key]["value"] for key in ("hierarchical", "max_tokens")] == ["true", "12000"]
     assert [values[key]["default"] for key in ("hierarchical", "max_tokens")] == ["false", "400"]

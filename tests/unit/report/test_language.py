@@ -12,7 +12,7 @@ from heed.report.formats import format_count
 from heed.report.language import LOCALE, NAMED, say, say_count, use_language
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
-from tests.fixtures.report.pages import Page, render_to
+from tests.fixtures.report.pages import Page, change_study, render_to
 from tests.texts import all_texts
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
@@ -47,19 +47,10 @@ def test_no_german_is_a_guess():
 
 def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
     """As in `make locale`: the update then adds new texts, and drops those that are not used."""
-    command = [
-        sys.executable,
-        "-m",
-        "babel.messages.frontend",
-        "--quiet",
-        "extract",
-        "-F",
-        "babel.cfg",
-    ]
+    command = [sys.executable, "-m", "babel.messages.frontend", "--quiet", "extract"]
+    command += ["-F", "babel.cfg", "-o", tmp_path / "heed.pot", "src/heed"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    subprocess.run(
-        [*command, "-o", tmp_path / "heed.pot", "src/heed"], cwd=ROOT, env=environment, check=True
-    )
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
     with (tmp_path / "heed.pot").open("rb") as file:
         messages = [message for message in read_po(file) if message.id]
     assert {text for message in messages for text in forms(message.id)} == set(GERMAN)
@@ -68,21 +59,16 @@ def test_pybabel_finds_the_texts_of_the_catalogue(tmp_path):
     }
 
 
-@pytest.mark.parametrize("english", sorted(GERMAN))
-def test_the_german_has_the_same_values_in_it_and_the_same_space_around_it(english):
-    german = GERMAN[english]
-    assert set(NAMED.findall(german)) == set(NAMED.findall(english))
-    assert (german[:1].isspace(), german[-1:].isspace()) == (
-        english[:1].isspace(),
-        english[-1:].isspace(),
-    )
-    assert '"' not in german
+def test_the_german_has_the_same_values_in_it_and_the_same_space_around_it():
+    for english, german in GERMAN.items():
+        assert set(NAMED.findall(german)) == set(NAMED.findall(english)), english
+        spaces = [(text[:1].isspace(), text[-1:].isspace()) for text in (english, german)]
+        assert spaces[0] == spaces[1] and '"' not in german, english
 
 
-def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
-    params, data = made_up.study("talk"), made_up.comparison("talk")
-    german = params.model_copy(update={"study": params.study.model_copy(update={"language": "de"})})
-    folders = [render_to(params, data, tmp_path / "en"), render_to(german, data, tmp_path / "de")]
+def test_a_german_report_is_german_with_the_same_numbers(tmp_path, rendered):
+    german = change_study(made_up.study("talk"), language="de")
+    folders = [rendered("talk"), render_to(german, made_up.comparison("talk"), tmp_path / "de")]
     english, page = (Page(folder / "index.html") for folder in folders)
     assert '<html lang="de">' in page.source and "Hilft Attention?" in page.text
     assert "Steigerung durch Attention" in page.text and "nicht reproduziert: " in page.text
@@ -90,12 +76,10 @@ def test_a_german_report_is_german_with_the_same_numbers(tmp_path):
         for row, german_row in zip(rows[1:], page.tables[name][1:], strict=True):
             numbers = [re.findall(r"\d+\.\d+", cell) for cell in row]
             assert [re.findall(r"\d+\.\d+", cell) for cell in german_row] == numbers
+    tex = (folders[1] / "report.tex").read_text()
     for text in sorted(all_texts(), key=len)[-60:]:  # no English sentence is left
         plain = [part for part in NAMED.split(text)[::2] if len(part) > 40]
-        assert not any(
-            part in page.text or part in (folders[1] / "report.tex").read_text() for part in plain
-        ), text
-    tex = (folders[1] / "report.tex").read_text()
+        assert not any(part in page.text or part in tex for part in plain), text
     assert r"\usepackage[ngerman,shorthands=off]{babel}" in tex and "Hilft Attention?" in tex
     assert "Der Vortrag" in (folders[1] / "tables/summary.tex").read_text()
 
@@ -112,8 +96,5 @@ def test_a_count_chooses_singular_or_plural_in_each_language():
 def test_whole_numbers_are_grouped_as_the_language_does():
     assert format_count(1234567) == "1,234,567" and say("undecided") == "undecided"
     with use_language("de"):
-        assert (
-            format_count(1234567) == "1\u202f234\u202f567"
-            and say("undecided") == "unentschieden"
-            and say("") == ""
-        )
+        assert format_count(1234567) == "1\u202f234\u202f567" and say("") == ""
+        assert say("undecided") == "unentschieden"

@@ -5,10 +5,10 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree
-from pathlib import Path
 
 import pytest
 
+from heed.report import latex
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -23,29 +23,26 @@ from heed.report.blocks import (
     Table,
     make_rows,
 )
+from heed.report.escape import bookmark
 from heed.report.formats import RIGHT, TEXT
-from heed.report.render import render
-from heed.report.renderers import latex
-from heed.report.renderers.escape import bookmark
-from heed.report.renderers.latex import figure_columns, lines_together, on_paper, tabulars
+from heed.report.latex import figure_columns, lines_together, on_paper, tabulars
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
+from tests.fixtures.report.pages import render_to
 
 MIN_PRINT = 7  # points
 ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its largest
 PAGES = {"sample": 9, "talk": 13}  # at most
 
 
-def table(columns: int, rows: int = 3, text: str = "0.1234", **changes) -> Table:
-    declared = (
-        Column("name", "Model", TEXT, lambda row: f"model {row}"),
-        *(
-            Column(f"c{number}", f"figure {number}", RIGHT, lambda _: text)
-            for number in range(columns)
-        ),
-    )
-    made = Table("made", "A table", declared, make_rows(declared, range(rows)), files=())
-    return dataclasses.replace(made, **changes)
+def made_table(columns: tuple[Column, ...], rows: int) -> Table:
+    return Table("made", "A table", columns, make_rows(columns, range(rows)), files=())
+
+
+def table(columns: int, rows: int = 3, **changes) -> Table:
+    numbers = (Column(f"c{n}", f"figure {n}", RIGHT, lambda _: "0.1234") for n in range(columns))
+    name = Column("name", "Model", TEXT, lambda row: f"model {row}")
+    return dataclasses.replace(made_table((name, *numbers), rows), **changes)
 
 
 def figure(key: str, size: tuple[float, float] = (4.4, 2.9), **changes) -> Figure:
@@ -115,9 +112,8 @@ def test_the_chart_of_gains_stands_in_a_column_only_beside_another():
     sizes = latex.column_sizes([both])
     assert [height for _, height in sizes.values()] == [2.9, 2.9], "rows keep their height"
     assert latex.column_sizes([alone]) == {}
-    assert printed(both).count("linewidth}\\vspace{0pt}") == 2 and "vspace{0pt}" not in printed(
-        alone
-    )
+    assert printed(both).count("linewidth}\\vspace{0pt}") == 2
+    assert "vspace{0pt}" not in printed(alone)
 
 
 def test_a_table_too_wide_for_a_line_is_printed_in_parts_each_with_the_first_column():
@@ -140,19 +136,19 @@ def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
     """Where the first column leaves out equal values it does not tell rows apart."""
     experiment = Column("experiment", "Experiment", TEXT, lambda _: "movies", merge=True)
     columns = (experiment, *table(40).columns)
-    parts = tabulars(Table("made", "", columns, make_rows(columns, range(2)), files=()))
+    parts = tabulars(made_table(columns, 2))
     assert len(parts) > 1
     for part in parts:
         assert part.heads[:2] == ["Experiment", "Model"]
         assert [line.cells[:2] for line in part.lines] == [["movies", "model 0"], ["", "model 1"]]
     assert sum(len(part.heads) - 2 for part in parts) == 40
-    (alone,) = tabulars(Table("made", "", columns[:1], make_rows(columns[:1], range(2)), files=()))
+    (alone,) = tabulars(made_table(columns[:1], 2))
     assert alone.heads == ["Experiment"]
 
 
 def test_a_single_column_too_wide_for_a_line_is_printed():
     column = Column("code", "Code", TEXT, lambda _: "x" * 300, code=True)
-    (alone,) = tabulars(Table("made", "", (column,), make_rows((column,), range(2)), files=()))
+    (alone,) = tabulars(made_table((column,), 2))
     assert alone.heads == ["Code"]
 
 
@@ -161,7 +157,7 @@ def test_a_second_line_breaks_in_the_width_of_its_column():
         Column("outcome", "Outcome", TEXT, lambda _: Cell("undefined", "no adversary"), width=18),
         Column("gain", "Gain", RIGHT, lambda _: Cell("0.1", "of the mean")),
     )
-    (tabular,) = tabulars(Table("made", "", columns, make_rows(columns, range(1)), files=()))
+    (tabular,) = tabulars(made_table(columns, 1))
     breaking, right = tabular.lines[0].notes
     assert "p{18mm}" in breaking and "no adversary" in breaking
     assert right.startswith(r"\multicolumn{1}{r}")
@@ -214,27 +210,13 @@ def test_the_appendix_has_sections_with_letters():
     assert r"\section{\texorpdfstring{Keys}" in text and "Appendix}" not in text
 
 
-def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.figures.files.draw", _draw_nothing)
-    text = (_render(tmp_path, "talk") / "report.tex").read_text(encoding="utf-8")
+def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(rendered):
+    text = (rendered("talk") / "report.tex").read_text(encoding="utf-8")
     graphics = text.count(r"\includegraphics")
     assert graphics == text.count("max totalheight=") and graphics > 10
     for scaled in (r"\resizebox", r"\scalebox", r"\tiny", r"\begin{tabular}"):
         assert scaled not in text
     assert "SHA256SUMS" not in text and len(re.findall("[0-9a-f]{32}", text)) == 0
-
-
-def _draw_nothing(path: Path, *_: object) -> None:
-    path.with_suffix(".svg").write_text("<svg/>")
-
-
-def _render(folder: Path, name: str, language: str = "en") -> Path:
-    params, data = made_up.study(name), made_up.comparison(name)
-    study = params.study.model_copy(update={"language": language})
-    results = made_up.results(data, folder / "results")
-    changed = params.model_copy(update={"study": study})
-    render(changed, data, ROOT / "data/published", results, folder / "reports")
-    return folder / "reports"
 
 
 @pytest.mark.slow
@@ -243,7 +225,7 @@ def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path
     tools = ("latexmk", "pdfinfo", "pdftohtml")
     if missing := [tool for tool in tools if not shutil.which(tool)]:
         pytest.skip(f"not installed: {', '.join(missing)}")
-    folder = _render(tmp_path, name)
+    folder = render_to(made_up.study(name), made_up.comparison(name), tmp_path / "reports")
     shutil.copy(ROOT / "Makefile", tmp_path)
     subprocess.run(["make", "pdf"], cwd=tmp_path, check=True, capture_output=True)
     pdf = folder / "report.pdf"

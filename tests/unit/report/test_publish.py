@@ -11,9 +11,11 @@ from markdown_it import MarkdownIt
 
 from heed import __version__
 from heed.corpora.kinds import KINDS
+from heed.evaluation.results import Comparison
 from heed.files import HeedError
+from heed.report import html
 from heed.report.formats import format_points
-from heed.report.provenance import run_git
+from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
     END,
@@ -25,30 +27,33 @@ from heed.report.publish import (
     with_block,
     with_edition,
 )
-from heed.report.renderers import markdown
 from heed.study import load
 from heed.terminal import visible
 from tests.conftest import ROOT
 from tests.fixtures.git import commit_all
 from tests.fixtures.report import made_up
 from tests.fixtures.report.answers import NOISY, experiment_of, make_experiment
+from tests.unit.report.conftest import PUBLISHED, clone_to
 
 CELL = re.compile(r"(better|worse|the same|undecided|not converged) ([+−]?[\d.]+)")  # of the matrix
-PLACE = BEGIN.format(name="sample") + END.format(name="sample") + "\nafter\n"
+BEGINS, ENDS = BEGIN.format(name="sample"), END.format(name="sample")
+PLACE = f"{BEGINS}{ENDS}\nafter\n"
 STUDIES = [path.parent.name for path in sorted((ROOT / "docs/studies").glob("*/metrics.json"))]
 
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
 
-def clone(tmp_path: Path) -> Path:
-    """A folder with the files that `heed publish` reads at the top of a clone."""
-    for name in ("params.yaml", "dvc.lock", "metrics.json"):
-        (tmp_path / name).write_text("{}\n")
-    (tmp_path / "README.md").write_text("# heed\n" + PLACE)
-    (tmp_path / INDEX).parent.mkdir(parents=True)
-    (tmp_path / INDEX).write_text("# Studies\n" + PLACE)
-    return tmp_path
+def clone(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True, parents=True)
+    return clone_to(folder, "sample")
+
+
+def publish_sample(root: Path, data: Comparison | None = None) -> Path:
+    """Publish the made-up sample study of a clone."""
+    data = data or made_up.comparison("sample")
+    results = made_up.results(data, root / "results")
+    return publish(made_up.study("sample"), data, PUBLISHED, results, root)
 
 
 def assert_matrix_of(edition: Path, readme: str) -> None:
@@ -63,38 +68,25 @@ def assert_matrix_of(edition: Path, readme: str) -> None:
 
 @pytest.mark.parametrize("generated", [True, False])
 def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_path, generated):
-    root = clone(tmp_path)
-    params, comparison = made_up.study("sample"), made_up.comparison("sample")
+    root, data = clone(tmp_path), made_up.comparison("sample")
     if not generated:
-        name, result = next(iter(comparison.experiments.items()))
-        corpus = dataclasses.replace(
-            result.corpus, facts=dataclasses.replace(result.corpus.facts, generated=False)
-        )
-        comparison.experiments[name] = dataclasses.replace(result, corpus=corpus)
+        name, result = next(iter(data.experiments.items()))
+        facts = dataclasses.replace(result.corpus.facts, generated=False)
+        corpus = dataclasses.replace(result.corpus, facts=facts)
+        data.experiments[name] = dataclasses.replace(result, corpus=corpus)
     (root / "docs/studies/sample").mkdir()
     (root / "docs/studies/sample/README.md").write_text("# What came out\n")
     run_git(root, "init", "--quiet")
     commit = commit_all(root)
-    results = made_up.results(comparison, tmp_path / "results")
     for _ in range(2):
-        into = publish(params, comparison, ROOT / "data/published", results, root)
+        into = publish_sample(root, data)
     names = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
     assert {
-        "index.html",
-        "report.tex",
-        "README.md",
-        "params.yaml",
-        "dvc.lock",
-        "metrics.json",
-        "edition.json",
-        "tables/summary.csv",
-        "figures/gain.svg",
-    } <= names
-    assert (
-        any(name.startswith("documents/") for name in names)
-        == (into / "documents").exists()
-        == generated
-    )
+        "index.html", "report.tex", "README.md", "params.yaml", "dvc.lock", "metrics.json",
+        "edition.json", "tables/summary.csv", "figures/gain.svg",
+    } <= names  # fmt: skip
+    assert any(name.startswith("documents/") for name in names) == generated
+    assert (into / "documents").exists() == generated
     assert ("documents/" in (into / "index.html").read_text()) == generated
     edition = read_edition(into)
     assert edition == Edition(__version__, commit, [])
@@ -157,7 +149,6 @@ def test_a_title_is_text_in_the_readme(title):
 
 @pytest.mark.drill("publish: absolute paths in titles, notes, params.yaml, dvc.lock", faults=7)
 def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
-    (tmp_path / "home/me/clone").mkdir(parents=True)
     root = clone(tmp_path / "home/me/clone")
     monkeypatch.setenv("HOME", str(tmp_path / "home/me"))
     monkeypatch.chdir(root)
@@ -176,13 +167,13 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
         f"    - path: {root}/src/heed/files.py\n"
     )
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    params = params.model_copy(update={"study": params.study.model_copy(update=texts)})
-    experiment = params.experiments["sample-author"].model_copy(update={"title": f"In {root}/x"})
+    params = params.model_copy(update={"study": dataclasses.replace(params.study, **texts)})
+    experiment = dataclasses.replace(params.experiments["sample-author"], title=f"In {root}/x")
     params = params.model_copy(
         update={"experiments": params.experiments | {"sample-author": experiment}}
     )
     results = made_up.results(comparison, root / "results")
-    folder = publish(params, comparison, ROOT / "data/published", results, Path())
+    folder = publish(params, comparison, PUBLISHED, results, Path())
     for path in [*folder.rglob("*"), root / "README.md"]:
         if path.is_file():
             text = path.read_bytes().replace(b"\\allowbreak{}", b"").replace(b"\\_", b"_")
@@ -197,35 +188,28 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
 
 def test_a_pdf_goes_along_if_it_is_of_this_report(tmp_path):
     root = clone(tmp_path)
-    params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    results = made_up.results(comparison, tmp_path / "results")
-    (root / "reports").mkdir()
-    (root / "reports/report.tex").write_text("now")
-    (root / "reports/report.pdf").write_text("printed")
-    (root / ".heed/pdf").mkdir(parents=True)
-    (root / ".heed/pdf/printed.tex").write_text("before")
-    with pytest.raises(
-        HeedError,
-        match=r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf",
-    ):
-        publish(params, comparison, ROOT / "data/published", results, root)
+    printed = root / ".heed/pdf/printed.tex"
+    texts = {"reports/report.tex": "now", "reports/report.pdf": "printed", printed: "before"}
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    message = r"reports/report\.pdf: not of the present reports/report\.tex. Run: make pdf"
+    with pytest.raises(HeedError, match=message):
+        publish_sample(root)
     assert not (root / "docs/studies/sample").exists()
-    (root / ".heed/pdf/printed.tex").write_text("now")
-    into = publish(params, comparison, ROOT / "data/published", results, root)
-    assert (into / "report.pdf").read_text() == "printed"
+    printed.write_text("now")
+    assert (publish_sample(root) / "report.pdf").read_text() == "printed"
     assert "[report.pdf](docs/studies/sample/report.pdf)" in (root / "README.md").read_text()
     (root / "reports/report.pdf").unlink()
-    assert not (
-        publish(params, comparison, ROOT / "data/published", results, root) / "report.pdf"
-    ).exists()
+    assert not (publish_sample(root) / "report.pdf").exists()
 
 
 @pytest.mark.parametrize(
     ("page", "text", "message"),
     [
         (INDEX, "# Studies\n", r"docs/studies/index\.md: no place for the study sample"),
-        (INDEX, BEGIN.format(name="sample"), r"docs/studies/index\.md: .* begin .* has no .* end"),
-        ("README.md", BEGIN.format(name="sample"), r"README\.md: .* begin .* has no .* end"),
+        (INDEX, BEGINS, r"docs/studies/index\.md: .* begin .* has no .* end"),
+        ("README.md", BEGINS, r"README\.md: .* begin .* has no .* end"),
     ],
 )
 def test_a_page_without_a_place_is_one_clear_message_and_nothing_is_written(
@@ -233,36 +217,26 @@ def test_a_page_without_a_place_is_one_clear_message_and_nothing_is_written(
 ):
     root = clone(tmp_path)
     (root / page).write_text(text)
-    params, comparison = made_up.study("sample"), made_up.comparison("sample")
     with pytest.raises(HeedError, match=message):
-        publish(params, comparison, ROOT / "data/published", root / "results", root)
+        publish_sample(root)
     assert (root / page).read_text() == text
     assert not (root / "docs/studies/sample").exists()
 
 
-def test_readme_needs_no_place_for_a_study(tmp_path):
+def test_readme_needs_no_place_for_a_study_and_one_of_ones_own_needs_it_in_no_page(tmp_path):
     root = clone(tmp_path)
-    params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    results = made_up.results(comparison, tmp_path / "results")
-    (root / "README.md").write_text("# heed\n")
-    publish(params, comparison, ROOT / "data/published", results, root)
-    assert (root / "README.md").read_text() == "# heed\n"
-    assert "Verdicts on attention" in (root / INDEX).read_text()
-
-
-def test_a_study_of_ones_own_needs_no_place_in_any_page(tmp_path):
-    root = clone(tmp_path)
-    params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    results = made_up.results(comparison, tmp_path / "results")
-    for page in ("README.md", INDEX):
-        (root / page).write_text("# heed\n")
+    readme, index = root / "README.md", root / INDEX
+    readme.write_text("# heed\n")
+    publish_sample(root)
+    assert readme.read_text() == "# heed\n" and "Verdicts on attention" in index.read_text()
+    index.write_text("# heed\n")
     (root / "studies").mkdir()
     (root / "studies/sample.yaml").write_text("{}\n")
-    publish(params, comparison, ROOT / "data/published", results, root)
-    assert (root / "README.md").read_text() == (root / INDEX).read_text() == "# heed\n"
-    (root / "README.md").write_text(PLACE)
-    publish(params, comparison, ROOT / "data/published", results, root)
-    assert "Verdicts on attention" in (root / "README.md").read_text()
+    publish_sample(root)
+    assert readme.read_text() == index.read_text() == "# heed\n"
+    readme.write_text(PLACE)
+    publish_sample(root)
+    assert "Verdicts on attention" in readme.read_text()
 
 
 def published_rows(name: str, page: Path | str) -> dict[str, str]:
@@ -271,14 +245,10 @@ def published_rows(name: str, page: Path | str) -> dict[str, str]:
     if page != INDEX and BEGIN.format(name=name) not in text:
         return {}
     region = text[text.index(BEGIN.format(name=name)) : text.index(END.format(name=name))]
-    rows = [line for line in region.splitlines() if line.startswith("| ")]
-    titles = {
-        key: markdown.escape(experiment.title)
-        for key, experiment in load(ROOT / f"docs/studies/{name}/params.yaml").experiments.items()
-    }
-    return {
-        key: row for key, title in titles.items() for row in rows if row.startswith(f"| {title} ")
-    }
+    experiments = load(ROOT / f"docs/studies/{name}/params.yaml").experiments
+    titles = {key: html.escape_markdown(each.title) for key, each in experiments.items()}
+    lines = region.splitlines()
+    return {k: row for k, title in titles.items() for row in lines if row.startswith(f"| {title} ")}
 
 
 def test_readme_has_the_verdicts_of_published_studies():
@@ -327,9 +297,7 @@ def test_an_edition_that_cannot_be_made_leaves_the_old_one(tmp_path):
     into = root / "docs/studies/sample"
     into.mkdir()
     (into / "README.md").write_text("what came out")
-    params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    results = made_up.results(comparison, tmp_path / "results")
     (root / "dvc.lock").unlink()
     with pytest.raises(HeedError, match=r"dvc\.lock: there is none yet"):
-        publish(params, comparison, ROOT / "data/published", results, root)
+        publish_sample(root)
     assert [path.name for path in into.iterdir()] == ["README.md"]

@@ -46,10 +46,9 @@ def figures(study: str) -> set[float]:
     """Return the figures of four decimals in a study's tables, and those of its metrics."""
     folder = STUDIES / study
     texts = [path.read_text() for path in (folder / "tables").glob("*.csv")]
-    found = {float(each) for text in texts for each in ACCURACY.findall(text)}
-    return found | {
-        float(each) for each in re.findall(r"\d\.\d+", (folder / "metrics.json").read_text())
-    }
+    found = [each for text in texts for each in ACCURACY.findall(text)]
+    found += re.findall(r"\d\.\d+", (folder / "metrics.json").read_text())
+    return {*map(float, found)}
 
 
 def number(text: str) -> float:
@@ -70,12 +69,9 @@ def has_difference(study: str, texts: tuple[str, ...]) -> bool:
 
 def not_in_tables(text: str, studies: set[str]) -> list[str | tuple[str, ...]]:
     """Return the differences and the accuracies of a text that no table of the studies has."""
-    missing: list[str | tuple[str, ...]] = [
-        each
-        for each in DIFFERENCE.findall(text)
-        if not any(has_difference(name, each) for name in studies)
-    ]
     known = set().union(*map(figures, studies))
+    found = DIFFERENCE.findall(text)
+    missing = [each for each in found if not any(has_difference(name, each) for name in studies)]
     missing += [each for each in ACCURACY.findall(text) if float(each) not in known]
     return [each for each in missing if each not in WITHOUT_A_TABLE]
 
@@ -94,9 +90,8 @@ def test_the_figures_of_a_lecture_are_in_the_tables_that_its_claim_links(path: P
 
 
 def test_figures_are_found_in_prose_and_compared_to_the_last_digit() -> None:
-    assert DIFFERENCE.findall("**−3.04** (−4.62 to −1.47, p = .026)") == [
-        ("−3.04", "−4.62", "−1.47")
-    ]
+    (found,) = DIFFERENCE.findall("**−3.04** (−4.62 to −1.47, p = .026)")
+    assert found == ("−3.04", "−4.62", "−1.47")
     (row, *_) = differences("sample")
     printed = tuple(f"{value:+.2f}".replace("-", "−") for value in row)
     assert has_difference("sample", printed)

@@ -9,14 +9,11 @@ from matplotlib.figure import Figure as Drawing
 from heed.files import write_json
 from heed.report.blocks import Figure
 from heed.report.chapters.hyperparameters import _describe
-from heed.report.experiments import read_experiments
 from heed.report.figures.searches import figures
 from heed.report.language import use_language
-from heed.report.results import Results
-from heed.report.sources import Sources
 from heed.search.results import Best, ExpectedBest, Search, Trial
-from tests.conftest import ROOT
 from tests.fixtures.report import made_up
+from tests.unit.report.conftest import read_made_up
 
 
 def search(stops: list[str]) -> Search:
@@ -36,11 +33,10 @@ def search(stops: list[str]) -> Search:
 
 def drawn(tmp_path: Path, made: Search) -> dict[str, Figure]:
     """The figures of a search, by title."""
-    params, data = made_up.study("sample"), made_up.comparison("sample")
-    experiment, *_ = read_experiments(params, data, ROOT / "data/published")
-    write_json(tmp_path / "hunt/search.json", {})
-    results = Results(params, data, [], tmp_path, Sources(), {})
-    return {each.title: each for each in figures(results, experiment, made, tmp_path / "hunt")}
+    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    folder = tmp_path / "hunt"
+    write_json(folder / "search.json", {})
+    return {each.title: each for each in figures(results, results.experiments[0], made, folder)}
 
 
 STOPS = ["finished"] * 13 + ["failed"] * 4 + ["stopped by asha"] * 6 + ["not started"]
@@ -49,11 +45,7 @@ STOPS = ["finished"] * 13 + ["failed"] * 4 + ["stopped by asha"] * 6 + ["not sta
 @pytest.mark.parametrize(
     ("stops", "text"),
     [
-        (
-            STOPS,
-            "13 of 24 trials are drawn; the others have no score: failed 4, stopped by asha 6, not "
-            "started 1.",
-        ),
+        (STOPS, "failed 4, stopped by asha 6, not started 1."),
         (["finished"] * 3, "All 3 trials are drawn."),
     ],
 )

@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import io
-import json
 import re
 import shutil
 import subprocess
@@ -16,21 +15,19 @@ import pytest
 import yaml
 
 from heed.evaluation.results import Comparison, spread
-from heed.files import HeedError, write_text
+from heed.files import HeedError
 from heed.hyperparameters import CorpusSizes
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import write_prediction
-from heed.report.blocks import PAGE, PAPER, Group, Span, Table, walk_blocks
-from heed.report.check import check_report
-from heed.report.experiments import read_experiments
-from heed.report.figures.drawing import draw
-from heed.report.figures.lengths import by_length
+from heed.report.blocks import PAGE, PAPER, Figure, Group, Phrase, Span, Table, walk_blocks
+from heed.report.chapters.hyperparameters import read_settings
+from heed.report.figures.curves import by_length
 from heed.report.figures.variants import drawn_variants, looks
+from heed.report.html import csv_table
 from heed.report.measures import Measure
-from heed.report.publish import BEGIN, END, INDEX, publish
-from heed.report.render import render
-from heed.report.renderers.csv import table as csv_table
-from heed.report.results import read_results
+from heed.report.publish import publish
+from heed.report.render import check_report, render
+from heed.report.results import Results
 from heed.speed import multiply_adds
 from heed.tasks.translation import figures
 from heed.tasks.translation import report as translation
@@ -39,8 +36,10 @@ from heed.tasks.translation.sentences import alignments, count_wrong, mark_wrong
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report import made_up_translation as fixture
-from tests.fixtures.report.pages import Page, render_to
+from tests.fixtures.report.pages import Page, change_study, render_to, rows
 from tests.reports import without_times
+from tests.unit.report import conftest
+from tests.unit.report.conftest import PUBLISHED, clone_to
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 
@@ -48,34 +47,27 @@ TABLE = "sample-translation_translation.csv"
 DRAWN = ["baseline", "attention", "input", "half"]  # in the figures that compare models
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-
-
-def read_made_up(folder: Path, data: Comparison, **options: bool):
+def read_made_up(folder: Path, data: Comparison | None = None) -> Results:
     """The made-up results as the chapters get them."""
-    written = made_up.results(data, folder / "results")
-    settings = {"with_documents": True} | options
-    return read_results(fixture.study(), data, ROOT / "data/published", written, **settings)
+    return conftest.read_made_up(fixture.study(), data or fixture.comparison(), folder)
+
+
+def table_of(results: Results) -> Table:
+    """The table of a translation's models."""
+    blocks = translation.chapter(results, results.experiments[0])
+    return next(each for each in blocks if isinstance(each, Table))
+
+
+def drawn(figure: Figure) -> matplotlib.figure.Figure:
+    drawing = matplotlib.figure.Figure()
+    figure.draw(drawing)
+    return drawing
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory, module_figures) -> Path:
+def report(rendered) -> Path:
     """The report of the made-up study."""
-    return render_to(
-        fixture.study(), fixture.comparison(), tmp_path_factory.mktemp("one") / "reports"
-    )
-
-
-@pytest.fixture(scope="module")
-def module_figures():
-    """Empty figures for the fixtures of this module: the tests of figures draw their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "heed.report.figures.files.draw",
-            lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
-        )
-        yield
+    return rendered("translation", fixture.study(), fixture.comparison())
 
 
 def test_the_answer_says_bleu_points_and_never_percentage_points(report):
@@ -91,21 +83,22 @@ def test_the_answer_says_bleu_points_and_never_percentage_points(report):
 
 
 def test_the_table_has_every_model_and_opponent_and_says_how_it_was_scored(report):
-    rows = {row["variant"]: row for row in rows_of(report / "tables" / TABLE)}
-    assert list(rows) == list(fixture.BLEU)
-    assert rows["attention"]["bleu"] == "62.67" and rows["statistical"]["bleu"] == "50.00"
-    assert rows["attention"]["gain_pp"] == "+41.67" and rows["attention"]["verdict"] == "better"
-    assert rows["attention"]["aer_shifted"] == "90.00" and rows["attention"]["parameters"]
-    assert rows["statistical"]["verdict"] == rows["baseline"]["verdict"] == ""
+    lines = {row["variant"]: row for row in rows(report / "tables" / TABLE)}
+    assert list(lines) == list(fixture.BLEU)
+    row = lines["attention"]
+    assert row["bleu"] == "62.67" and lines["statistical"]["bleu"] == "50.00"
+    assert row["gain_pp"] == "+41.67" and row["verdict"] == "better"
+    assert row["aer_shifted"] == "90.00" and row["parameters"]
+    assert lines["statistical"]["verdict"] == lines["baseline"]["verdict"] == ""
     page = (report / "index.html").read_text(encoding="utf-8")
     assert "nrefs:1|case:mixed|eff:no|tok:none|smooth:exp" in page
     assert "Beam 5, length penalty 1." in page
 
 
 def test_bleu_by_length_is_in_a_file_that_the_page_links(report):
-    rows = rows_of(report / "tables/sample-translation_lengths.csv")
+    lines = rows(report / "tables/sample-translation_lengths.csv")
     mean = sum(fixture.BLEU["attention"]) / len(fixture.BLEU["attention"])
-    (row,) = (row for row in rows if (row["variant"], row["longest"]) == ("attention", "16"))
+    (row,) = (row for row in lines if (row["variant"], row["longest"]) == ("attention", "16"))
     assert row["sentences"] == "33.0" and row["mean_length"] == "14.0"
     assert float(row["bleu"]) == pytest.approx(100 * mean / 2, abs=0.005)
     assert float(row["worst_seed"]) < float(row["bleu"]) < float(row["best_seed"])
@@ -117,27 +110,21 @@ def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distanc
     (experiment,) = results.experiments
     assert figures.by_distance(results, experiment, ["attention"]) == []
     assert read_sentences(results, experiment)[0].gold is None
-    table = next(
-        each for each in translation.chapter(results, experiment) if isinstance(each, Table)
-    )
-    rows = {row["variant"]: row for row in csv.DictReader(io.StringIO(csv_table(table)))}
-    assert rows["attention"]["ibm1_agreement"] == "70.00" and "aer" not in rows["attention"]
-    assert rows["baseline"]["ibm1_agreement"] == "", "no attention, no links"
+    text = io.StringIO(csv_table(table_of(results)))
+    lines = {row["variant"]: row for row in csv.DictReader(text)}
+    assert lines["attention"]["ibm1_agreement"] == "70.00" and "aer" not in lines["attention"]
+    assert lines["baseline"]["ibm1_agreement"] == "", "no attention, no links"
 
 
 def test_models_that_are_scored_otherwise_have_a_note_of_their_own(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     settings = Prediction(tokenize="none", references=["en2", "en3"])
     for variant, counts in (("attention", (3, 3, 3)), ("input", (3, None, None))):
         model = f"{fixture.EXPERIMENT}-{variant}"
         write_prediction(results.folder / "predict" / model / MODEL_PREDICTION, settings)
         path = results.evaluation_folder(model) / "summary.csv"
         pd.read_csv(path).assign(references=counts).to_csv(path, index=False)
-    (experiment,) = results.experiments
-    table = next(
-        each for each in translation.chapter(results, experiment) if isinstance(each, Table)
-    )
-    notes = ["".join(getattr(part, "text", part) for part in note) for note in table.notes]
+    notes = [str(Phrase(note)) for note in table_of(results).notes]
     assert len(notes) == 4, "three ways of scoring, below what the small lines are"
     for variant, text in (("attention", "nrefs:3|"), ("input", "nrefs:var|")):
         (note,) = (each for each in notes if each.startswith(f"{variant}: "))
@@ -148,41 +135,33 @@ def test_models_that_are_scored_otherwise_have_a_note_of_their_own(tmp_path):
 
 def test_unknown_words_have_a_column_where_there_are_any_and_else_a_sentence(tmp_path):
     data = fixture.comparison()
-    for result in (*data.experiments[fixture.EXPERIMENT].models.values(), *opponents_of(data)):
-        result.summary["unknown_words"] = spread([0.0] * 3)
-    results = read_made_up(tmp_path, data)
-    (table, *_) = translation.chapter(results, results.experiments[0])
+    result = data.experiments[fixture.EXPERIMENT]
+    for each in (result.models | result.opponents).values():
+        each.summary["unknown_words"] = spread([0.0] * 3)
+    table = table_of(read_made_up(tmp_path, data))
     headings = [table.columns[index].heading for index in table.column_indices(PAGE)]
     assert "Unknown words" not in headings and "Core-minutes" in headings
     assert "No source has a word that a model does not know." in table.caption
     assert "unknown_words" in csv_table(table).splitlines()[0]
 
 
-def opponents_of(data: Comparison):
-    return data.experiments[fixture.EXPERIMENT].opponents.values()
-
-
 def test_bleu_by_length_has_a_line_through_the_means_of_seeds_in_a_band(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     (experiment,) = results.experiments
-    drawing = matplotlib.figure.Figure()
-    by_length(results, experiment, ["baseline", "attention"]).draw(drawing)
+    drawing = drawn(by_length(results, experiment, ["baseline", "attention"]))
     axes, shares = drawing.axes[0], 100 * np.array([1, 0.5, 0.25])
     _, line = axes.lines
     assert np.allclose(line.get_ydata(), np.mean(fixture.BLEU["attention"]) * shares)
     band = axes.collections[1].get_paths()[0].vertices[:, 1]
     assert np.isclose(band.max(), max(fixture.BLEU["attention"]) * 100)
     assert np.isclose(band.min(), min(fixture.BLEU["attention"]) * 25)
-    assert [label.get_text() for label in axes.get_xticklabels()] == [
-        "6\n(33)",
-        "14\n(33)",
-        "30\n(33)",
-    ]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == ["6\n(33)", "14\n(33)", "30\n(33)"]
     assert axes.get_ylim()[0] == 0
 
 
 def test_a_figure_has_no_more_than_four_series_the_baseline_first(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     variants = drawn_variants(results, results.experiments[0])
     assert variants == DRAWN
     caption = by_length(results, results.experiments[0], variants).caption
@@ -190,20 +169,17 @@ def test_a_figure_has_no_more_than_four_series_the_baseline_first(tmp_path):
 
 
 def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     (experiment,) = results.experiments
     (shares,) = figures.by_share(results, experiment)
     (caps,) = figures.by_cap(results, experiment)
-    drawn = [matplotlib.figure.Figure() for _ in range(2)]
-    for figure, each in zip((shares, caps), drawn, strict=True):
-        figure.draw(each)
-    lines = {line.get_label(): line for line in drawn[0].axes[0].lines}
+    lines = {line.get_label(): line for line in drawn(shares).axes[0].lines}
     assert list(lines["baseline"].get_xdata()) == [0.5, 1.0]
     look = looks(results)
     for name in ("baseline", "attention"):
         assert lines[name].get_color() == look[name].colour, "as in the other figures"
     assert np.allclose(lines["attention"].get_ydata(), [42, 100 * np.mean([0.61, 0.63, 0.64])])
-    labels = {line.get_label() for line in drawn[1].axes[0].lines}
+    labels = {line.get_label() for line in drawn(caps).axes[0].lines}
     assert {"capped", "attention"} <= labels and "baseline" not in labels
     assert "15 words" in caps.caption
 
@@ -217,18 +193,16 @@ def test_a_cap_of_some_models_on_longer_texts_is_drawn_beyond_the_texts_that_are
         models[variant] = dataclasses.replace(models[variant], hyperparameters=changed)
     results = read_made_up(tmp_path, data)
     (caps,) = figures.by_cap(results, results.experiments[0])
-    drawing = matplotlib.figure.Figure()
-    caps.draw(drawing)
+    drawing = drawn(caps)
     labels = {line.get_label() for line in drawing.axes[0].lines}
     assert {"capped", "attention"} <= labels and not {"half", "baseline"} & labels
     assert "50 words" in caps.caption and drawing.axes[0].get_xlim()[1] > 50
 
 
 def test_the_thin_line_of_operations_is_the_difference_that_attention_makes(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     (experiment,) = results.experiments
-    drawing = matplotlib.figure.Figure()
-    figures.operations(results, experiment, ["baseline", "attention"]).draw(drawing)
+    drawing = drawn(figures.operations(results, experiment, ["baseline", "attention"]))
     h = results.comparison.experiments[fixture.EXPERIMENT].models["attention"].hyperparameters
     lengths = figures.LENGTHS
     sizes = CorpusSizes((h.source_vocabulary, h.target_vocabulary))
@@ -242,21 +216,19 @@ def test_the_thin_line_of_operations_is_the_difference_that_attention_makes(tmp_
 
 
 def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_links(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     (experiment,) = results.experiments
     (sentence,) = read_sentences(results, experiment)
     assert set(sentence.weights) == {"attention", "input", "half", "capped"}
     assert sentence.weights["attention"].shape == (4, 5)
     assert np.allclose(sentence.weights["attention"].sum(1), 1)
     (figure,) = alignments(results, experiment, [sentence])
-    drawing = matplotlib.figure.Figure()
-    figure.draw(drawing)
+    drawing = drawn(figure)
     assert [axes.get_xlabel() for axes in drawing.axes] == ["attention", "input"]
-    outlines = [patch for patch in drawing.axes[0].patches if hasattr(patch, "get_xy")]
     corners = {
         (round(patch.get_x() + 0.42), round(patch.get_y() + 0.42)): patch.get_linestyle()
-        for patch in outlines
-        if hasattr(patch, "get_x")
+        for patch in drawing.axes[0].patches
+        if hasattr(patch, "get_xy") and hasattr(patch, "get_x")
     }
     assert set(corners) == {(0, 0), (1, 1), (2, 2), (4, 3)}
     assert corners[0, 0] == "solid" != corners[4, 3]
@@ -286,40 +258,19 @@ def test_examples_are_text_in_page_paper_and_csv_with_wrong_words_marked(report)
     assert "the <mark><u>the</u></mark>" in page
     tex = (report / "tables/sample-translation_examples.tex").read_text(encoding="utf-8")
     assert r"\underline{\textbf{the}}" in tex
-    rows = rows_of(report / "tables/sample-translation_examples.csv")
-    assert [row["text_of"] for row in rows] == [
-        "source",
-        "reference",
-        *DRAWN,
-    ]
-    assert rows[2]["text"] == fixture.TRANSLATIONS["baseline"] and rows[0]["wrong_words"] == ""
-    assert rows[3]["wrong_words"] == "0"
-
-
-MAP = "sample-translation_alignment-1"
-
-
-def _first_key(group: Group) -> str:
-    return getattr(group.blocks[0], "key", "")
-
-
-def clone(folder: Path) -> Path:
-    """A folder with the files that `heed publish` reads at the top of a clone."""
-    for name in ("params.yaml", "dvc.lock"):
-        (folder / name).write_text("{}\n")
-    (folder / "metrics.json").write_text(json.dumps({fixture.EXPERIMENT: {"baseline": 0.21}}))
-    name = "translation-sample"
-    for page in (Path("README.md"), INDEX):
-        (folder / page).parent.mkdir(parents=True, exist_ok=True)
-        (folder / page).write_text(BEGIN.format(name=name) + END.format(name=name))
-    return folder
+    lines = rows(report / "tables/sample-translation_examples.csv")
+    assert [row["text_of"] for row in lines] == ["source", "reference", *DRAWN]
+    assert lines[2]["text"] == fixture.TRANSLATIONS["baseline"]
+    assert [lines[index]["wrong_words"] for index in (0, 3)] == ["", "0"]
 
 
 @pytest.mark.parametrize("generated", [True, False])
 def test_an_edition_has_sentences_only_where_heed_generated_them(tmp_path, generated):
-    root, data = clone(tmp_path), fixture.comparison(generated=generated)
+    (tmp_path / "clone").mkdir()
+    root = clone_to(tmp_path / "clone", "translation-sample")
+    data = fixture.comparison(generated=generated)
     results = made_up.results(data, tmp_path / "results")
-    into = publish(fixture.study(), data, ROOT / "data/published", results, root)
+    into = publish(fixture.study(), data, PUBLISHED, results, root)
     words = ("das Haus", "grün", "house is", "green")
     texts = {
         path.relative_to(into).as_posix(): path.read_text(encoding="utf-8")
@@ -345,8 +296,9 @@ def test_paper_goes_with_an_edition_so_it_has_no_sentence_that_heed_did_not_gene
     }
     examples = "sample-translation_examples"
     assert examples in keys[PAGE] and examples not in keys[PAPER]
-    (maps,) = (each for each in blocks if isinstance(each, Group) and _first_key(each) == MAP)
-    assert maps.media == (PAGE,)
+    groups = [each for each in blocks if isinstance(each, Group)]
+    first_keys = {getattr(each.blocks[0], "key", ""): each for each in groups}
+    assert first_keys["sample-translation_alignment-1"].media == (PAGE,)
 
 
 def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path):
@@ -357,25 +309,22 @@ def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path)
     into = render_to(params, data, tmp_path / "reports")
     names = {path.name for path in (into / "tables").iterdir()}
     assert {"summary.csv", "summary_translation.csv"} <= names
-    assert {path.name for path in (into / "figures").glob("gain*.svg")} == {
-        "gain.svg",
-        "gain_bleu.svg",
-    }
-    accuracy = rows_of(into / "tables/summary.csv")
+    charts = {path.name for path in (into / "figures").glob("gain*.svg")}
+    assert charts == {"gain.svg", "gain_bleu.svg"}
+    accuracy = rows(into / "tables/summary.csv")
     assert fixture.EXPERIMENT not in {row["experiment"] for row in accuracy}
-    (bleu,) = rows_of(into / "tables/summary_translation.csv")
+    (bleu,) = rows(into / "tables/summary_translation.csv")
     assert bleu["baseline"] == "21.00" and bleu["statistical"] == "50.00"
     curves = pd.read_csv(into / "plots/curves.csv")
-    figures = curves.groupby("figure")[["validation", "validation_accuracy", "validation_bleu"]]
-    counts = figures.count().to_dict("index")
+    columns = ["validation", "validation_accuracy", "validation_bleu"]
+    counts = curves.groupby("figure")[columns].count().to_dict("index")
     assert counts.keys() == {"accuracy", "bleu"}
     for name, count in counts.items():
         assert count["validation"] == count[f"validation_{name}"] == sum(curves["figure"] == name)
     assert curves["validation"].notna().all(), "dvc plots draws every model of both tasks"
     page = Page(into / "index.html")
     assert "experiment-sample-translation" in page.ids and "experiment-sample-author" in page.ids
-    text = page.source
-    assert "recurrent cell" in text and "<h3>Translation</h3>" in text
+    assert "recurrent cell" in page.source and "<h3>Translation</h3>" in page.source
 
 
 def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report):
@@ -400,7 +349,7 @@ def test_a_report_is_the_same_bytes_twice_and_the_check_names_a_changed_bleu(tmp
     table = again / "tables" / TABLE
     table.write_text(table.read_text().replace("62.67", "72.67"))
     results = tmp_path / "reports-results"
-    arguments = (fixture.study(), fixture.comparison(), ROOT / "data/published", results)
+    arguments = (fixture.study(), fixture.comparison(), PUBLISHED, results)
     with pytest.raises(HeedError, match=r"line 3, bleu: 72\.67 in the report, 62\.67 by"):
         check_report(*arguments, again, tmp_path / "dvc.lock")
 
@@ -409,10 +358,11 @@ def test_a_training_that_is_repeated_changes_the_times_and_nothing_else(tmp_path
     into = tmp_path / "reports"
     results = made_up.results(fixture.comparison(), tmp_path / "results")
     fixture.write_times("sample-translation-half", [1, 2, 3], results, cpu_seconds=987.0)
-    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
+    render(fixture.study(), fixture.comparison(), PUBLISHED, results, into)
     assert without_times(into) == without_times(report)
-    rows = {row["variant"]: row["core_minutes"] for row in rows_of(into / "tables" / TABLE)}
-    assert rows["half"] == "16.450" and rows["attention"] == "2.500" and rows["copy"] == ""
+    minutes = {row["variant"]: row["core_minutes"] for row in rows(into / "tables" / TABLE)}
+    expected = {"half": "16.450", "attention": "2.500", "copy": ""}
+    assert {name: minutes[name] for name in expected} == expected
     changed = {
         path.relative_to(report).as_posix()
         for path in report.rglob("*")
@@ -424,27 +374,24 @@ def test_a_training_that_is_repeated_changes_the_times_and_nothing_else(tmp_path
 
 
 def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(tmp_path):
-    results = read_made_up(tmp_path, fixture.comparison())
+    results = read_made_up(tmp_path)
     (experiment,) = results.experiments
     model, meanings = "sample-translation-attention", []
     for device in ("cpu", "cuda"):
         for each in results.models(experiment).values():
             fixture.write_times(each, [1, 2, 3], results.folder, device=device)
-        table = next(
-            each for each in translation.chapter(results, experiment) if isinstance(each, Table)
-        )
+        table = table_of(results)
         meanings.append(table.meanings(PAGE))
         assert table.rows[1].cells[-1].value == {"cpu": 2.5, "cuda": 10}[device]
     before = results.times_source.md5
     fixture.write_times(model, [99], results.folder)  # of a seed that is not of the study
-    again = read_made_up(tmp_path, fixture.comparison())
+    again = read_made_up(tmp_path)
     assert again.times_source.md5 == before
     assert "the CPU time of a training" in meanings[0] and "on a GPU" not in meanings[0]
     assert "a training on a GPU took" in meanings[1] and "CPU time" not in meanings[1]
     fixture.write_times(model, [1], results.folder, device=2)
-    with pytest.raises(
-        HeedError, match=rf"device is no str.*Run again: heed train {model} --seeds"
-    ):
+    message = rf"device is no str.*Run again: heed train {model} --seeds"
+    with pytest.raises(HeedError, match=message):
         results.training_times(model)
     (results.folder / "timing/train" / model / "1.json").unlink()
     with pytest.raises(HeedError, match=rf"1\.json: not there\. Run: heed train {model} --seeds 1"):
@@ -452,31 +399,27 @@ def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(t
 
 
 def test_a_german_report_has_bleu_punkte(tmp_path):
-    params = fixture.study()
-    german = params.study.model_copy(update={"language": "de"})
-    into = render_to(
-        params.model_copy(update={"study": german}), fixture.comparison(), tmp_path / "reports"
-    )
-    text = Page(into / "index.html").text
+    params = change_study(fixture.study(), language="de")
+    text = Page(render_to(params, fixture.comparison(), tmp_path / "reports") / "index.html").text
     assert "+41.67 BLEU-Punkte" in text and "BLEU points" not in text
     assert "Alignment-Fehler" in text and "Nach einer Regel gewählte Sätze" in text
 
 
 def test_the_hyperparameters_are_read_from_every_model(tmp_path):
-    experiment = read_experiments(fixture.study(), fixture.comparison(), ROOT / "data/published")[0]
-    settings = {each.key: each.value for each in experiment.settings["baseline"]}
-    assert settings["decoder"] == "last-state" and settings["parameters"] == 123_456
-    assert list(experiment.settings)[:2] == ["baseline", "attention"]
+    results = read_made_up(tmp_path)
+    settings = read_settings(results, results.experiments[0])
+    values = {each.key: each.value for each in settings["baseline"]}
+    assert values["decoder"] == "last-state" and values["parameters"] == 123_456
+    assert list(settings)[:2] == ["baseline", "attention"]
 
 
 @pytest.mark.slow
-def test_paper_compiles_and_every_figure_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr("heed.report.figures.files.draw", draw)  # module_figures may be in place
+def test_paper_compiles_and_every_figure_is_drawn(tmp_path):
     if not shutil.which("latexmk"):
         pytest.skip("latexmk is not installed")
     into = tmp_path / "reports"
     results = made_up.results(fixture.comparison(), tmp_path / "results")
-    render(fixture.study(), fixture.comparison(), ROOT / "data/published", results, into)
+    render(fixture.study(), fixture.comparison(), PUBLISHED, results, into)
     command = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-quiet"]
     subprocess.run([*command, "report.tex"], cwd=into, check=True, capture_output=True)
     log = (into / "report.log").read_text(errors="replace")

@@ -1,6 +1,7 @@
 """The space of a search is checked before Ray starts, and its draws depend on the seed alone."""
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from heed.files import HeedError
 from heed.search.stage import run_search
 from heed.search.trials import draw
 from heed.study import Dimension, parse
+from heed.study.experiments import GROUPS
+from heed.study.model_rules import search_space
 from heed.study.rules import is_valid_configuration
-from heed.study.search_rules import search_space
-from heed.study.searches import GROUPS
 from tests.conftest import ROOT
 from tests.unit.search.makers import SPACE, STUDY
 
@@ -157,7 +158,7 @@ def test_a_group_offers_heads_only_where_there_are_some():
     dimensions = search_space(study, "hunt")
     assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
     assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
-    plain = study.searches["hunt"].model_copy(update={"model": "tiny-baseline"})
+    plain = dataclasses.replace(study.searches["hunt"], model="tiny-baseline")
     of_baseline = study.model_copy(update={"searches": {"hunt": plain}})
     assert "heads" not in search_space(of_baseline, "hunt")
 

@@ -13,8 +13,16 @@ from heed.files import write_json
 from heed.speed import parameters
 from heed.study import corpus_size as sizes
 from heed.study.corpus_size import corpus_size
-from heed.study.cost import Cost, ModelCost, estimate_cost, study_workloads, workload_of
-from heed.study.cost_table import format_cost, format_number, format_seeds
+from heed.study.cost import (
+    Cost,
+    ModelCost,
+    estimate_cost,
+    format_cost,
+    format_number,
+    format_seeds,
+    study_workloads,
+    workload_of,
+)
 from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 

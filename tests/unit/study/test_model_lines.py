@@ -10,7 +10,7 @@ from heed.cli import commands
 from heed.files import HeedError
 from heed.study import load, parse
 from heed.study.reader import describe_old_form
-from heed.study.tasks import PRESETS
+from heed.study.section import PRESETS
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
@@ -141,7 +141,7 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
     models = load().models
     assert models["sample-author-searched-8"].tuned_by == "sample-author-searched"
     for name in ("sample-author-searched-8", "sample-sentiment-eight"):
-        assert models[name].overrides() == {"attention": "multi-head", "heads": 8}
+        assert models[name].overrides == {"attention": "multi-head", "heads": 8}
         assert models[name].match == name
 
 
@@ -228,7 +228,8 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
     models = load().models
     added = {*models} - {*parse(reviews).models}
     assert added == {"imdb-attention-8", "suboptimal-wide"}
-    assert (models["imdb-attention-8"].heads, models["imdb-attention-8"].preset) == (8, "long")
+    model = models["imdb-attention-8"]
+    assert (model.overrides["heads"], model.preset) == (8, "long")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from heed.cli.stages import read_seeds
 from heed.files import HeedError, write_yaml
 from heed.models.size import count_parameters
 from heed.study import parse
+from heed.study.recipes import make_recipe
 from heed.tasks.classification import learning
 from heed.tokens.meta import read_meta
 from tests.conftest import ROOT
@@ -64,14 +65,14 @@ def tokenised(tmp_path: Path) -> Path:
 
 
 def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
-    recipe = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    recipe = make_recipe(params(), "sample-author-attention", tokenised, tokenised)
     assert (
         recipe.hyperparameters.heads == 4
         and recipe.tokens == "d"
         and recipe.data.classes == ["a", "b"]
     )
     write_yaml(tokenised / "best.yaml", {"learning_rate": 0.123})
-    again = recipes.make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    again = make_recipe(params(), "sample-author-attention", tokenised, tokenised)
     assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)
     recipes.write_recipe(tokenised / "r.yaml", recipe)
     assert recipes.read_recipe(tokenised / "r.yaml", "heed recipe") == recipe
@@ -83,8 +84,8 @@ def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised
         "tuned_by: none, match: sample-author-attention}"
     )
     study = params(**{"  sample-author-mean:": f"  {entry}\n  sample-author-mean:"})
-    attention = recipes.make_recipe(study, "sample-author-attention", tokenised, tokenised)
-    wide = recipes.make_recipe(study, "sample-author-wide", tokenised, tokenised)
+    attention = make_recipe(study, "sample-author-attention", tokenised, tokenised)
+    wide = make_recipe(study, "sample-author-wide", tokenised, tokenised)
     assert wide.hyperparameters.attention == "none"
     assert wide.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
     sizes = learning.sizes(wide.data, read_meta(tokenised))
@@ -103,11 +104,11 @@ def test_a_label_that_the_corpus_lacks_is_named(tokenised):
             r"author"
         ),
     ):
-        recipes.make_recipe(
+        make_recipe(
             params(**{"{label: author}": "{label: language}"}),
             "sample-author-attention",
             tokenised,
             tokenised,
         )
     with pytest.raises(HeedError, match="heed search other"):
-        recipes.make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)
+        make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)

@@ -1,5 +1,6 @@
 """Evidence that a corpus brings: read from its files, and found in its tokens."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def test_a_span_within_a_break_names_the_document(tmp_path):
 
 
 def test_without_a_column_of_evidence_a_table_has_none(tmp_path):
-    plain = MINE.model_copy(update={"evidence_column": None})
+    plain = dataclasses.replace(MINE, evidence_column=None)
     rows = [{"text": f"a {i}", "label": "ab"[i % 2], "why": "0-1"} for i in range(10)]
     tokens = tokenize_rows(tmp_path, rows, plain)
     assert read_meta(tokens).evidence is None

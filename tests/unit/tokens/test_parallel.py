@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 
 from heed.corpora.kinds import corpus_languages, read_documents
 from heed.corpora.publication import Links
@@ -15,6 +14,7 @@ from heed.corpora.source import download
 from heed.corpora.table import read_links
 from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Corpus, Source, Split
+from heed.study.corpora import check_corpus, check_source
 from heed.tokens.arrays import GoldLinks, ParallelTokens, load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.tokenizer import tokenize_sentences
@@ -278,8 +278,8 @@ def files(*paths: str, hashes: tuple[str, ...] = ()) -> dict[str, dict[str, str]
     ],
 )
 def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
-    with pytest.raises(ValidationError, match=message):
-        Source(kind="parallel", **keys)
+    with pytest.raises(ValueError, match=message):
+        check_source(Source(kind="parallel", **keys))
 
 
 OTHER = {"columns": None, "split_column": None}
@@ -302,8 +302,8 @@ OTHER = {"columns": None, "split_column": None}
     ],
 )
 def test_keys_that_contradict_each_other_are_an_error_of_params_yaml(keys, message):
-    with pytest.raises(ValidationError, match=message):
-        table_corpus(**keys)
+    with pytest.raises(ValueError, match=message):
+        check_corpus(table_corpus(**keys))
 
 
 def test_sentences_of_a_person_are_tokenised_as_those_of_a_corpus(tmp_path):

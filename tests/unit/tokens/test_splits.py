@@ -1,5 +1,6 @@
 """Documents are drawn for train, validation and test: with their labels, whole groups, one seed."""
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_a_random_split_has_the_requested_sizes_and_the_same_documents_for_the_s
     assert Counter(column) == {"train": 60, "validation": 20, "test": 20}
     assert Counter(STRATA[column == "test"])["a"] == 12, "stratified"
     assert (column == columns(split)["split"]).all()
-    assert (column != columns(split.model_copy(update={"seed": 2}))["split"]).any()
+    assert (column != columns(dataclasses.replace(split, seed=2))["split"]).any()
     assert Counter(columns(Split(kind="random", test=0.1))["split"])["test"] == 10
 
 

@@ -11,7 +11,8 @@ from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
-from heed.study.own.files import changed_file_warnings
+from heed.study.corpora import check_source
+from heed.study.own_files import changed_file_warnings
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import Vectors, read_meta
@@ -144,7 +145,7 @@ def test_a_file_that_is_missing_or_was_changed_is_named_with_its_key(folder):
 )
 def test_vectors_have_a_hash_and_are_of_documents_with_labels(keys, message):
     with pytest.raises(ValueError, match=message):
-        Source(documents=60, seed=1, **keys)
+        check_source(Source(documents=60, seed=1, **keys))
 
 
 def test_an_entry_of_several_types_has_the_vector_of_the_type_that_it_is(folder):

@@ -19,10 +19,9 @@ from heed.prediction import write_predictions
 from heed.report.blocks import Block, Items, Paragraph
 from heed.report.chapters import provenance
 from heed.report.experiments import read_experiments
-from heed.report.provenance import write_provenance
+from heed.report.provenance_page import write_provenance
 from heed.report.render import render
-from heed.report.results import Results
-from heed.report.sources import Sources
+from heed.report.results import Results, Sources
 from heed.training import machine as device
 from heed.training.machine import continue_kind, machine_kind
 from heed.training.run import read_run
@@ -195,11 +194,11 @@ def test_page_and_paper_name_the_runs_of_each_kind_in_the_experiment_that_has_se
     language, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(
-        "heed.report.figures.files.draw",
+        "heed.report.figures.drawing.draw",
         lambda path, *others: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
     params = made_up.study("sample")
-    study = params.study.model_copy(update={"language": language})
+    study = dataclasses.replace(params.study, language=language)
     params = params.model_copy(update={"study": study})
     results = made_up.results(MIXED, tmp_path / "results")
     render(params, MIXED, ROOT / "data/published", results, tmp_path, with_documents=False)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from heed.report.blocks import Block, Disclosure, Section
 from heed.report.chapters import (
-    answer,
     cost,
     explanation,
     glossary,
     hyperparameters,
     provenance,
     scores,
+    summary,
     truths,
 )
 from heed.report.experiments import Experiment
@@ -26,7 +26,7 @@ StudyChapter = Callable[[Results], list[Block]]
 ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
-FIRST_CHAPTERS: list[StudyChapter] = [truths.failures, answer.chapter, truths.chapter]
+FIRST_CHAPTERS: list[StudyChapter] = [truths.failures, summary.chapter, truths.chapter]
 LAST_CHAPTERS: list[StudyChapter] = [
     explanation.chapter,
     scores.chapter,
@@ -35,9 +35,7 @@ LAST_CHAPTERS: list[StudyChapter] = [
 ]
 # The appendix: of each experiment, by its task, then of the study.
 STUDY_APPENDICES: list[StudyChapter] = [
-    hyperparameters.on_paper,
-    hyperparameters.meanings,
-    provenance.chapter,
+    *(hyperparameters.on_paper, hyperparameters.meanings, provenance.chapter)
 ]
 
 

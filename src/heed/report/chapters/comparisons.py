@@ -4,18 +4,14 @@ from typing import Any
 
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import (
-    PAGE,
-    Block,
-    Cell,
-    Column,
-    Disclosure,
-    Phrase,
-    Span,
-    Table,
-    make_rows,
+from heed.report.blocks import PAGE, Block, Cell, Column, Disclosure, Phrase, Table, make_rows
+from heed.report.chapters.shared import (
+    corrected_p_column,
+    glossary_link,
+    interval_column,
+    interval_columns,
+    join_columns,
 )
-from heed.report.chapters.shared import glossary_address, interval_columns, join_columns
 from heed.report.experiments import Experiment
 from heed.report.formats import (
     COUNT,
@@ -36,10 +32,13 @@ HEDGES_G = Format(format_points, decimals(2, 3).plain)
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of comparisons, which the page opens on demand."""
-    comparisons, columns = experiment.comparisons, _columns(results, experiment)
+    comparisons, measure = experiment.comparisons, experiment.measure
+    columns = _columns(results, experiment)
     table = Table(
         f"{experiment.key}_comparisons",
-        _title(experiment),
+        say("Differences of accuracy in percentage points")
+        if measure.is_accuracy
+        else say("Differences of {figure} in {unit}", figure=measure.name, unit=measure.long_unit),
         columns,
         make_rows(columns, comparisons),
         notes=((_reading_note(results, comparisons),),) if comparisons else (),
@@ -55,133 +54,87 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [Disclosure(summary, (table,), "worth", media=(PAGE,))]
 
 
-def _title(experiment: Experiment) -> str:
-    measure = experiment.measure
-    if measure.is_accuracy:
-        return say("Differences of accuracy in percentage points")
-    return say("Differences of {figure} in {unit}", figure=measure.name, unit=measure.long_unit)
-
-
 def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
-    covers = say("{covers} interval", covers=results.coverage)
+    def itself(each: TestedDifference) -> TestedDifference:
+        return each
+
+    within = say(
+        "corrected p of the tests that the difference lies within {margin}",
+        margin=experiment.measure.margin(results.comparison.significance.margin_pp),
+    )
     return (
         *join_columns(lambda _: experiment),
         Column("", say("Compared"), TEXT, _compared),
-        Column("first", "", value=lambda each: each.first),
-        Column("second", "", value=lambda each: each.second),
-        Column("family", "", value=lambda each: each.result.family),
+        Column("first", "", value="first"),
+        Column("second", "", value="second"),
+        Column("family", "", value="result.family"),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
-        Column("", covers, INTERVAL, lambda each: each.ends),
-        *interval_columns(lambda each: each, "low_pp", "high_pp"),
-        Column("p", "p", PROBABILITY, lambda each: each.result.p),
-        Column(
-            "p_holm",
-            say("Corrected p"),
-            PROBABILITY,
-            lambda each: each.result.p_holm,
-            short=say("corr. p"),
+        interval_column(results, itself),
+        *interval_columns(itself, "low_pp", "high_pp"),
+        _p("p", "p", "result.p"),
+        corrected_p_column(itself),
+        _p(
+            "equivalence_p_holm", say("Equivalence p"), "result.equivalence_p_holm", False,
+            meaning=within,
         ),
-        Column(
-            "equivalence_p_holm",
-            say("Equivalence p"),
-            PROBABILITY,
-            lambda each: each.result.equivalence_p_holm,
-            meaning=say(
-                "corrected p of the tests that the difference lies within {margin}",
-                margin=experiment.measure.margin(results.comparison.significance.margin_pp),
-            ),
-            paper=False,
-        ),
-        Column("verdict", say("Verdict"), VERDICT, lambda each: each.verdict),
+        Column("verdict", say("Verdict"), VERDICT, "verdict"),
         *_effects(experiment),
         *_other_tests(experiment),
-    )
+    )  # fmt: skip
 
 
 def _effects(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of effect sizes, and of what the test could detect."""
+    odds = say("documents that only the first has right over those that only the second has")
+    g = say("difference over its deviation over seeds")
+    needed = say(
+        "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
+    )
+    detectable = say("the smallest that these seeds detect with 80% power")
+    columns = (
+        Column(
+            "odds_ratio", say("Odds ratio"), decimals(2, 3), "result.effect.odds_ratio",
+            meaning=odds,
+        ),
+        Column("g", "g", HEDGES_G, "result.effect.g", meaning=g),
+        Column("seeds_won", "", decimals(3), "result.effect.seeds_won"),
+        Column("seeds_needed", say("Seeds needed"), COUNT, "result.seeds_needed", meaning=needed),
+        Column(
+            "detectable_pp", say("Minimum detectable difference"), decimals(2),
+            "result.detectable_pp", meaning=detectable, short=say("min. detect."),
+        ),
+    )  # fmt: skip
     counts_right = experiment.measure.in_percentage_points and not experiment.measure.in_hundreds
-    return (
-        *((_odds_ratio(),) if counts_right else ()),  # a translation is not right or wrong
-        Column(
-            "g",
-            "g",
-            HEDGES_G,
-            lambda each: each.result.effect.g,
-            meaning=say("difference over its deviation over seeds"),
-        ),
-        Column("seeds_won", "", decimals(3), lambda each: each.result.effect.seeds_won),
-        Column(
-            "seeds_needed",
-            say("Seeds needed"),
-            COUNT,
-            lambda each: each.result.seeds_needed,
-            meaning=say(
-                "to detect this difference with 80% power (–: more than 1,000, or it cannot be "
-                "computed)"
-            ),
-        ),
-        Column(
-            "detectable_pp",
-            say("Minimum detectable difference"),
-            decimals(2),
-            lambda each: each.result.detectable_pp,
-            meaning=say("the smallest that these seeds detect with 80% power"),
-            short=say("min. detect."),
-        ),
-    )
-
-
-def _odds_ratio() -> Column:
-    return Column(
-        "odds_ratio",
-        say("Odds ratio"),
-        decimals(2, 3),
-        lambda each: each.result.effect.odds_ratio,
-        meaning=say("documents that only the first has right over those that only the second has"),
-    )
+    return columns if counts_right else columns[1:]  # a translation is not right or wrong
 
 
 def _other_tests(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of tests that decide nothing."""
+    others = "result.others"
+    units = say("p, sentences" if experiment.measure.is_of_sentences else "p, documents")
     return (
-        Column(
-            "", "Bootstrap", INTERVAL, lambda each: each.result.others.bootstrap_pp, paper=False
-        ),
-        Column(
-            "bootstrap_low_pp",
-            "",
-            POINTS,
-            lambda each: (each.result.others.bootstrap_pp or (None, None))[0],
-        ),
-        Column(
-            "bootstrap_high_pp",
-            "",
-            POINTS,
-            lambda each: (each.result.others.bootstrap_pp or (None, None))[1],
-        ),
-        _other(
-            "documents_p",
-            say("p, sentences" if experiment.measure.is_of_sentences else "p, documents"),
-            paper=False,
-        ),
-        _other("seeds_t_p", say("p, seeds (t)"), paper=False),
-        _other("seeds_sign_p", say("p, seeds (signs)"), paper=False),
-        _other("seeds_sign_smallest_p", ""),
+        Column("", "Bootstrap", INTERVAL, f"{others}.bootstrap_pp", paper=False),
+        Column("bootstrap_low_pp", "", POINTS, lambda each: _bootstrap(each)[0]),
+        Column("bootstrap_high_pp", "", POINTS, lambda each: _bootstrap(each)[1]),
+        _p("documents_p", units, f"{others}.documents_p", paper=False),
+        _p("seeds_t_p", say("p, seeds (t)"), f"{others}.seeds_t_p", paper=False),
+        _p("seeds_sign_p", say("p, seeds (signs)"), f"{others}.seeds_sign_p", paper=False),
+        _p("seeds_sign_smallest_p", "", f"{others}.seeds_sign_smallest_p"),
     )
 
 
-def _other(key: str, heading: str, **options: Any) -> Column:
-    """Return the column of p of another test."""
-    return Column(
-        key, heading, PROBABILITY, lambda each: getattr(each.result.others, key), **options
-    )
+def _p(key: str, heading: str, path: str, paper: bool = True, **options: Any) -> Column:
+    """Return the column of a p."""
+    return Column(key, heading, PROBABILITY, path, paper=paper, **options)
+
+
+def _bootstrap(each: TestedDifference) -> tuple[float | None, float | None]:
+    return each.result.others.bootstrap_pp or (None, None)
 
 
 def _compared(each: TestedDifference) -> Phrase:
     """Return the two models, each with a link to its explanation."""
-    first, second = (Span(name, link=glossary_address(name)) for name in (each.first, each.second))
-    return Phrase((first, " − ", second))
+    return Phrase((glossary_link(each.first), " − ", glossary_link(each.second)))
 
 
 def _difference(each: TestedDifference) -> Cell:

@@ -4,6 +4,7 @@ Texts that heed did not generate are on the local page alone.
 """
 
 import dataclasses
+from collections.abc import Callable
 
 import pandas as pd
 
@@ -12,30 +13,35 @@ from heed.report.blocks import (
     EVERYWHERE,
     PAGE,
     Block,
+    Column,
     Disclosure,
     Group,
     Paragraph,
     Reading,
     ShadedDocument,
     Span,
+    Table,
+    get_value,
+    make_rows,
 )
-from heed.report.changed_documents import (
+from heed.report.browser import (
+    HEAVIEST,
     Answers,
-    ChangedDocument,
-    fixed_weights,
-    read_changed_documents,
-)
-from heed.report.chapters import weight_shares
-from heed.report.chapters.shared import caution
-from heed.report.documents import (
     Browser,
+    ChangedDocument,
     Document,
+    describe_evidence,
+    fixed_weights,
     make_legend,
+    read_changed_documents,
     shade_sentences,
 )
-from heed.report.experiments import Experiment
-from heed.report.figures.head_weights import head_weights
+from heed.report.chapters.shared import caution, join_columns
+from heed.report.experiments import Experiment, WeightsGain, weights_gain
+from heed.report.figures.heatmaps import head_weights
+from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
 from heed.report.language import say, say_count
+from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
 EACH = 3  # documents that attention fixed, and as many that it broke
@@ -46,36 +52,35 @@ MIN_SENTENCES, MAX_TOKENS = 3, 150  # of such a document
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return what the attention of an experiment does in its texts."""
-    blocks, summary = _links(results, experiment), say("Attention in texts")
+    models = results.models(experiment)
+    models = {variant: model for variant, model in models.items() if model in results.browsers}
+    blocks, summary = _links(results, experiment, models), say("Attention in texts")
     if results.prints_texts(experiment):
-        changed = _read_changed(results, experiment)
-        if changed is not None:
-            summary = _summary(changed)
+        if changed := _read_changed(results, experiment):
+            summary = say(
+                "Attention in texts: right in more seeds in {fixed} of {count} chosen documents, "
+                "in fewer in {broken}",
+                fixed=len(changed.fixed),
+                broken=len(changed.broken),
+                count=len(changed.browser.documents),
+            )
             blocks += _changed(results, experiment, changed)
-        blocks += _hierarchical(results, experiment)
+        blocks += _hierarchical(results, experiment, models)
         blocks += _heads(results, experiment)
-    blocks += weight_shares.tables(results, experiment)
+    blocks += weight_shares(results, experiment)
     return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
 
 
-def _links(results: Results, experiment: Experiment) -> list[Block]:
+def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> list[Block]:
     """Return the links to the document browsers; nothing where no model has learned weights."""
-    models = _models_with_weights(results, experiment)
     if not models or not results.with_documents:
         return []
     links: list[str | Span] = []
     for variant, model in models.items():
-        links += [", "] if links else []
-        links.append(Span(variant, link=f"documents/{model}.html"))
+        links += [", ", Span(variant, link=f"documents/{model}.html")]
     read = say("Which words counted, word by word, in documents chosen by rule:")
-    texts = (f"{read} ", *links, ". ", *caution(results, experiment))
+    texts = (f"{read} ", *links[1:], ". ", *caution(results, experiment))
     return [Paragraph(texts, media=(PAGE,))]
-
-
-def _models_with_weights(results: Results, experiment: Experiment) -> dict[str, str]:
-    """Return the models that choose weights, by variant."""
-    models = results.models(experiment)
-    return {variant: model for variant, model in models.items() if model in results.browsers}
 
 
 def _media(experiment: Experiment) -> tuple[str, ...]:
@@ -95,7 +100,7 @@ class Changed:
 
 def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
     """Return the documents that attention fixed and broke; None where nothing can be compared."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     variant = next(iter(result.attention), "")
     models = results.models(experiment)
     browser = results.browsers.get(models.get(variant, ""))
@@ -104,43 +109,29 @@ def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
     folders = (results.prediction_folder(models[name]) for name in (BASELINE, variant))
     changed = read_changed_documents(browser, *folders)
     fixed = [each for each in changed if each.change > 0]
-    broken = [each for each in changed if each.change < 0]
-    return Changed(variant, browser, fixed, broken)
-
-
-def _summary(changed: Changed) -> str:
-    """Return the heading, with in how many documents attention is right more, or less, often."""
-    fixed, broken = len(changed.fixed), len(changed.broken)
-    return say(
-        "Attention in texts: right in more seeds in {fixed} of {count} chosen documents, in fewer "
-        "in {broken}",
-        fixed=fixed,
-        broken=broken,
-        count=len(changed.browser.documents),
-    )
+    return Changed(variant, browser, fixed, [each for each in changed if each.change < 0])
 
 
 def _changed(results: Results, experiment: Experiment, changed: Changed) -> list[Block]:
     """Return documents that attention fixed and broke, each beside the baseline."""
-    variant, browser = changed.variant, changed.browser
-    fixed, broken = changed.fixed, changed.broken
-    media = _media(experiment)
+    media, kinds = _media(experiment), (changed.fixed, changed.broken)
     rule = say(
         "Counted over the {count} documents of the browser of {variant}, which are chosen by its "
         "own predictions: the counts say nothing about the test part. Shown are those with the "
         "largest difference in the number of seeds in which the two models are right, ties by "
         "name. Bars and numbers: the probability of the true class, mean over seeds; weights are "
         "of the first seed.",
-        count=len(browser.documents),
-        variant=variant,
+        count=len(changed.browser.documents),
+        variant=changed.variant,
     )
-    counts = (Span(_count(fixed, broken), "strong"), " ", rule)
+    counts = (Span(_count(*map(len, kinds)), "strong"), " ", rule)
     blocks: list[Block] = [Paragraph(counts, "small", media=media)]
     pairs = [
-        [_side_by_side(results, experiment, variant, each) for each in kind[:EACH]]
-        for kind in (fixed, broken)
+        [_side_by_side(results, experiment, changed.variant, each) for each in kind[:EACH]]
+        for kind in kinds
     ]
-    if fixed or broken:
+    if any(kinds):
+        browser = changed.browser
         legend = make_legend(browser.evidence is not None, browser.sentences)
         blocks.append(dataclasses.replace(legend, media=media))
     shown = [pair for kind in pairs for pair in kind[:1]]
@@ -152,24 +143,20 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     return blocks
 
 
-def _count(fixed: list[ChangedDocument], broken: list[ChangedDocument]) -> str:
+def _count(fixed: int, broken: int) -> str:
     """Return how many documents attention fixed and broke."""
     helped = say_count(
         "In {count} document attention is right in more seeds than the baseline.",
         "In {count} documents attention is right in more seeds than the baseline.",
-        len(fixed),
+        fixed,
     )
     hurt = say_count(
         "In {count} document it is right in fewer seeds.",
         "In {count} documents it is right in fewer seeds.",
-        len(broken),
+        broken,
     )
-    return " ".join(
-        [
-            helped if fixed else say("Attention fixed no document."),
-            hurt if broken else say("It broke no document."),
-        ]
-    )
+    helped = helped if fixed else say("Attention fixed no document.")
+    return f"{helped} {hurt if broken else say('It broke no document.')}"
 
 
 def _side_by_side(
@@ -177,7 +164,7 @@ def _side_by_side(
 ) -> ShadedDocument:
     """Return a document as baseline and attention have read it."""
     document, tokens = changed.document, changed.tokens
-    models = results.comparison.experiments[experiment.key].models
+    models = experiment.result.models
     weights = fixed_weights(models[BASELINE].hyperparameters, document.tokens)
     plain = tokens.assign(weight=0.0) if weights is None else weights.loc[tokens.index]
     readings = (
@@ -208,15 +195,23 @@ def _reading(name: str, answers: Answers, document: Document, tokens: pd.DataFra
     return Reading(name, description, shade_sentences(document.text, tokens), probability)
 
 
-def _hierarchical(results: Results, experiment: Experiment) -> list[Block]:
+def _hierarchical(results: Results, experiment: Experiment, models: dict[str, str]) -> list[Block]:
     """Return documents of the first hierarchical model: sentences and words by their weights."""
-    models = _models_with_weights(results, experiment)
     variant = next((name for name in models if results.browsers[models[name]].sentences), "")
     if not variant:
         return []
     browser = results.browsers[models[variant]]
     documents = choose_hierarchical(browser)
     media = _media(experiment)
+    if not documents:
+        none = say(
+            "Hierarchical attention, {variant}: no document of the browser that is predicted right "
+            "has at least {sentences} sentences and at most {words} words.",
+            variant=variant,
+            sentences=MIN_SENTENCES,
+            words=MAX_TOKENS,
+        )
+        return [Paragraph((none,), media=media)]
     text = say(
         "Hierarchical attention, {variant}: a line is a sentence, the bar beside it the sentence’s "
         "weight. A word’s colour is its weight within the sentence times the square root of the "
@@ -227,21 +222,15 @@ def _hierarchical(results: Results, experiment: Experiment) -> list[Block]:
         sentences=MIN_SENTENCES,
         classes=CLASSES,
     )
-    if not documents:
-        none = say(
-            "Hierarchical attention, {variant}: no document of the browser that is predicted right "
-            "has at least {sentences} sentences and at most {words} words.",
-            variant=variant,
-            sentences=MIN_SENTENCES,
-            words=MAX_TOKENS,
-        )
-        return [Paragraph((none,), media=media)]
     legend = dataclasses.replace(make_legend(browser.evidence is not None, True), media=media)
-    return [
-        Paragraph((text,), media=media),
-        legend,
-        *(_hierarchical_document(variant, document, media) for document in documents),
-    ]
+    shown = []
+    for document in documents:
+        description = say("predicted {label} ({probability})", label=document.predicted,
+                          probability=f"{document.probability:.2f}")  # fmt: skip
+        reading = Reading(variant, description, document.sentences)
+        truth = say("the truth is {label}", label=document.label)
+        shown.append(ShadedDocument(document.id, truth, (reading,), media=media))
+    return [Paragraph((text,), media=media), legend, *shown]
 
 
 def choose_hierarchical(browser: Browser) -> list[Document]:
@@ -258,24 +247,13 @@ def choose_hierarchical(browser: Browser) -> list[Document]:
     return list(shortest.values())[:CLASSES]
 
 
-def _hierarchical_document(
-    variant: str, document: Document, media: tuple[str, ...]
-) -> ShadedDocument:
-    description = say("predicted {label} ({probability})", label=document.predicted,
-                      probability=f"{document.probability:.2f}")  # fmt: skip
-    reading = Reading(variant, description, document.sentences)
-    truth = say("the truth is {label}", label=document.label)
-    return ShadedDocument(document.id, truth, (reading,), media=media)
-
-
 def _heads(results: Results, experiment: Experiment) -> list[Block]:
     """Return the heads of the first models with learned self-attention: one document, then more."""
-    models = results.comparison.experiments[experiment.key].models
+    models = experiment.result.models
     variants = [
         variant
-        for variant in models
-        if models[variant].hyperparameters.attends_to_states
-        and not models[variant].hyperparameters.hierarchical
+        for variant, model in models.items()
+        if model.hyperparameters.attends_to_states and not model.hyperparameters.hierarchical
     ][:MODELS_WITH_HEADS]
     if not variants:
         return []
@@ -287,3 +265,106 @@ def _heads(results: Results, experiment: Experiment) -> list[Block]:
         return [Paragraph((text,), media=_media(experiment))]
     disclosure = Disclosure(say("The same of another document"), tuple(more), media=(PAGE,))
     return [Group(tuple(shown), "plots"), *([disclosure] if more else [])]
+
+
+@dataclasses.dataclass(frozen=True)
+class Weighing:
+    """A model with learned weights, its figure, and its gain over equal ones (lecture 003)."""
+
+    variant: str
+    browser: Browser
+    value: float
+    gain: WeightsGain
+
+
+def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the table of all models that choose weights; nothing where no model does."""
+    result = experiment.result
+    learned = {
+        variant: model.model
+        for variant, model in result.models.items()
+        if model.model in results.browsers and model.hyperparameters.learns_weights
+    }
+    if not learned:
+        return []
+    records = [
+        Weighing(
+            variant,
+            results.browsers[model],
+            result.figure_of(variant),
+            weights_gain(experiment, variant),
+        )
+        for variant, model in learned.items()
+    ]
+    facts = result.corpus.facts
+    columns = _columns(results, experiment, facts.evidence is not None)
+    paths = [results.prediction_folder(model) / "weights.parquet" for model in learned.values()]
+    caption = say(
+        "What learned weights gain over equal ones, and what they do: the share of weight on the "
+        "{count} heaviest words of a document, beside what equal weights would put there. Mean "
+        "over the documents of each model’s browser, first seed.",
+        count=HEAVIEST,
+    )
+    if any(lacks_layer(result, variant) for variant in learned):
+        caption += f" {layer_note()}"
+    if facts.evidence is not None:
+        caption += " " + say("Evidence: {description}.", description=describe_evidence(facts))
+    return [
+        Table(
+            f"{experiment.key}_weights",
+            say("Learned against equal weights"),
+            columns,
+            make_rows(columns, records),
+            caption=caption,
+            sources=(*results.comparison_sources, *results.sources.add(*paths)),
+            mark=experiment.mark,
+            style="worth",
+        )
+    ]
+
+
+def _columns(results: Results, experiment: Experiment, has_evidence: bool) -> tuple[Column, ...]:
+    measure = experiment.measure
+    covers = say("{covers} interval", covers=results.coverage)
+    shares = {
+        "heaviest_percent": (
+            say("Weight on the {count} heaviest words", count=HEAVIEST), "heaviest.weight",
+            say("on heaviest, %"),
+        ),
+        "heaviest_equal_percent": (
+            say("with equal weights"), "heaviest.words", say("if equal, %"),
+        ),
+        "evidence_percent": (
+            say("Weight on evidence"), "evidence.weight", say("on evidence, %"),
+        ),
+        "evidence_equal_percent": (
+            say("on evidence with equal weights"), "evidence.words", say("if equal, %"),
+        ),
+    }  # fmt: skip
+    return (
+        *join_columns(lambda _: experiment),
+        Column("variant", say("Model"), value="variant"),
+        Column(measure.metric, measure.name, decimals(4), "value"),
+        Column("control", say("Equal weights"), TEXT, lambda each: each.gain.control or "–"),
+        Column("control_value", "", decimals(4), "gain.value"),
+        Column("gain_pp", say("Learned minus equal"), POINTS, "gain.gain", unit=measure.unit),
+        Column("", covers, INTERVAL, "gain.interval"),
+        Column("low_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[0]),
+        Column("high_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[1]),
+        Column("documents", "", COUNT, "browser.heaviest.documents"),
+        *(
+            Column(key, heading, decimals(1), _percent(f"browser.{path}"), unit="%", short=short)
+            for key, (heading, path, short) in shares.items()
+            if has_evidence or not key.startswith("evidence")
+        ),
+    )
+
+
+def _percent(path: str) -> Callable[[Weighing], float | None]:
+    """Return a function from a model to a share, in percent; None without one."""
+
+    def value(record: Weighing) -> float | None:
+        share = get_value(path)(record)
+        return None if share is None else 100 * float(share)
+
+    return value

@@ -16,22 +16,23 @@ from heed.report.blocks import (
     Span,
     Table,
     Texts,
+    Value,
+    get_value,
     make_rows,
 )
-from heed.report.cautions import collapse_sentence
 from heed.report.chapters.shared import (
     COLLAPSED,
-    GetDifference,
     corrected_p_column,
     difference_value,
     glossary_address,
+    interval_column,
     interval_columns,
     join_columns,
     p_column,
 )
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
-    INTERVAL,
+    DASH,
     POINTS,
     Format,
     decimals,
@@ -40,17 +41,17 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say
-from heed.report.measures import Measure
+from heed.report.measures import Measure, collapse_sentence
 from heed.report.results import Results
 from heed.task import task_module
 
 PARAMETERS = Format(
-    lambda value: "–" if value is None else format_count(value),
+    lambda value: DASH if value is None else format_count(value),
     lambda value: "" if value is None else str(value),
     "right",
 )
 VERDICT = Format(
-    lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
+    lambda value: DASH if value is None else verdict_text(value), lambda value: value or "", "left"
 )
 
 
@@ -65,11 +66,6 @@ class Line:
     result: ModelResult | OpponentResult
     gain: TestedDifference | None
     rival: TestedDifference | None
-
-    @property
-    def parameters(self) -> int | None:
-        """The number of parameters of a model; None of an opponent."""
-        return self.result.parameters if isinstance(self.result, ModelResult) else None
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -90,18 +86,17 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 def _verdict_line(experiment: Experiment) -> Texts:
     """Return the verdict, and the gain that it is of; the answer's section has the reasons."""
-    verdict = Span(
-        f"{experiment.answer.verdict[:1].upper()}{experiment.answer.verdict[1:]}.", "verdict"
-    )
-    if not experiment.gain:
+    text, gain = experiment.answer.verdict, experiment.gain
+    verdict = Span(f"{text[:1].upper()}{text[1:]}.", "verdict")
+    if not gain:
         return (verdict,)
-    names = {"variant": experiment.gain.first, "size": experiment.gain.size}
+    names = {"variant": gain.first, "size": gain.size}
     return (verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
 
 
 def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
     """Return the warning that names collapsed runs and models below the majority class."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     sentence = collapse_sentence(result, results.comparison.seeds)
     if not sentence:
         return []
@@ -120,26 +115,28 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
         variant=degradation.variant,
     )
     unit, deviation = experiment.measure.unit, degradation.change.std_pp
-    texts: list[str | Span] = [
-        f"{change} ",
-        Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong"),
-    ]
+    mean = Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong")
+    texts: list[str | Span] = [f"{change} ", mean]
     if deviation is not None:
         texts.append(f" ± {format_number(deviation, 2)}")
     if degradation.talk is not None:
-        texts.append(
-            "; " + say("the talk: {value}", value=f"{format_points(degradation.talk)} {unit}")
-        )
+        value = f"{format_points(degradation.talk)} {unit}"
+        texts.append("; " + say("the talk: {value}", value=value))
     return tuple(texts)
 
 
 def scores(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table with a row for each model and opponent."""
-    result = results.comparison.experiments[experiment.key]
+    result = experiment.result
     attention = next(iter(result.attention), "")
     tested = {(each.first, each.second): each for each in experiment.comparisons}
     lines = [
-        Line(name, each, tested.get((name, BASELINE)), tested.get((attention, name)))
+        Line(
+            name,
+            each,
+            tested.get((name, BASELINE)),
+            tested.get((attention, name)) if name != BASELINE else None,
+        )
         for name, each in (result.models | result.opponents).items()
     ]
     columns = (
@@ -163,24 +160,21 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
 
 def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of the model and of the figure by which the experiment compares."""
-    metric = experiment.measure.metric
+    measure = experiment.measure
+    metric = measure.metric
+    deviation = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
     return (
         *join_columns(lambda _: experiment),
+        Column("variant", say("Model"), value=_model),
+        Column(metric, measure.name, decimals(4), _mean(metric)),
         Column(
-            "variant",
-            say("Model"),
-            value=lambda line: Cell(line.name, link=glossary_address(line.name)),
-        ),
-        Column(metric, experiment.measure.name, decimals(4), _mean(metric)),
-        Column(
-            f"{metric}_std_pp",
-            say("± p.p.")
-            if experiment.measure.in_percentage_points
-            else f"± {experiment.measure.unit}",
-            decimals(2, 3),
-            lambda line: line.result.summary[metric].std_pp,
+            f"{metric}_std_pp", deviation, decimals(2, 3), lambda e: e.result.summary[metric].std_pp
         ),
     )
+
+
+def _model(line: Line) -> Cell:
+    return Cell(line.name, link=glossary_address(line.name))
 
 
 def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
@@ -190,8 +184,13 @@ def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
     others = [each for each in recipe.FIGURES if each in recipe.METRICS and each != metric]
     return (
         *(Column(each, Measure(task, each).name, decimals(4), _mean(each)) for each in others[-1:]),
-        Column("parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters),
+        Column("parameters", say("Parameters"), PARAMETERS, _parameters),
     )
+
+
+def _parameters(line: Line) -> int | None:
+    """Return the number of parameters of a model; None of an opponent."""
+    return line.result.parameters if isinstance(line.result, ModelResult) else None
 
 
 def _mean(figure: str) -> Callable[[Line], float | None]:
@@ -203,47 +202,27 @@ def _difference_columns(
     results: Results, experiment: Experiment, attention: str
 ) -> tuple[Column, ...]:
     """Return the columns of the difference over the baseline, and of attention over each model."""
-
-    def gain(line: Line) -> TestedDifference | None:
-        return line.gain
-
-    covers = say("{covers} interval", covers=results.coverage)
-    return (
-        Column(
-            "gain_pp", say("Over the baseline"), POINTS, _strong(gain), unit=experiment.measure.unit
-        ),
-        Column("", covers, INTERVAL, difference_value(gain, lambda each: each.ends)),
-        *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
-        p_column(gain),
-        corrected_p_column(gain),
-        Column("verdict", say("Verdict"), VERDICT, difference_value(gain, _verdict)),
-        *(_rival_columns(experiment, attention) if attention else ()),
+    unit, over = experiment.measure.unit, say("Over the baseline")
+    heading = say("{variant} over it", variant=attention)
+    columns = (
+        Column("gain_pp", over, POINTS, strong_difference("gain"), unit=unit),
+        interval_column(results, "gain"),
+        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
+        p_column("gain"),
+        corrected_p_column("gain"),
+        Column("verdict", say("Verdict"), VERDICT, difference_value("gain", "verdict")),
+        Column("attention_minus_this_pp", heading, POINTS, strong_difference("rival"), unit=unit),
+        Column("attention_over_this", say("Verdict"), VERDICT, "rival.verdict"),
     )
+    return columns if attention else columns[:-2]
 
 
-def _rival_columns(experiment: Experiment, attention: str) -> tuple[Column, ...]:
-    """Return the columns of the study's first attention variant over each other model."""
-
-    def rival(line: Line) -> TestedDifference | None:
-        return line.rival if line.name != BASELINE else None
-
-    heading, value = say("{variant} over it", variant=attention), _strong(rival)
-    verdict = difference_value(rival, _verdict)
-    return (
-        Column("attention_minus_this_pp", heading, POINTS, value, unit=experiment.measure.unit),
-        Column("attention_over_this", say("Verdict"), VERDICT, verdict),
-    )
-
-
-def _strong(get_difference: GetDifference) -> Callable[[Line], Cell]:
+def strong_difference(get_difference: Value) -> Callable[[Line], Cell]:
     """Return a function from a row to a difference, bold where it is better or worse."""
+    get = get_value(get_difference)
 
     def value(line: Line) -> Cell:
-        each = get_difference(line)
+        each = get(line)
         return Cell(each and each.mean, strong=bool(each and each.verdict in (BETTER, WORSE)))
 
     return value
-
-
-def _verdict(difference: TestedDifference) -> str:
-    return difference.verdict

@@ -1,6 +1,5 @@
 """What the weights explain: the criteria by model, then a figure for each test of lecture 002."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.explanation.test import Column as MeanColumn
-from heed.explanation.test import Outcome, WeightsTest
+from heed.explanation.test import WeightsTest
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -26,120 +25,69 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.cautions import equal_weights_control, lacks_layer, layer_note
 from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
+from heed.report.experiments import WeightsGain, weights_gain
 from heed.report.explanations import Explanation, say_text
-from heed.report.figures import document_rankings, explanation, model_rows, recency, scaling
-from heed.report.formats import (
-    POINTS,
-    Format,
-    decimals,
-    format_interval,
-    format_number,
-)
+from heed.report.figures import model_rows
+from heed.report.figures.heatmaps import document_rankings
+from heed.report.figures.lecture_002 import recency, scaling
+from heed.report.formats import POINTS, Format, decimals, format_interval, format_number
 from heed.report.language import say
+from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
 OUTCOME = Format(lambda value: say(value), str, "left")
 FIGURE = decimals(3)
 OUTCOME_WIDTH = 18  # millimetres on paper, in which a reason breaks into lines
-
-
-@dataclasses.dataclass(frozen=True)
-class Line:
-    """A row of the tables: a model, and its gain over equal weights where there is a control."""
-
-    explanation: Explanation
-    control: str
-    gain: float | None
-    interval: tuple[float, float] | None
+NO_WEIGHTS = WeightsGain(None, "", None, None)
+Line = tuple[Explanation, WeightsGain]  # a row of the tables: a model, its gain over equal weights
 
 
 def chapter(results: Results) -> list[Block]:
     """Return the section; nothing in a study that explains no model."""
     if not results.explanations:
         return []
-    lines = [_line(results, each) for each in results.explanations]
-    figures: tuple[Figure, ...] = (
-        *_of_tests(results),
-        *on_page(
-            (
-                *recency.recency(results),
-                *document_rankings.document_rankings(results),
-                scaling.scaling(),
-            )
-        ),
-    )
-    return [
-        Section(
-            EXPLANATION,
-            say("What the weights explain"),
-            (
-                _take_home(results, lines),
-                Disclosure(
-                    say("When a model’s weights pass each criterion"),
-                    (Items(tuple(_rules())),),
-                    "others",
-                    heading=False,
-                ),
-                Disclosure(
-                    say("The figures of the tests ({count})", count=len(figures)),
-                    (Group(figures, "plots"),),
-                    "others",
-                    heading=False,
-                ),
-                Disclosure(
-                    say("The means of the tests"),
-                    (_means(results, lines), *_all_means(results)),
-                    "others",
-                    heading=False,
-                ),
-            ),
-        )
+    lines = [
+        (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
+        for each in results.explanations
     ]
+    figures = (
+        *_of_tests(results),
+        *on_page((*recency(results), *document_rankings(results), scaling())),
+    )
+    title, means = say("What the weights explain"), say("The means of the tests")
+    parts: dict[str, tuple[Block, ...]] = {
+        say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
+        say("The figures of the tests ({count})", count=len(figures)): (Group(figures, "plots"),),
+        means: (_means(results, lines), *_all_means(results)),
+    }
+    disclosures = (
+        Disclosure(summary, blocks, "others", heading=False) for summary, blocks in parts.items()
+    )
+    return [Section(EXPLANATION, title, (_take_home(results, lines), *disclosures))]
 
 
 def _of_tests(results: Results) -> Iterator[Figure]:
     """Yield a figure for each test that an explained model has; paper has those of criteria."""
     for test in TESTS:
         if test.axes:
-            drawn = explanation.figure(results, test)
+            drawn = model_rows.figure_of_test(results, test)
             yield from drawn if test.criterion else on_page(drawn)
 
 
-def _line(results: Results, explanation: Explanation) -> Line:
-    """Return the row of a model, with its gain over the same model with equal weights."""
-    result = results.comparison.experiments[explanation.experiment.key]
-    variant = explanation.variant
-    control = equal_weights_control(result, variant)
-    if not control or not explanation.has_weights:
-        return Line(explanation, "", None, None)
-    gain = 100 * (result.figure_of(variant) - result.figure_of(control))
-    tested = next(
-        (
-            each
-            for each in explanation.experiment.comparisons
-            if (each.first, each.second) == (variant, control)
-        ),
-        None,
-    )
-    return Line(explanation, control, gain, tested.ends if tested else None)
-
-
 def _take_home(results: Results, lines: list[Line]) -> Table:
-    outcomes = [
-        column
-        for name, test in CRITERIA.items()
-        for column in _outcome_columns(name, say(test.criterion))
-    ]
     columns = (
-        *join_columns(lambda line: line.explanation.experiment),
+        *join_columns(lambda line: line[0].experiment),
         *_experiment_columns(results),
-        Column("variant", say("Model"), value=lambda line: line.explanation.variant),
-        *outcomes,
-        Column("control", "", value=lambda line: line.control),
+        Column("variant", say("Model"), value=lambda line: line[0].variant),
+        *(
+            column
+            for name, test in CRITERIA.items()
+            for column in _outcome_columns(name, say(test.criterion))
+        ),
+        Column("control", "", value=lambda line: line[1].control),
         Column("", say("Gain over equal weights"), POINTS, _gain, short=say("Gain")),
-        Column("gain_pp", "", POINTS, lambda line: line.gain),
+        Column("gain_pp", "", POINTS, lambda line: line[1].gain),
     )
     return Table(
         "explanation_criteria",
@@ -164,7 +112,7 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     common = model_rows.common_mark(results)
 
     def value(line: Line) -> Cell:
-        experiment = line.explanation.experiment
+        experiment = line[0].experiment
         return Cell(experiment.title, mark="" if experiment.mark == common else experiment.mark)
 
     return (Column("", say("Experiment"), value=value, merge=True, width=26),)
@@ -172,20 +120,18 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
 
 def _gain(line: Line) -> Cell:
     """Return the gain with the control's name and, where it was tested, the interval."""
-    if line.gain is None:
+    gain = line[1]
+    if gain.gain is None:
         return Cell(None)
-    interval = f": {format_interval(line.interval)}" if line.interval else ""
-    return Cell(line.gain, f"{line.control}{interval}")
+    interval = f": {format_interval(gain.interval)}" if gain.interval else ""
+    return Cell(gain.gain, f"{gain.control}{interval}")
 
 
 def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
     """Return the column of a criterion, and that of its figure in the CSV file."""
 
-    def outcome(line: Line) -> Outcome:
-        return line.explanation.outcomes[test]
-
     def value(line: Line) -> Cell:
-        judged = outcome(line)
+        judged = line[0].outcomes[test]
         note = say(judged.reason) if judged.reason else ""
         if judged.value is not None:
             note = format_number(judged.value, 2)
@@ -193,27 +139,20 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
     return (
         Column(test, name, OUTCOME, value, width=OUTCOME_WIDTH),
-        Column(f"{test}_value", "", decimals(4), lambda line: outcome(line).value),
+        Column(f"{test}_value", "", decimals(4), lambda line: line[0].outcomes[test].value),
     )
 
 
 def _uniform_note(results: Results) -> str:
     sentences = [model_rows.quote(each) for each in model_rows.sentences(results, "uniform")]
-    experiments = results.comparison.experiments
-    if any(
-        lacks_layer(experiments[each.experiment.key], each.variant)
-        for each in results.explanations
-        if each.has_weights
-    ):
+    explained = [each for each in results.explanations if each.has_weights]
+    if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
         sentences.insert(0, layer_note())
-    return (
-        say(
-            "Gain: over the same experiment’s model with equal weights, in points of the figure by "
-            "which models are compared. Without a gain there is nothing for weights to explain."
-        )
-        + " "
-        + " ".join(sentences)
+    text = say(
+        "Gain: over the same experiment’s model with equal weights, in points of the figure by "
+        "which models are compared. Without a gain there is nothing for weights to explain."
     )
+    return " ".join([text, *sentences]) if sentences else f"{text} "
 
 
 def _rules() -> list[Texts]:
@@ -229,20 +168,20 @@ def _means(results: Results, lines: list[Line]) -> Table:
     means = [(test, column) for test in TESTS for column in test.columns]
     columns = (
         *_experiment_columns(results),
-        Column("variant", say("Model"), value=lambda line: line.explanation.variant),
+        Column("variant", say("Model"), value=lambda line: line[0].variant),
         *(Column("", say(each.title), FIGURE, _mean_value(test, each)) for test, each in means),
     )
+    caption = say(
+        "Of the ranking by attention; compr. and suff.: its comprehensiveness and sufficiency. "
+        "Small second line: the standard deviation over seeds."
+    )
+    sizes = model_rows.sizes_text(results, [(test.name, each.measure) for test, each in means])
     return Table(
         "explanation_means",
         say("The means of the tests"),
         columns,
         make_rows(columns, lines),
-        caption=say(
-            "Of the ranking by attention; compr. and suff.: its comprehensiveness and sufficiency. "
-            "Small second line: the standard deviation over seeds."
-        )
-        + " "
-        + model_rows.sizes_text(results, [(test.name, each.measure) for test, each in means]),
+        caption=f"{caption} {sizes}",
         sources=(results.explanation_source,),
         mark=model_rows.common_mark(results),
         style="scores",
@@ -253,7 +192,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
 
 def _mean_value(test: WeightsTest, column: MeanColumn) -> Callable[[Line], Cell]:
     def value(line: Line) -> Cell:
-        values = test.mean_values(line.explanation, column)
+        values = test.mean_values(line[0], column)
         if not values:
             return Cell(None)
         note = f"± {format_number(float(np.std(values, ddof=1)), 3)}" if len(values) > 1 else ""
@@ -273,7 +212,7 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
     columns = (
         *join_columns(lambda row: row[0].experiment),
         Column("variant", "", value=lambda row: row[0].variant),
-        *(Column(key, "", value=_cell_value(key)) for key in keys),
+        *(Column(key, "", value=_plain_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
     key = "explanation_all-means"
@@ -283,11 +222,11 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
     return table, Paragraph((say("All tests:"), " ", link), "small", media=(PAGE,))
 
 
-def _cell_value(key: str) -> Callable[[Any], str]:
-    def value(row: tuple[Explanation, dict[str, Any]]) -> str:
-        cell = row[1].get(key)
-        if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+def _plain_of(key: str) -> Callable[[tuple[Explanation, dict[str, Any]]], str]:
+    def plain(row: tuple[Explanation, dict[str, Any]]) -> str:
+        value = row[1].get(key)
+        if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
-        return str(int(cell)) if isinstance(cell, float) else str(cell)
+        return str(int(value)) if isinstance(value, float) else str(value)
 
-    return value
+    return plain

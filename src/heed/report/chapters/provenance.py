@@ -16,19 +16,38 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.experiments import Experiment
+from heed.report.formats import DASH, TEXT
 from heed.report.language import say, say_count
 from heed.report.measures import report_of
 from heed.report.results import Results
 
 
 def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a warning with the runs of each machine kind; nothing where all are of one."""
+    """Return a warning with the runs of each machine kind; nothing where all are of one.
+
+    It says what follows from several machine kinds (measured: docs/report.md).
+    """
     comparison = results.comparison
     runs = runs_by_machine_kind(comparison.experiments[experiment.key], comparison.seeds)
     if len(runs) < 2:
         return []
+    kinds = len(runs)
+    warning = say("Runs of {count} machine kinds stand in this comparison.", count=kinds)
+    if NOT_NOTED in runs:
+        warning = say(
+            "Runs whose machine kind is not noted stand in this comparison, beside those of "
+            "{noted}.",
+            noted=say_count("{count} machine kind", "{count} machine kinds", kinds - 1),
+        )
+    meaning = say(
+        "On another machine kind the same recipe and seed give another training. In heed's "
+        "measurements on CPUs it differed less than that of another seed, for which the intervals "
+        "allow; GPUs were not measured. Only where each variant "
+        "ran on a kind of its own could a difference between the kinds count as one between the "
+        "variants (docs/report.md)."
+    )
     items = tuple((f"{_name(kind)}: {_list_runs(variants)}",) for kind, variants in runs.items())
-    return [Paragraph((f"{_warning(len(runs), NOT_NOTED in runs)} {_meaning()}",)), Items(items)]
+    return [Paragraph((f"{warning} {meaning}",)), Items(items)]
 
 
 def all_machine_kinds(results: Results) -> list[Block]:
@@ -54,26 +73,6 @@ def all_machine_kinds(results: Results) -> list[Block]:
     return [Paragraph((say("All runs were trained on one machine kind: {kind}.", kind=kind),))]
 
 
-def _warning(kinds: int, some_not_noted: bool) -> str:
-    if not some_not_noted:
-        return say("Runs of {count} machine kinds stand in this comparison.", count=kinds)
-    return say(
-        "Runs whose machine kind is not noted stand in this comparison, beside those of {noted}.",
-        noted=say_count("{count} machine kind", "{count} machine kinds", kinds - 1),
-    )
-
-
-def _meaning() -> str:
-    """Return what follows from several machine kinds (measured: docs/report.md)."""
-    return say(
-        "On another machine kind the same recipe and seed give another training. In heed's "
-        "measurements on CPUs it differed less than that of another seed, for which the intervals "
-        "allow; GPUs were not measured. Only where each variant "
-        "ran on a kind of its own could a difference between the kinds count as one between the "
-        "variants (docs/report.md)."
-    )
-
-
 def _name(kind: str) -> str:
     return kind if kind != NOT_NOTED else say("machine kind not noted")
 
@@ -95,12 +94,10 @@ def _list_runs(variants: dict[str, list[int]]) -> str:
 def chapter(results: Results) -> list[Block]:
     """Return the list of sources; it comes last, when every chapter has added its own."""
     columns = (
-        Column("file", say("File"), value=lambda each: each.path, width=62),
+        Column("file", say("File"), value="path", width=62),
         Column("stage", say("Stage"), value=lambda each: each.stage or say("in git"), paper=False),
-        Column(
-            "command", say("Command"), value=lambda each: each.command or "–", width=44, code=True
-        ),
-        Column("md5", "MD5", value=lambda each: each.md5, code=True),
+        Column("command", say("Command"), TEXT, lambda e: e.command or DASH, width=44, code=True),
+        Column("md5", "MD5", value="md5", code=True),
     )
     sources = results.sources.all()
     table = Table(
@@ -112,19 +109,7 @@ def chapter(results: Results) -> list[Block]:
         files=(),
         media=(PAGE,),
     )
-    blocks = (
-        Paragraph((_page_text(),), media=(PAGE,)),
-        Paragraph((_paper_text(),), "small", media=(PAPER,)),
-        table,
-        *all_machine_kinds(results),
-        Paragraph((_values_text(results),), "small", media=(PAGE,)),
-        Paragraph(_paper_link(), "small", media=(PAGE,)),
-    )
-    return [Disclosure(say("Where every number comes from"), blocks, key="sources")]
-
-
-def _page_text() -> str:
-    return say(
+    on_page = say(
         "Each table and figure names its file, also in a tooltip. MD5 is DVC’s hash: the name of "
         "the file’s content in DVC’s cache. The command makes the file again from the results of "
         "other stages; dvc repro runs the stages that are not up to date. heed report --check "
@@ -132,28 +117,22 @@ def _page_text() -> str:
         "provenance writes when, where and with which versions they were computed to "
         "reports/provenance.html."
     )
-
-
-def _paper_text() -> str:
-    return say(
+    on_paper = say(
         "The page, index.html, has every table and figure of this document and more, and lists the "
         "file that each comes from, with DVC’s hash of it and the command that makes it again. "
         "The folder tables has every number as CSV."
     )
-
-
-def _values_text(results: Results) -> str:
     tasks = sorted({each.measure.task for each in results.experiments})
-    return " ".join(report_of(task).values_text() for task in tasks)
-
-
-def _paper_link() -> tuple[str | Span, ...]:
-    command = Span("make pdf", "code")
-    return (
-        say("All of it on paper:"),
-        " ",
-        Span("report.tex", link="report.tex"),
-        " (",
-        command,
-        ").",
+    values = " ".join(report_of(task).values_text() for task in tasks)
+    source, command = Span("report.tex", link="report.tex"), Span("make pdf", "code")
+    blocks = (
+        Paragraph((on_page,), media=(PAGE,)),
+        Paragraph((on_paper,), "small", media=(PAPER,)),
+        table,
+        *all_machine_kinds(results),
+        Paragraph((values,), "small", media=(PAGE,)),
+        Paragraph(
+            (say("All of it on paper:"), " ", source, " (", command, ")."), "small", media=(PAGE,)
+        ),
     )
+    return [Disclosure(say("Where every number comes from"), blocks, key="sources")]

@@ -1,8 +1,7 @@
 """The score functions of the lectures, with the figures of models that use them."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+import operator
 
 from heed.evaluation.results import BASELINE, Spread
 from heed.report.answer import TestedDifference
@@ -24,15 +23,15 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import (
     corrected_p_column,
     difference_value,
+    interval_column,
     interval_columns,
     join_columns,
     p_column,
-    percentage_points,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures.lengths import by_group
+from heed.report.figures.curves import by_group
 from heed.report.figures.variants import ordered_variants, read_tables
-from heed.report.formats import INTERVAL, POINTS, decimals
+from heed.report.formats import DASH, POINTS, TEXT, decimals
 from heed.report.language import say
 from heed.report.measures import report_of
 from heed.report.results import Results
@@ -45,16 +44,19 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
     """
     translated = experiment.measure.is_of_sentences
     figure, counted = ("bleu", "sentences") if translated else ("accuracy", "documents")
-    value = decimals(2) if translated else decimals(4)
+    one, value = decimals(1), decimals(2) if translated else decimals(4)
+    keys = {
+        "variant": ("variant", TEXT),
+        "longest": ("longest", TEXT),
+        "mean_length": ("length", one),
+        counted: ("count", one),
+        figure: ("mean", value),
+        "worst_seed": ("min", value),
+        "best_seed": ("max", value),
+    }
     columns = (
         *join_columns(lambda _: experiment),
-        Column("variant", "", value=lambda record: record["variant"]),
-        Column("longest", "", value=lambda record: str(record["longest"])),
-        Column("mean_length", "", decimals(1), lambda record: record["length"]),
-        Column(counted, "", decimals(1), lambda record: record["count"]),
-        Column(figure, "", value, lambda record: record["mean"]),
-        Column("worst_seed", "", value, lambda record: record["min"]),
-        Column("best_seed", "", value, lambda record: record["max"]),
+        *(Column(key, "", form, operator.itemgetter(name)) for key, (name, form) in keys.items()),
     )
     variants = ordered_variants(results, experiment)
     records = [
@@ -115,10 +117,10 @@ def chapter(results: Results) -> list[Block]:
     """Return the section of the score functions; nothing in a study whose tasks have none."""
     if not _experiments(results):
         return []
-    columns, lines = _columns(results), _lines(results)
+    columns, lines, figure = _columns(results), _lines(results), _figures(results)
     table = Table(
         "scores",
-        say("Test {figure} of the models with each score function", figure=_figures(results)),
+        say("Test {figure} of the models with each score function", figure=figure),
         columns,
         make_rows(columns, lines, in_csv=lambda line: line.use is not None),
         sources=results.comparison_sources,
@@ -128,11 +130,10 @@ def chapter(results: Results) -> list[Block]:
     text = say(
         "The scores of a query q and a key k, and the test {figure} of the models "
         "of this study that use them.",
-        figure=_figures(results),
+        figure=figure,
     )
     scores = dict.fromkeys(line.score for line in lines if line.use)
-    used = ", ".join(scores)
-    summary = say("Score functions of this study: {names}", names=used or "–")
+    summary = say("Score functions of this study: {names}", names=", ".join(scores) or DASH)
     blocks = (Paragraph((text,)), Disclosure(summary, (table,)))
     # Paper has what a study compares; the page has the equations of the lectures, too.
     media = EVERYWHERE if len(scores) >= COMPARED else (PAGE,)
@@ -140,44 +141,29 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _columns(results: Results) -> tuple[Column, ...]:
-    interval = say("{covers} interval", covers=results.coverage)
+    gain, unit, deviation = "use.gain", say("p.p."), "use.figure.std_pp"
     of_talk = any(each.talk for each in results.experiments)
+    source = say("Lecture, source") if of_talk else say("Source")
+    mean = difference_value(gain, "mean")
     return (
-        *(
-            Column(column.key, "", value=_use_value(column))
-            for column in join_columns(lambda use: use.experiment)
-        ),
-        Column("score", say("Score"), value=lambda line: line.score, merge=True),
+        *join_columns("use.experiment"),
+        Column("score", say("Score"), value="score", merge=True),
         Column(
-            "", say("Equation"), value=lambda line: Formula(*SCORES[line.score][:2]), merge=True
+            "", say("Equation"), TEXT, lambda line: Formula(*SCORES[line.score][:2]), merge=True
         ),
-        Column(
-            "source",
-            say("Lecture, source") if of_talk else say("Source"),
-            value=lambda line: _source(line.score, of_talk),
-            width=30,
-            merge=True,
-        ),
+        Column("source", source, TEXT, lambda e: _source(e.score, of_talk), width=30, merge=True),
         Column("", say("Model"), value=_model, width=43),
-        Column("variant", "", value=lambda line: line.use.variant if line.use else ""),
-        Column("where", "", value=lambda line: line.use.where if line.use else ""),
-        Column("metric", "", value=_metric),
-        Column("figure", _figures(results), decimals(4), _mean),
-        Column("", say("± p.p."), decimals(2), _deviation, paper=False),
-        Column("figure_std_pp", "", decimals(3), _deviation),
-        Column(
-            "gain_pp",
-            say("Gain"),
-            POINTS,
-            difference_value(_gain, lambda each: each.mean),
-            unit=percentage_points(),
-        ),
-        Column(
-            "", interval, INTERVAL, difference_value(_gain, lambda each: each.ends), paper=False
-        ),
-        *interval_columns(_gain, "gain_low_pp", "gain_high_pp"),
-        p_column(_gain),
-        corrected_p_column(_gain),
+        Column("variant", "", value="use.variant"),
+        Column("where", "", value="use.where"),
+        Column("metric", "", value="use.experiment.measure.metric"),
+        Column("figure", _figures(results), decimals(4), "use.figure.mean"),
+        Column("", say("± p.p."), decimals(2), deviation, paper=False),
+        Column("figure_std_pp", "", decimals(3), deviation),
+        Column("gain_pp", say("Gain"), POINTS, mean, unit=unit),
+        interval_column(results, gain, paper=False),
+        *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
+        p_column(gain),
+        corrected_p_column(gain),
     )
 
 
@@ -187,12 +173,7 @@ def _source(score: str, of_talk: bool) -> str:
     Their numbers say nothing to the reader of another study.
     """
     lecture, source = SCORES[score][2:]
-    return "; ".join(filter(None, [lecture, source])) if of_talk else source or "–"
-
-
-def _use_value(column: Column) -> Callable[[Line], Any]:
-    """Return a function from a line to the value of a column for its use; empty without one."""
-    return lambda line: column.value(line.use) if line.use else ""
+    return "; ".join(filter(None, [lecture, source])) if of_talk else source or DASH
 
 
 def _model(line: Line) -> Cell:
@@ -213,27 +194,11 @@ def _experiments(results: Results) -> list[Experiment]:
     return [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
 
 
-def _metric(line: Line) -> str:
-    return line.use.experiment.measure.metric if line.use else ""
-
-
-def _mean(line: Line) -> float | None:
-    return line.use.figure.mean if line.use else None
-
-
-def _deviation(line: Line) -> float | None:
-    return line.use.figure.std_pp if line.use else None
-
-
-def _gain(line: Line) -> TestedDifference | None:
-    return line.use.gain if line.use else None
-
-
 def _lines(results: Results) -> list[Line]:
     """Return a line for each score function of the lectures and each model that uses it."""
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
     for experiment in _experiments(results):
-        result = results.comparison.experiments[experiment.key]
+        result = experiment.result
         gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
         first = (BASELINE, *result.attention[:1])
         for variant in sorted(result.models, key=lambda name: name not in first):

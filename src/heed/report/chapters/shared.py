@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -16,11 +15,13 @@ from heed.report.blocks import (
     Span,
     Table,
     Texts,
+    Value,
+    get_value,
     make_rows,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.variants import ordered_variants
-from heed.report.formats import POINTS, PROBABILITY
+from heed.report.formats import INTERVAL, POINTS, PROBABILITY
 from heed.report.language import say
 from heed.report.measures import report_of
 from heed.report.results import Results
@@ -28,7 +29,16 @@ from heed.report.results import Results
 EXPLANATION = "explanation"  # the section of what the weights explain
 COLLAPSED = "collapsed"  # the word of the glossary
 MakeFigure = Callable[[Results, Experiment, list[str], str], Figure]
-GetDifference = Callable[[Any], TestedDifference | None]  # of a record, a row of the table
+
+
+def glossary_key(name: str) -> str:
+    """Return the key of a variant, an opponent or a word of the report in the glossary."""
+    return f"glossary-{name}"
+
+
+def glossary_address(name: str) -> str:
+    """Return the address of a variant, an opponent or a word in the glossary."""
+    return f"#{glossary_key(name)}"
 
 
 def glossary_link(name: str, text: str = "") -> Span:
@@ -39,10 +49,7 @@ def glossary_link(name: str, text: str = "") -> Span:
 def link_terms(text: str, terms: dict[str, str]) -> Texts:
     """Return a text in which the first occurrence of each term is a link to the glossary.
 
-    Args:
-        text: in the report's language.
-        terms: as they are printed in this language: term → name of its entry.
-
+    `terms` are as they are printed in the report's language: term → name of its entry.
     """
     parts: list[str | Span] = []
     rest, left = text, dict(terms)
@@ -52,12 +59,18 @@ def link_terms(text: str, terms: dict[str, str]) -> Texts:
     return tuple(filter(None, [*parts, rest]))
 
 
-def join_columns(get_experiment: Callable[[Any], Experiment]) -> tuple[Column, ...]:
+def experiment_title(experiment: Experiment) -> Texts:
+    """Return the title with a link to the experiment's section, its mark, and a colon."""
+    mark = (" ", Span(experiment.mark, "mark")) if experiment.mark else ()
+    return (Span(experiment.title, link=f"#experiment-{experiment.key}"), *mark, ": ")
+
+
+def join_columns(get_experiment: Value) -> tuple[Column, ...]:
     """Return the first columns of every CSV file, by which files can be joined."""
     return (
-        Column("experiment", "", value=lambda record: get_experiment(record).key),
-        Column("corpus", "", value=lambda record: get_experiment(record).corpus_name),
-        Column("mark", "", value=lambda record: get_experiment(record).mark),
+        Column("experiment", "", value=difference_value(get_experiment, "key")),
+        Column("corpus", "", value=difference_value(get_experiment, "corpus_name")),
+        Column("mark", "", value=difference_value(get_experiment, "mark")),
     )
 
 
@@ -71,14 +84,8 @@ def values_by_run(
 ) -> Disclosure:
     """Return a table of each run's values, which the page alone has, and opens on demand.
 
-    Args:
-        results: of the study.
-        experiment: the one that the values are of.
-        name: the table's, after that of the experiment.
-        summary: its title.
-        columns: some that name a record, then one a run.
-        records: a row for each.
-
+    `name` is the table's, after that of the experiment, and `summary` its title. Of the columns
+    some name a record, then there is one for each run.
     """
     table = Table(
         f"{experiment.key}{name}",
@@ -94,36 +101,39 @@ def values_by_run(
     return Disclosure(summary, (table,), "runs", media=(PAGE,))
 
 
-def difference_value(
-    get_difference: GetDifference, get_value: Callable[[TestedDifference], Any]
-) -> Callable[[Any], Any]:
+def difference_value(get_difference: Value, value: Value) -> Callable[[Any], Any]:
     """Return a function from a record to a value of its difference; None if it has none."""
+    first, second = get_value(get_difference), get_value(value)
 
-    def value(record: Any) -> Any:
-        difference = get_difference(record)
-        return None if difference is None else get_value(difference)
+    def get(record: Any) -> Any:
+        difference = first(record)
+        return None if difference is None else second(difference)
 
-    return value
+    return get
 
 
-def interval_columns(get_difference: GetDifference, low: str, high: str) -> tuple[Column, Column]:
+def interval_column(results: Results, get_difference: Value, **options: Any) -> Column:
+    """Return the column for people of a difference's interval."""
+    covers = say("{covers} interval", covers=results.coverage)
+    return Column("", covers, INTERVAL, difference_value(get_difference, "ends"), **options)
+
+
+def interval_columns(get_difference: Value, low: str, high: str) -> tuple[Column, Column]:
     """Return the CSV columns of the ends of a difference's interval."""
     return (
-        Column(low, "", POINTS, difference_value(get_difference, lambda each: each.low)),
-        Column(high, "", POINTS, difference_value(get_difference, lambda each: each.high)),
+        Column(low, "", POINTS, difference_value(get_difference, "low")),
+        Column(high, "", POINTS, difference_value(get_difference, "high")),
     )
 
 
-def p_column(get_difference: GetDifference) -> Column:
+def p_column(get_difference: Value) -> Column:
     """Return the CSV column of a difference's p, before correction."""
-    return Column(
-        "p", "", PROBABILITY, difference_value(get_difference, lambda each: each.result.p)
-    )
+    return Column("p", "", PROBABILITY, difference_value(get_difference, "result.p"))
 
 
-def corrected_p_column(get_difference: GetDifference) -> Column:
+def corrected_p_column(get_difference: Value) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
-    value = difference_value(get_difference, lambda each: each.result.p_holm)
+    value = difference_value(get_difference, "result.p_holm")
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 
@@ -132,19 +142,14 @@ def all_models(
 ) -> list[Block]:
     """Return figures of all models, which the page opens on demand.
 
-    Args:
-        results: of the study.
-        experiment: whose models are drawn.
-        drawn: the variants that its other figures draw; if those are all, nothing is returned.
-        kinds: functions that make a figure of these variants, by the key of its files.
-
+    Nothing where the experiment's other figures draw all variants, which `drawn` has. `kinds` are
+    functions that make a figure of variants, by the key of its files.
     """
     variants = ordered_variants(results, experiment)
     if variants == drawn:
         return []
-    figures = tuple(
-        make(results, experiment, variants, f"{key}-all") for key, make in kinds.items()
-    )
+    every = (results, experiment, variants)
+    figures = tuple(make(*every, f"{key}-all") for key, make in kinds.items())
     summary = say("The same figures of all models")
     return [Disclosure(summary, (Group(figures, "plots"),), "figures-all", media=(PAGE,))]
 
@@ -162,18 +167,3 @@ def caution(results: Results, experiment: Experiment) -> Texts:
     if results.is_explained(experiment):
         tested = Span(say("This report tests what they explain."), link=f"#{EXPLANATION}")
     return (say("Weights are not explanations by themselves."), " ", tested)
-
-
-def glossary_key(name: str) -> str:
-    """Return the key of a variant, an opponent or a word of the report in the glossary."""
-    return f"glossary-{name}"
-
-
-def glossary_address(name: str) -> str:
-    """Return the address of a variant, an opponent or a word in the glossary."""
-    return f"#{glossary_key(name)}"
-
-
-def percentage_points() -> str:
-    """Return the unit of percentage points in the current language."""
-    return say("p.p.")

@@ -1,4 +1,4 @@
-"""Learning curves: loss and the validated figure by epoch, as bands over seeds."""
+"""Curves: loss and the validated figure by epoch; accuracy, or BLEU, by the length of texts."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from heed.report.blocks import Figure
-from heed.report.cautions import collapsed_seeds
 from heed.report.experiments import Experiment
 from heed.report.figures.drawing import (
+    HEIGHT,
     INK,
+    LINE,
     LINE_HEIGHT,
     MAX_HEIGHT,
     SOFT,
@@ -32,14 +33,17 @@ from heed.report.figures.variants import (
     Look,
     Tables,
     describe_choice,
+    draw_panels,
     looks,
     make_figure,
     panel_columns,
+    panel_size,
     read_tables,
     validation_measure,
 )
+from heed.report.formats import format_count
 from heed.report.language import say, say_count
-from heed.report.measures import Measure
+from heed.report.measures import Measure, collapsed_seeds
 from heed.report.results import Results
 
 PANEL, FRAME = 1.0, 0.9  # inches: the height of a panel, and of all that is around the panels
@@ -70,10 +74,7 @@ def curves(
     tables = read_tables(results, experiment, "history", variants)
     drawn = _read_curves(results, experiment, tables)
     rows = 2 * -(-len(variants) // panel_columns(len(variants)))
-    size = (
-        WIDTH if len(variants) <= MAX_VARIANTS else WIDE,
-        min(FRAME + PANEL * rows, MAX_HEIGHT),
-    )
+    size = (WIDTH if len(variants) <= MAX_VARIANTS else WIDE, min(FRAME + PANEL * rows, MAX_HEIGHT))
     return make_figure(
         results,
         experiment,
@@ -88,7 +89,7 @@ def curves(
 
 
 def _read_curves(results: Results, experiment: Experiment, tables: Tables) -> dict[str, Curves]:
-    result, seeds = results.comparison.experiments[experiment.key], results.comparison.seeds
+    result, seeds = experiment.result, results.comparison.seeds
     look, drawn = looks(results), {}
     for variant, table in tables.items():
         collapsed = list(collapsed_seeds(result.models[variant], result, seeds))
@@ -210,3 +211,128 @@ def _label_parts(axes: Axes, each: Curves) -> None:
         for column, text in ((TRAIN, say("train")), (VALIDATION, say("validate")))
     ]
     label_ends(axes, ends, PANEL * 0.7)
+
+
+GROUP_AXES = 1.9  # inches: the height of the axes
+LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
+GROUP_PANEL, GROUP_FRAME = 1.15, 0.75
+
+
+def by_length(
+    results: Results, experiment: Experiment, variants: Sequence[str], key: str = "lengths"
+) -> Figure:
+    """Return accuracy, or BLEU, by the length of the text: its mean and its range over seeds.
+
+    With more than four variants each has a panel of its own.
+    """
+    tables = read_tables(results, experiment, "lengths", variants)
+    groups = {variant: by_group(table) for variant, table in tables.items()}
+    look, with_panels = looks(results), len(variants) > MAX_VARIANTS
+    translated = experiment.measure.is_of_sentences
+    draw = _draw_panels if with_panels else _draw_together
+    return make_figure(
+        results,
+        experiment,
+        key,
+        "lengths",
+        say("BLEU against the length of the source")
+        if translated
+        else say("Accuracy against the length of the text"),
+        _describe_lengths(translated) + describe_choice(results, experiment, variants),
+        panel_size(len(variants), GROUP_PANEL, GROUP_FRAME) if with_panels else (WIDTH, HEIGHT),
+        lambda figure: draw(figure, groups, look, translated),
+        variants,
+    )
+
+
+def by_group(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean, lowest and highest figure of the seeds in each group of lengths.
+
+    They are `mean, min, max, length, count` by `longest`, the length of the group's longest text.
+    BLEU is between 0 and 100, accuracy between 0 and 1; `length` is in tokens or words. The table,
+    lengths.csv of `heed score`, has a row for each seed and group.
+    """
+    values = 100 * table["bleu"] if "bleu" in table else table["right"] / table["documents"]
+    counted = "sentences" if "bleu" in table else "documents"
+    groups = table.assign(value=values).groupby("longest")
+    others = groups[["mean_length", counted]].mean().set_axis(["length", "count"], axis=1)
+    return groups["value"].agg(["mean", "min", "max"]).join(others)
+
+
+def _describe_lengths(translated: bool) -> str:
+    if translated:
+        return say(
+            "The test sentences in groups of about equal size, from the shortest to the longest; "
+            "below each mean length, how many they are. Line: the mean over seeds; band: from the "
+            "worst seed to the best. A model without attention has to keep the whole source in "
+            "one vector, whatever its length."
+        )
+    return say(
+        "The corpus in eight groups of about equal numbers of documents, from its shortest to "
+        "its longest texts; below each mean length, the test documents of a seed. Line: the mean "
+        "over seeds; band: from the worst seed to the best. A model that reads its last state "
+        "alone may lose what stands far from the end of a long text."
+    )
+
+
+def _draw_line(axes: Axes, groups: pd.DataFrame, look: Look) -> None:
+    x = range(len(groups))
+    axes.fill_between(x, groups["min"], groups["max"], color=look.colour, alpha=0.15, lw=0)
+    axes.plot(x, groups["mean"], **look.style)
+
+
+def _draw_together(
+    figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
+) -> None:
+    axes = figure.subplots()
+    for variant, each in groups.items():
+        _draw_line(axes, each, look[variant])
+    if translated:
+        axes.set_ylim(bottom=0)
+    _name_groups(axes, next(iter(groups.values())), translated)
+    axes.set_ylabel("BLEU" if translated else say("accuracy"))
+    ends = [look[key].end(key, range(len(each)), each["mean"]) for key, each in groups.items()]
+    label_ends(axes, ends, GROUP_AXES)
+
+
+def _name_groups(axes: Axes, groups: pd.DataFrame, translated: bool) -> None:
+    """Label each group with its mean length and the number of its documents or sentences.
+
+    Long numbers stand on two lines in turn: side by side they would touch.
+    """
+    counts = [f"({format_count(round(count))})" for count in groups["count"]]
+    are_long = len(counts) * max(map(len, counts)) > LABEL_CHARACTERS
+    texts = [
+        f"{length:.0f}\n" + "\n" * (are_long and place % 2) + count
+        for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
+    ]
+    axes.set_xticks(range(len(groups)), texts, fontsize=7)
+    label = say(
+        "words of the source, mean of each group (sentences)"
+        if translated
+        else "tokens of the text, mean of each group (test documents)"
+    )
+    axes.set_xlabel(label)
+
+
+def _draw_panels(
+    figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
+) -> None:
+    """Draw a panel for each variant, before the means of all others."""
+
+    def draw(axes: Axes, variant: str) -> None:
+        for each in groups.values():
+            axes.plot(range(len(each)), each["mean"], color=LINE, lw=0.7)
+        _draw_line(axes, groups[variant], look[variant])
+        lengths = groups[variant]["length"].tolist()
+        ends = sorted({0, len(lengths) - 1})
+        axes.set_xticks(ends, [f"{lengths[end]:.0f}" for end in ends])
+
+    for axes in draw_panels(figure, [*groups], draw):
+        axes.set_ylabel("BLEU" if translated else say("accuracy"))
+    label = say(
+        "words of the source, mean of each group"
+        if translated
+        else "tokens of the text, mean of each group"
+    )
+    figure.supxlabel(label, fontsize=9, color=SOFT)

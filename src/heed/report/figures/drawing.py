@@ -28,8 +28,10 @@ from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from heed.files import write_text, writing
+from heed.processes import process_pool
+from heed.report import blocks
+from heed.report.escape import visible
 from heed.report.experiments import Experiment
-from heed.report.renderers.escape import visible
 
 # Inches. A figure of WIDTH fits a phone at full size, and two side by side fit a wide screen; one
 # of WIDE is as wide as the text on paper, and none is higher than a page of it.
@@ -79,15 +81,9 @@ def draw(
     draw_content: Draw,
     paper: tuple[float, float] | None = None,
 ) -> None:
-    """Write `path`.svg and `path`.pdf.
+    """Write `path`.svg and `path`.pdf of a size in inches.
 
-    Args:
-        path: of the files, without suffix.
-        alt_text: a description for readers who cannot see the figure.
-        size: width and height in inches.
-        draw_content: draws on the matplotlib figure.
-        paper: the same of the PDF file, where it has another size; its print stays as large.
-
+    `paper` is that of the PDF file, where it has another one; its print stays as large.
     """
     # From matplotlib's defaults: a user's matplotlibrc must not change the figures.
     style: Any = dict(mpl.rcParamsDefault) | STYLE | {"svg.hashsalt": path.name}
@@ -98,9 +94,8 @@ def draw(
         draw_content(figure)
         svg = io.BytesIO()
         # Not by savefig: it draws once more, for the layout, which every drawing computes.
-        FigureCanvasSVG(figure).print_svg(
-            svg, metadata=_without("Date", "Creator", "Format", "Type")
-        )
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        FigureCanvasSVG(figure).print_svg(svg, metadata=metadata)
         write_text(path.with_suffix(".svg"), _edit_svg(svg.getvalue().decode(), alt_text))
         if paper:
             figure = Figure(figsize=paper, layout="constrained")
@@ -120,7 +115,7 @@ def _as_pdf(figure: Figure) -> bytes:
         text.set_text(_replace_unknown(text.get_text(), characters))
     pdf = io.BytesIO()
     with _embedding_glyphs_alone():
-        metadata = _without("CreationDate", "Creator", "Producer")
+        metadata = dict.fromkeys(("CreationDate", "Creator", "Producer"))
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
     return pdf.getvalue()
 
@@ -131,11 +126,6 @@ def _break_labels(figure: Figure, length: int) -> None:
         grid = axes.get_subplotspec()
         count = grid.get_gridspec().ncols if grid else 1
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), max(length // count, 12)))
-
-
-def _without(*names: str) -> dict[str, None]:
-    """Return the metadata of a file without those of these names."""
-    return dict.fromkeys(names)
 
 
 @contextlib.contextmanager
@@ -256,13 +246,8 @@ def label_ends(axes: Axes, ends: Sequence[LineEnd], height: float) -> None:
     """Print the name of each line to the right of the axes, at the height of its end.
 
     Labels that would overlap are pushed apart, and a thin line leads from each to its end. The
-    limits of the axes stay as they are from now on.
-
-    Args:
-        axes: after everything is drawn.
-        ends: of the lines, in any order.
-        height: of the axes, in inches; they may be higher.
-
+    limits of the axes, after everything is drawn, stay as they are from now on. They are at least
+    `height` inches high.
     """
     axes.set_xlim(axes.get_xlim())
     axes.set_ylim(axes.get_ylim())
@@ -308,3 +293,35 @@ def spread_apart(
         placed[number] = min(placed[number], ceiling)
         ceiling = placed[number] - gap
     return [place for _, place in sorted(zip(order, placed, strict=True))]
+
+
+PaperSizes = dict[str, tuple[float, float]]  # key of a figure → its size on paper, in inches
+Job = tuple[blocks.Figure, Path, tuple[float, float] | None]
+_inherited: list[Job] = []  # of a process of the pool
+
+
+def draw_figures(
+    figures: list[blocks.Figure], paper_sizes: PaperSizes, folder: Path, processes: int
+) -> None:
+    """Write the files of all figures into `folder`; the same bytes for any number of processes.
+
+    Raises HeedError when a file cannot be written, or a process was killed.
+    """
+    jobs = [(each, folder / each.key, paper_sizes.get(each.key)) for each in figures]
+    if processes < 2 or len(jobs) < 2:
+        for job in jobs:
+            _draw(*job)
+        return
+    # Forks: what draws a figure is a function inside another, which cannot be sent to a process.
+    with process_pool(min(processes, len(jobs)), "fork", _inherited.extend, jobs) as pool:
+        for _ in pool.map(_draw_inherited, range(len(jobs))):
+            pass
+
+
+def _draw_inherited(number: int) -> None:
+    _draw(*_inherited[number])
+
+
+def _draw(figure: blocks.Figure, path: Path, paper: tuple[float, float] | None) -> None:
+    text = f"{figure.title}. {figure.alt_text}"
+    draw(path, text, figure.size, figure.draw, paper)

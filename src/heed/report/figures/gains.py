@@ -63,9 +63,9 @@ class Bar:
     @property
     def label(self) -> str:
         """The label of the talk's gain in the legend."""
-        if self.comparable:
-            return say("the talk’s gain")
-        return say("the talk’s gain, not comparable with ours")
+        return say(
+            "the talk’s gain" if self.comparable else "the talk’s gain, not comparable with ours"
+        )
 
     @property
     def alt_text(self) -> str:
@@ -108,13 +108,12 @@ def gain_charts(results: Results, warning: str) -> list[Figure]:
     Its key is `gain`; that of further units has the name of the figure that they are points of.
     Nothing where no experiment has a gain.
     """
-    bars = gain_bars(results.experiments)
-    by_unit = dict.fromkeys(bar.gain.measure.long_unit for bar in bars)
+    by_unit: dict[str, list[Bar]] = {}
+    for bar in gain_bars(results.experiments):
+        by_unit.setdefault(bar.gain.measure.long_unit, []).append(bar)
     return [
-        _gain_chart(
-            results, [bar for bar in bars if bar.gain.measure.long_unit == unit], warning, not index
-        )
-        for index, unit in enumerate(by_unit)
+        _gain_chart(results, bars, warning, first=not index)
+        for index, bars in enumerate(by_unit.values())
     ]
 
 
@@ -188,21 +187,17 @@ def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float], lengt
         x = limit if cut else end
         axes.plot([gain.mean, x], [row, row], color=OURS, lw=1.8, gid="interval")
         axes.plot([x], [row], arrow if cut else "|", color=OURS, gid="cut" if cut else "end")
+    marks: list[tuple[str, float, str, str, str, str]] = []
     if bar.talk is not None:
-        filled = TALK if bar.comparable else "none"
+        marks.append(("D", bar.talk, TALK, TALK if bar.comparable else "none", "talk", bar.label))
+    is_better_or_worse = gain.verdict in (BETTER, WORSE)
+    label = say("better or worse" if is_better_or_worse else "neither better nor worse")
+    marks.append(("o", gain.mean, OURS, OURS if is_better_or_worse else GROUND, "mean", label))
+    for shape, x, colour, filled, gid, label in marks:
         axes.plot(
-            [bar.talk], [row], "D", color=TALK, markerfacecolor=filled, markersize=6, gid="talk",
-            label=_once(axes, bar.label),
+            [x], [row], shape, color=colour, markerfacecolor=filled, markersize=6, gid=gid,
+            label=_once(axes, label),
         )  # fmt: skip
-    filled, label = (
-        (OURS, say("better or worse"))
-        if gain.verdict in (BETTER, WORSE)
-        else (GROUND, say("neither better nor worse"))
-    )
-    axes.plot(
-        [gain.mean], [row], "o", color=OURS, markerfacecolor=filled, markersize=6, gid="mean",
-        label=_once(axes, label),
-    )  # fmt: skip
     style: Style = {"transform": axes.get_yaxis_transform(), "bbox": BOX, "linespacing": 1}
     axes.text(0, row - 0.41, bar.name(length), va="bottom", color=INK, **style)
     values = format_points(gain.mean) + (f"  ({format_interval(gain.ends)})" if gain.ends else "")

@@ -1,4 +1,8 @@
-"""Figures with a row for each explained model, and a mark for the mean over its seeds."""
+"""The figures of lecture 002's tests of weights: a row for each explained model.
+
+A mark is the mean over seeds. The criticism in the captions is by others; docs/explanation.md has
+their arguments.
+"""
 
 import dataclasses
 import textwrap
@@ -9,14 +13,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from heed.report.blocks import Figure
-from heed.report.explanations import (
-    Adversary,
-    Explanation,
-    Size,
-    range_of,
-    size,
-)
+from heed.explanation.adversarial_attention import AdversarialTest
+from heed.explanation.test import Axis, Series, WeightsTest
+from heed.report.blocks import Figure, Source
+from heed.report.explanations import Adversary, Explanation, Size, range_of, say_text, size
 from heed.report.figures.drawing import (
     GROUND,
     INK,
@@ -33,9 +33,7 @@ from heed.report.figures.drawing import (
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
 from heed.report.published import PaperFigure, PaperSentence
-from heed.report.renderers.escape import visible
 from heed.report.results import Results
-from heed.report.sources import Source
 
 # inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
 ROW, MARK, HEADING, LEGEND, FRAME = 0.3, 0.06, 0.2, 0.16, 0.85
@@ -52,16 +50,12 @@ SPREAD = 0.62  # of a row's height, over which its series are spread
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of a figure: the values of each series, one for each seed.
-
-    heading: printed above the first row that has it
-    paper: that prints it: its marks are hollow; empty for a model of the study
-    """
+    """A row of a figure: the values of each series, one for each seed."""
 
     name: str
-    heading: str
+    heading: str  # printed above the first row that has it
     values: Mapping[str, list[float]]
-    paper: str = ""
+    paper: str = ""  # that prints it: its marks are hollow; empty for a model of the study
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,65 +69,63 @@ class Panel:
     title: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Texts:
-    """The texts of a figure of a test.
-
-    rows: its name in the tables of adversaries; empty for a test of a model alone
-    measures: that are drawn, named as in the tables
-    """
-
-    test: str
-    rows: str
-    measures: tuple[str, ...]
-    title: str
-    claim: str
-    caption: str
-
-
-def make_figure(results: Results, texts: Texts, panels: Sequence[Panel]) -> list[Figure]:
+def figure_of_test(results: Results, test: WeightsTest) -> list[Figure]:
     """Return the figure of a test, nothing where no model has it.
 
     All panels have the same rows and series.
     """
+    panels = [
+        Panel(_test_lines(results, test, axis), say(axis.label), axis.ends, axis.limit)
+        for axis in test.axes
+    ]
     lines = [line for line in panels[0].lines if any(line.values.values())]
     if not lines:
         return []
-    kept = [dataclasses.replace(panel, lines=_kept(panel.lines, lines)) for panel in panels]
+    claim, caption = say(test.claim), say(test.caption)
+    if any(line.paper for line in panels[0].lines):
+        hollow = say("Hollow: what Jain & Wallace 2019 print of the same corpus.")
+        caption = f"{caption} {hollow} {cut_text(results, test.name)}"
+    keys = {(line.name, line.heading) for line in lines}
+    kept = [
+        dataclasses.replace(
+            panel, lines=[each for each in panel.lines if (each.name, each.heading) in keys]
+        )
+        for panel in panels
+    ]
     if len(_series(kept[0].lines)) > MAX_SERIES:
         kept = _panel_for_each_series(kept)
     dense = bool(kept[0].title)
-    sources, sizes = _measured(results, texts)
-    caption = f"{texts.caption} {sizes}"
+    sources, sizes = _measured(results, test)
+    caption = f"{caption} {sizes}"
     drawn = {line.paper for line in lines}
-    for sentence in sentences(results, texts.test):
+    for sentence in sentences(results, test.name):
         caption += "" if sentence.paper in drawn else f" {quote(sentence)}"
     return [
         Figure(
-            f"explanation_{texts.test.replace('_', '-')}",
-            texts.title,
+            f"explanation_{test.name.replace('_', '-')}",
+            say(test.title),
             caption,
             sources,
             lambda figure: _draw(figure, kept),
             (WIDE if dense else WIDTH, _height(kept)),
-            alt_text=f"{texts.claim} {caption}",
+            alt_text=f"{claim} {caption}",
             mark=common_mark(results),
-            claim=texts.claim,
+            claim=claim,
             wide=dense,
             in_rows=True,
         )
     ]
 
 
-def _measured(results: Results, texts: Texts) -> tuple[tuple[Source, ...], str]:
+def _measured(results: Results, test: WeightsTest) -> tuple[tuple[Source, ...], str]:
     """Return the sources of a test, and the text on its seeds and documents."""
-    if not texts.rows:
-        tests = [(texts.test, measure) for measure in texts.measures]
+    measures = (*test.printed,) or tuple(axis.measure for axis in test.axes)
+    if not test.rows:
+        tests = [(test.name, measure) for measure in measures]
         return (results.explanation_source,), sizes_text(results, tests)
     adversaries = [each for _, each in trained(results)]
     sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
-    sizes = [size(each.summary, texts.rows, texts.measures) for each in adversaries]
-    return sources, size_text(sizes)
+    return sources, size_text(size(each.summary, test.rows, measures) for each in adversaries)
 
 
 def trained(results: Results) -> list[tuple[Explanation, Adversary]]:
@@ -149,18 +141,15 @@ def _series(lines: Iterable[Line]) -> list[str]:
 def _panel_for_each_series(panels: Sequence[Panel]) -> list[Panel]:
     """Return a panel for each series, whose series are the panels that there were."""
     first, several = panels[0], len(panels) > 1
+    lines = [*zip(*(panel.lines for panel in panels), strict=True)]
+
+    def values(of_panels: tuple[Line, ...], name: str) -> dict[str, list[float]]:
+        pairs = zip(panels, of_panels, strict=True)
+        return {each.label if several else "": line.values.get(name, []) for each, line in pairs}
+
     return [
         Panel(
-            [
-                dataclasses.replace(
-                    line,
-                    values={
-                        panel.label if several else "": panel.lines[number].values.get(name, [])
-                        for panel in panels
-                    },
-                )
-                for number, line in enumerate(first.lines)
-            ],
+            [dataclasses.replace(each[0], values=values(each, name)) for each in lines],
             "" if several else first.label,
             first.ends,
             first.limit,
@@ -191,12 +180,6 @@ def _height(panels: Sequence[Panel]) -> float:
     return min(height, MAX_HEIGHT)
 
 
-def _kept(lines: Iterable[Line], kept: Iterable[Line]) -> list[Line]:
-    """Return the lines with the names and headings of those that are kept."""
-    keys = {(line.name, line.heading) for line in kept}
-    return [line for line in lines if (line.name, line.heading) in keys]
-
-
 def heading(results: Results, explanation: Explanation) -> str:
     """Return the title of the model's experiment where there are several, with its own mark."""
     if len({each.experiment.key for each in results.explanations}) == 1:
@@ -204,12 +187,6 @@ def heading(results: Results, explanation: Explanation) -> str:
     experiment = explanation.experiment
     mark = "" if common_mark(results) else experiment.mark
     return experiment.title + (f" ({mark})" if mark else "")
-
-
-def cut(heading: str) -> str:
-    """Return a heading that fits the figure."""
-    heading = " ".join(visible(heading).split())
-    return heading if len(heading) <= MAX_HEADING else f"{heading[: MAX_HEADING - 1]}…"
 
 
 def common_mark(results: Results) -> str:
@@ -259,7 +236,7 @@ def _counts(sizes: Iterable[Size]) -> str:
 
 def printed(results: Results, explanation: Explanation, test: str) -> list[PaperFigure]:
     """Return what papers print of a test on the corpus of an experiment; it must be whole."""
-    facts = results.comparison.experiments[explanation.experiment.key].corpus.facts
+    facts = explanation.experiment.result.corpus.facts
     return [
         each
         for each in results.papers.figures
@@ -273,7 +250,7 @@ def cut_text(results: Results, test: str) -> str:
     for each in results.explanations:
         if not printed(results, each, test):
             continue
-        result = results.comparison.experiments[each.experiment.key]
+        result = each.experiment.result
         read.append(result.models[each.variant].hyperparameters.max_tokens)
         lengths.append(round(result.corpus.facts.tokens / result.corpus.facts.documents))
     return say(
@@ -328,7 +305,13 @@ def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool
     for line in panel.lines:
         if line.heading != last:
             if with_headings:
-                axes.text(0.01, y, cut(line.heading), transform=across, **HEADING_STYLE)
+                axes.text(
+                    0.01,
+                    y,
+                    short_name(line.heading, MAX_HEADING),
+                    transform=across,
+                    **HEADING_STYLE,
+                )
             y, last = y + HEADING / ROW, line.heading
         for number, name in enumerate(series):
             shift = step * (number - (len(series) - 1) / 2)
@@ -349,14 +332,48 @@ def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool
 def _draw_values(axes: Axes, y: float, line: Line, name: str, number: int) -> None:
     """Draw a stroke for each seed and a mark for their mean."""
     values = line.values.get(name, [])
-    known = axes.get_legend_handles_labels()[1]
-    label = None if name in known else name
-    style: Style = {"color": colour(number), "linestyle": "none"}
+    label = None if name in axes.get_legend_handles_labels()[1] else name
     if len(values) > 1:
         axes.plot(values, [y] * len(values), "|", color=SOFT, markersize=4)
-    filled = "none" if line.paper else colour(number)
-    if values:
-        mean = [float(np.mean(values))]
-        axes.plot(mean, [y], marker(number), markerfacecolor=filled, label=label, **style)
-    elif label:
-        axes.plot([], [], marker(number), label=label, **style)
+    if values or label:
+        style: Style = {"color": colour(number), "linestyle": "none", "label": label}
+        filled: Style = {"markerfacecolor": "none" if line.paper else colour(number)}
+        mean = [float(np.mean(values))] if values else []
+        axes.plot(mean, [y][: len(mean)], marker(number), **style, **(filled if values else {}))
+
+
+def _test_lines(results: Results, test: WeightsTest, axis: Axis) -> list[Line]:
+    """Return the rows of a test on one axis."""
+
+    def said(series: Series) -> dict[str, list[float]]:
+        return {say_text(name): values for name, values in series.items()}
+
+    if isinstance(test, AdversarialTest):
+        return [
+            Line(
+                adversary.name,
+                heading(results, each),
+                said(test.drawn_trained(each, adversary, axis.measure)),
+            )
+            for each, adversary in trained(results)
+        ]
+    lines = []
+    for key in dict.fromkeys(each.experiment.key for each in results.explanations):
+        explained = [each for each in results.explanations if each.experiment.key == key]
+        for each in explained:
+            for name, series in test.drawn_rows(each, axis.measure).items():
+                title = f"{each.variant}: {name}" if name else each.variant
+                lines.append(Line(title, heading(results, each), said(series)))
+        lines += _printed_lines(results, explained[0], test)
+    return lines
+
+
+def _printed_lines(results: Results, explanation: Explanation, test: WeightsTest) -> list[Line]:
+    """Return the rows with what papers print of a test on the corpus of an experiment."""
+    names = {measure: say(name) for measure, name in test.printed.items()}
+    values: dict[str, dict[str, list[float]]] = {}
+    for each in printed(results, explanation, test.name) if names else ():
+        values.setdefault(each.model, {name: [] for name in names.values()})
+        values[each.model][names[each.measure]].append(each.mean)
+    of_experiment, paper = heading(results, explanation), "Jain & Wallace 2019"
+    return [Line(f"2019: {model}", of_experiment, known, paper) for model, known in values.items()]

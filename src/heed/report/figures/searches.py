@@ -1,6 +1,8 @@
 """Figures of a search: score by trial and by hyperparameter, all trials, the expected best."""
 
+import functools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +21,15 @@ from heed.report.results import Results
 from heed.search.results import Search
 
 Ticks = tuple[list[float], list[str]]
-STOPS = {
-    "finished": "o",
-    "no better epoch": "s",
-    "stopped by asha": "v",
-    "out of time": "X",
-    "failed": "X",
-}
+STOPS = {"no better epoch": "s", "stopped by asha": "v", "out of time": "X", "failed": "X"}
 
 
 def figures(results: Results, experiment: Experiment, search: Search, folder: Path) -> list[Figure]:
     """Return the figures of a search that had trials."""
     sources = results.sources.add(folder / "search.json")
     measure = Measure(experiment.measure.task, search.metric)
-    printed = search.rescored(measure.scaled)
     search_figures = []
-    for key, title, caption, height, draw in _definitions(printed, measure.name):
+    for key, title, caption, height, draw in _definitions(search.rescored(measure.scaled), measure):
         text = say("Search {name}. {caption}", name=folder.name, caption=caption)
         search_figures.append(
             Figure(
@@ -52,39 +47,30 @@ def figures(results: Results, experiment: Experiment, search: Search, folder: Pa
     return search_figures
 
 
-def _definitions(search: Search, metric: str) -> list[tuple[str, str, str, float, Draw]]:
+def _definitions(search: Search, measure: Measure) -> list[tuple[str, str, str, float, Draw]]:
     """Return the key, title, caption, height and drawing of each figure."""
-    drawn = _describe_drawn(search)
+    metric, drawn = measure.name, _describe_drawn(search)
     ordered = say(
         "Best validation {metric} by trial, in the order drawn, and the best so far.",
         metric=metric,
     )
     dots = say("A dot is a trial's best validation {metric}; the winner is filled.", metric=metric)
     lines = say("A line is a trial, stronger for a better one; the winner is the widest.")
-    ordered, dots, lines = (f"{text} {drawn}" for text in (ordered, dots, lines))
     height = 0.4 + 1.5 * math.ceil(len(search.space) / _columns(search))
+    figures: list[tuple[str, str, str, float, Callable[..., None]]] = [
+        ("trials", say("Score by trial"), ordered, 2.6, _by_trial),
+        ("parameters", say("Score by hyperparameter"), dots, height, _by_parameter),
+        ("parallel", say("All hyperparameters of the trials"), lines, 3.0, _parallel),
+    ]
     definitions: list[tuple[str, str, str, float, Draw]] = [
         (
-            "trials",
-            say("Score by trial"),
-            ordered,
-            2.6,
-            lambda figure: _by_trial(figure, search, metric),
-        ),
-        (
-            "parameters",
-            say("Score by hyperparameter"),
-            dots,
-            height,
-            lambda figure: _by_parameter(figure, search, metric),
-        ),
-        (
-            "parallel",
-            say("All hyperparameters of the trials"),
-            lines,
-            3.0,
-            lambda figure: _parallel(figure, search, metric),
-        ),
+            key,
+            title,
+            f"{caption} {drawn}",
+            inches,
+            functools.partial(draw, search=search, metric=metric),
+        )
+        for key, title, caption, inches, draw in figures
     ]
     if scores := search.expected_best.scores:
         title = say("Expected best by number of trials")

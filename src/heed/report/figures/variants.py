@@ -62,43 +62,25 @@ class Look:
 def looks(results: Results) -> dict[str, Look]:
     """Return the look of each variant of the study: the same in all of its experiments.
 
-    The baseline and the first variant of the study's question look the same in every study.
+    The baseline and the first variant of the study's question look the same in every study. Where a
+    colour of a role is repeated, its marker is not: the three colours and the nine markers change
+    at different steps, so that 27 variants differ.
     """
     experiments = results.comparison.experiments.values()
     first = next((each.attention[0] for each in experiments if each.attention), "")
-    controls = dict.fromkeys(
-        name for each in experiments for name in each.models if name in each.controls
-    )
-    others = dict.fromkeys(name for each in experiments for name in each.models)
-    fixed = {
+    found = {
         first: Look(SERIES[ATTENTION], MARKERS[0], SOLID),
         BASELINE: Look(SERIES[WITHOUT], MARKERS[1], DASHED),
     }
-    controls = dict.fromkeys(name for name in controls if name not in fixed)
-    others = dict.fromkeys(name for name in others if name not in (*fixed, *controls))
-    return (
-        fixed
-        | _looks_of(controls, OF_CONTROLS, 2, DASH_DOTTED)
-        | _looks_of(others, OF_OTHERS, 3, DOTTED)
-    )
-
-
-def _looks_of(
-    names: Iterable[str], colours: Sequence[int], first: int, dash: tuple[int, tuple[float, ...]]
-) -> dict[str, Look]:
-    """Return looks with one of these colours each; where a colour is repeated, its marker is not.
-
-    The three colours and the nine markers change at different steps: 27 variants differ.
-    """
-    step = len(colours)
-    return {
-        name: Look(
-            SERIES[colours[number % step]],
-            MARKERS[(first + 2 * number + number // len(MARKERS)) % len(MARKERS)],
-            dash,
-        )
-        for number, name in enumerate(names)
-    }
+    controls = (name for each in experiments for name in each.models if name in each.controls)
+    others = (name for each in experiments for name in each.models)
+    roles = ((controls, OF_CONTROLS, 2, DASH_DOTTED), (others, OF_OTHERS, 3, DOTTED))
+    for names, colours, start, dash in roles:
+        new = [name for name in dict.fromkeys(names) if name not in found]
+        for number, name in enumerate(new):
+            marker = MARKERS[(start + 2 * number + number // len(MARKERS)) % len(MARKERS)]
+            found[name] = Look(SERIES[colours[number % len(colours)]], marker, dash)
+    return found
 
 
 def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
@@ -217,9 +199,7 @@ def panel_columns(count: int) -> int:
 
 
 def draw_panels(
-    figure: matplotlib.figure.Figure,
-    variants: Sequence[str],
-    draw: Callable[[Axes, str], None],
+    figure: matplotlib.figure.Figure, variants: Sequence[str], draw: Callable[[Axes, str], None]
 ) -> list[Axes]:
     """Draw a panel for each variant, all on the same scales; return the axes at the left."""
     columns = panel_columns(len(variants))

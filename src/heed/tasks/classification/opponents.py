@@ -27,7 +27,7 @@ from heed.inputs.tfidf import SparseFile, TfIdfFile, count_ngrams, write_tfidf
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task import task_module
-from heed.task.interface import Fitted
+from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tasks.classification.recipe import Data
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
@@ -52,14 +52,14 @@ Labels = dict[str, pd.Series]  # of the documents of each part
 Shares = dict[str, np.ndarray]  # probability of each class on validation and test
 
 
-def fit(tokens: Tokens, data: Data, experiment: Any) -> Fitted:
+def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the predictions of both opponents on each fold, and how they were chosen.
 
     The experiment's `opponent_features` are the features of the linear model. How labels are
     learned and predicted is that of its task, which may be based on this one.
     """
     part, metrics = (task_module(experiment.task, name) for name in ("opponents", "metrics"))
-    features: str = experiment.opponent_features
+    features: str = experiment.options.opponent_features
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}

@@ -6,8 +6,7 @@ from heed.report.chapters import experiment as beginning
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import all_models, on_page
 from heed.report.experiments import Experiment
-from heed.report.figures.curves import curves
-from heed.report.figures.lengths import by_length
+from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants, ordered_variants
 from heed.report.language import say
 from heed.report.measures import ReferenceModel

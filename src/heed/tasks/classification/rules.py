@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
-from heed.study.suggestions import suggest
+from heed.study.section import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
 
@@ -141,7 +141,7 @@ def adversary_contradiction(h: Hyperparameters) -> str | None:
 
 def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
     """Return the core-seconds of the linear opponent, by tokens of the corpus and classes."""
-    once, by_class = OPPONENT_TOKEN[experiment.opponent_features]
+    once, by_class = OPPONENT_TOKEN[experiment.options.opponent_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))
 
 

@@ -7,12 +7,11 @@ counted in the training part, and a search with a beam; its alignment is IBM mod
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from heed.task.interface import Fitted
+from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tasks.translation.metrics import (
     corpus_bleu,
     diagonal,
@@ -44,7 +43,7 @@ MOVES = ((0.0, 0), (0.25, 2), (0.5, 2), (1.0, 2), (2.0, 2), (0.25, 6), (0.5, 6),
 FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0, 2.0, 3.0))
 
 
-def fit(tokens: ParallelTokens, data: Data, experiment: Any) -> Fitted:
+def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the translations of both opponents on each fold, and the weights of the search."""
     section = experiment.data
     scoring = Prediction(

@@ -27,6 +27,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters import comparisons, hyperparameters, provenance
 from heed.report.chapters import experiment as beginning
+from heed.report.chapters.cost import describe_core_minutes
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import (
     all_models,
@@ -39,8 +40,7 @@ from heed.report.chapters.shared import (
     values_by_run,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures.curves import curves
-from heed.report.figures.lengths import by_length
+from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants
 from heed.report.formats import (
     COUNT,
@@ -54,11 +54,11 @@ from heed.report.formats import (
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
-from heed.report.timing import TrainingTime, describe_core_minutes
 from heed.tasks.translation import figures
 from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import SCALE, Prediction
 from heed.tasks.translation.sentences import shown_blocks
+from heed.training.machine import TrainingTime
 
 SHOWN = 3  # figures: the page opens the others on demand
 PERCENT = decimals(2)

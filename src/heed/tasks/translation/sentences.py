@@ -25,6 +25,7 @@ from heed.report.blocks import (
     Group,
     Paragraph,
     Phrase,
+    Source,
     Span,
     Table,
     make_rows,
@@ -37,7 +38,6 @@ from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
 from heed.report.results import Results
-from heed.report.sources import Source
 from heed.tasks.translation.metrics import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")

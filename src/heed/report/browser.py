@@ -1,0 +1,402 @@
+"""The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
+
+There is a page for each model, in a folder of its own: an edition of the report without corpus text
+leaves this folder out. A document has changed where attention is right in more, or in fewer, seeds
+than the baseline.
+"""
+
+import dataclasses
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from heed.files import reading
+from heed.hyperparameters.classifier import Architecture
+from heed.paths import PREDICTED
+from heed.recipe import CorpusFacts
+from heed.report.blocks import Legend, Piece, Sentence
+from heed.report.language import say
+
+MAX_WORDS = 10  # in the table of each document
+HEAVIEST = 5  # words of a document, whose share of the weight is measured
+POOLINGS = {
+    "last": "the pooling reads the last state of each direction",
+    "mean": "the pooling counts all positions alike",
+    "max": "a word’s weight in the pooling is the share of features that have their maximum at "
+    "this word",
+    "attention": "a word’s weight in the pooling is that of a learned query",
+    "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
+}
+# kind of evidence → what its words are; generated: planted by heed, in text that it made
+EVIDENCE = {
+    "generated": "the words that decide the label, planted when heed generated the text",
+    "planted": "the words that the label is of, planted in other text by the corpus’s authors",
+    "passage": "the words of the sentence that the label is of, put before others by the corpus’s "
+    "authors: most of them do not decide it",
+    "human": "the words that people marked as the reason for the label",
+    "given": "the words that the corpus’s own file marks",
+}
+MIN_SHADE = 0.05  # of the full colour: words below it are not shaded
+# The full colour is the heaviest word's, but at least so many times the mean: without it, a text
+# whose words weigh all alike would have the full colour everywhere.
+FULL_COLOUR = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class VariantPredictions:
+    """The predictions of a variant for a document, over the seeds that were tested on it."""
+
+    variant: str
+    classes: list[tuple[str, int]]  # with counts, the most frequent first
+    right: str  # always, sometimes, never
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """One document of the browser."""
+
+    id: str
+    label: str
+    predicted: str
+    probability: float
+    rule: str
+    text: str
+    tokens: pd.DataFrame  # a row for each token that was read, as weights.parquet has it
+    sentences: list[Sentence]
+    unread: str
+    heaviest: list[tuple[str, float]]  # the words with the largest weights
+    predictions: list[VariantPredictions]
+
+    @property
+    def right(self) -> bool:
+        """Whether the model predicted the truth."""
+        return self.label == self.predicted
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightShare:
+    """The share of weight on some words, and of all words that they are, mean over documents.
+
+    The second is the share that equal weights would put on them.
+    """
+
+    weight: float
+    words: float
+    documents: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Browser:
+    """The content of one model's page.
+
+    `heaviest` is of the words with the largest weights of each document, `evidence` of those that
+    are known to decide the label.
+    """
+
+    documents: list[Document]
+    heaviest: WeightShare
+    evidence: WeightShare | None
+    sentences: bool
+    classes: list[str]  # the true classes that occur
+
+    @property
+    def legend(self) -> Legend:
+        """The legend of the shaded texts."""
+        return make_legend(self.evidence is not None, self.sentences)
+
+
+def describe_weights(hyperparameters: Architecture) -> str:
+    """Return the meaning of a word's weight, and that a linear branch has a part in predictions."""
+    h = hyperparameters
+    pooling = say(POOLINGS[h.pooling])
+    sentences = [
+        say("Here {pooling}.", pooling=pooling)
+        if h.attention == "none"
+        else say(
+            "Here self-attention comes first, with the mean over its heads; {pooling}, and its "
+            "weights are multiplied by those of self-attention.",
+            pooling=pooling,
+        )
+    ]
+    if h.encoder == "embeddings":
+        sentences.append(
+            say(
+                "There is no recurrence: the weights are of the words’ embeddings themselves, and "
+                "no word has read another."
+            )
+        )
+    if h.encoder == "transformer":
+        sentences.append(
+            say(
+                "The states come from a transformer: each of them has read all words, through "
+                "attention that is not part of these weights."
+            )
+        )
+    if h.linear_branch != "none":
+        sentences.append(
+            say(
+                "The prediction is the network's and the linear branch's together: what the "
+                "branch adds (linear_branch: {features}) is in no word's weight.",
+                features=h.linear_branch,
+            )
+        )
+    return " ".join(sentences)
+
+
+def describe_evidence(facts: CorpusFacts) -> str:
+    """Return what the evidence of a corpus is; empty when it has none."""
+    if facts.evidence is None:
+        return ""
+    is_generated = facts.generated and facts.evidence.kind == "planted"
+    description = EVIDENCE["generated" if is_generated else facts.evidence.kind]
+    return say(description)
+
+
+def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
+    """Return the browser of a model: `folder` has its predictions.
+
+    `others` are the folders of the variants that the page compares, by variant.
+
+    Raises HeedError: a file is missing or broken.
+    """
+    documents, weights = (
+        read_prediction_table(folder / f"{name}.parquet") for name in ("documents", "weights")
+    )
+    tokens = dict(list(weights.groupby("id", sort=False)))
+    predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
+    for variant, other in others.items():
+        table = read_prediction_table(other / PREDICTED, ["id", "split", "label", "predicted"])
+        table = table[(table["split"] == "test") & table["id"].isin(predictions)]
+        table = table.assign(**{key: table[key].map(label_text) for key in ("label", "predicted")})
+        for name, rows in table.groupby("id", sort=False):
+            predictions[str(name)].append(_count_predictions(variant, rows))
+    rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
+    ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
+    known = weights[weights.groupby("id")["evidence"].transform("any")]
+    return Browser(
+        [_document(row, tokens[row.id], predictions[row.id]) for row in rows_of_documents],
+        _share(weights, ranks <= HEAVIEST),
+        None if known.empty else _share(known, known["evidence"]),
+        bool(weights["sentence_weight"].notna().any()),
+        sorted(set(documents["label"])),
+    )
+
+
+def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
+    with reading(path, f"heed score {path.parent.name}"):
+        return pd.read_parquet(path, columns=columns)
+
+
+def label_text(prediction: Any) -> str:
+    """Return a class, or the classes of a multi-label prediction, as `documents` has them."""
+    return prediction if isinstance(prediction, str) else "; ".join(prediction) or "–"
+
+
+def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
+    counts = rows["predicted"].value_counts()
+    classes = sorted(
+        ((str(name), int(count)) for name, count in counts.items()),
+        key=lambda each: (-each[1], each[0]),
+    )
+    right = int((rows["label"] == rows["predicted"]).sum())
+    return VariantPredictions(
+        variant, classes, "always" if right == len(rows) else "sometimes" if right else "never"
+    )
+
+
+def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
+    """Return the shares of the chosen rows, mean over documents."""
+    weight = (weights["weight"] * chosen).groupby(weights["id"]).sum()
+    words = chosen.groupby(weights["id"]).mean()
+    return WeightShare(float(weight.mean()), float(words.mean()), len(weight))
+
+
+def _document(row: Any, tokens: pd.DataFrame, predictions: list[VariantPredictions]) -> Document:
+    heaviest = tokens.sort_values("weight", ascending=False, kind="stable").iloc[:MAX_WORDS]
+    words = zip(*(heaviest[name].tolist() for name in ("start", "end", "weight")), strict=True)
+    return Document(
+        row.id,
+        row.label,
+        row.predicted,
+        float(row.probability),
+        row.rule,
+        row.text,
+        tokens,
+        shade_sentences(row.text, tokens),
+        row.text[tokens["end"].max() :].strip(),
+        [(row.text[start:end], weight) for start, end, weight in words],
+        predictions,
+    )
+
+
+def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
+    """Return the sentences of a text with the weights of these tokens, or of a part of them.
+
+    Shades are relative to the heaviest token (see `full_colour`). A hierarchical model's word is
+    shaded by sqrt(p_s) p_w, with the weights p_s of its sentence and p_w within the sentence, so
+    that words of light sentences can be seen as well (Yang et al. 2016, section 3.6).
+    """
+    strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
+    shades = strengths / full_colour(strengths.to_numpy())
+    names = ("sentence", "start", "end", "shade", "weight", "evidence", "sentence_weight")
+    columns = tokens.assign(shade=shades)
+    words = zip(*(columns[name].tolist() for name in names), strict=True)
+    largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
+    sentences: list[Sentence] = []
+    end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
+    for _, group in itertools.groupby(words, key=lambda word: word[0]):
+        pieces, of_sentence = [], [*group]
+        for _, start, word_end, shade, weight, is_evidence, _ in of_sentence:
+            if start > end:  # white space, or an ellipsis for words left out
+                between = text[end:start]
+                pieces.append(Piece(between if between.isspace() else " […] "))
+            seen = shade if shade >= MIN_SHADE else None
+            pieces.append(Piece(text[start:word_end], seen, weight, bool(is_evidence)))
+            end = word_end
+        own = of_sentence[-1][-1]
+        known = () if math.isnan(largest) else (own, own / largest)
+        sentences.append(Sentence(pieces, *known))
+    return sentences
+
+
+def full_colour(weights: np.ndarray) -> float:
+    """Return the weight that has the full colour: the largest, or three times the mean."""
+    return max(float(weights.max()), FULL_COLOUR * float(weights.mean()), 1e-12)
+
+
+def make_legend(evidence: bool, sentences: bool) -> Legend:
+    """Return the legend of shaded texts: of evidence and sentence weights where they have any."""
+    return Legend(
+        say("little weight"),
+        say("most weight"),
+        say("evidence") if evidence else "",
+        say("weight of the sentence") if sentences else "",
+    )
+
+
+WORDS = 80  # of a longer document, those with the most weight in one piece
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """A model's predictions of a document: a value for each seed that was tested on it.
+
+    `probabilities` are of the true class; empty where a document has several labels.
+    """
+
+    right: tuple[bool, ...]
+    predicted: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def seeds_right(self) -> int:
+        """In how many seeds the model was right."""
+        return sum(self.right)
+
+    @property
+    def probability(self) -> float | None:
+        """The probability of the true class, mean over seeds."""
+        return float(np.mean(self.probabilities)) if self.probabilities else None
+
+
+@dataclasses.dataclass(frozen=True)
+class ChangedDocument:
+    """A document that two models do not get right in as many seeds.
+
+    `tokens` are the shown ones, with the weights of attention.
+    """
+
+    document: Document
+    tokens: pd.DataFrame
+    baseline: Answers
+    attention: Answers
+
+    @property
+    def change(self) -> int:
+        """In how many more seeds attention was right than the baseline; negative: in fewer."""
+        return self.attention.seeds_right - self.baseline.seeds_right
+
+
+def read_changed_documents(
+    browser: Browser, baseline: Path, attention: Path
+) -> list[ChangedDocument]:
+    """Return the documents of attention's browser whose number of right seeds changed.
+
+    The largest change is first; ties are ordered by id. Only of these documents the weights are
+    known. `baseline` and `attention` have the predictions of both models.
+
+    Raises HeedError: a file is missing or broken.
+    """
+    documents = {document.id: document for document in browser.documents}
+    without, with_attention = (read_answers(each, [*documents]) for each in (baseline, attention))
+    changed = [
+        ChangedDocument(document, heaviest_part(document.tokens), without[name], each)
+        for name, document in documents.items()
+        if name in without and (each := with_attention[name])
+        if each.seeds_right != without[name].seeds_right
+    ]
+    return sorted(changed, key=lambda each: (-abs(each.change), each.document.id))
+
+
+def read_answers(folder: Path, names: list[str]) -> dict[str, Answers]:
+    """Return a model's predictions of these test documents, by id.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    table = read_prediction_table(folder / PREDICTED)
+    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
+    return {str(name): _answers(rows) for name, rows in table.groupby("id", sort=False)}
+
+
+def _answers(rows: pd.DataFrame) -> Answers:
+    label, predicted = (rows[key].map(label_text) for key in ("label", "predicted"))
+    true_class = f"p:{label.iloc[0]}"
+    has_one_label = isinstance(rows["label"].iloc[0], str)
+    return Answers(
+        tuple(bool(each) for each in label == predicted),
+        tuple(predicted),
+        tuple(map(float, rows[true_class])) if has_one_label else (),
+    )
+
+
+def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
+    """Return at most 80 successive tokens: those with the most weight, ties the first of them."""
+    if len(tokens) <= WORDS:
+        return tokens
+    sums = np.cumsum(np.concatenate([[0.0], tokens["weight"].to_numpy(np.float64)]))
+    start = int(np.argmax(np.round(sums[WORDS:] - sums[:-WORDS], 6)))
+    return tokens.iloc[start : start + WORDS]
+
+
+def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.DataFrame | None:
+    """Return all tokens of a document with the weights of a pooling that does not choose them.
+
+    Of `last` half of the vector is from the last token and half from the first, with `mean` all
+    tokens count alike; of a hierarchical model that is so of words in sentences and of sentences.
+    None for another pooling, or with self-attention.
+    """
+    h = hyperparameters
+    if h.pooling not in ("last", "mean") or h.attention != "none":
+        return None
+    if not h.hierarchical:
+        weights = _pooled(np.zeros(len(tokens), int), h.pooling)
+        return tokens.assign(weight=weights, sentence_weight=np.nan)
+    names, numbers = np.unique(tokens["sentence"].to_numpy(), return_inverse=True)
+    of_sentences = _pooled(np.zeros(len(names), int), h.pooling)[numbers]
+    weights = _pooled(numbers, h.pooling) * of_sentences
+    return tokens.assign(weight=weights, sentence_weight=of_sentences)
+
+
+def _pooled(groups: np.ndarray, pooling: str) -> np.ndarray:
+    """Return the weights of successive units within their groups; those of a group sum to 1."""
+    sizes = np.bincount(groups)[groups]
+    if pooling == "mean":
+        return 1.0 / sizes
+    is_first = np.append(True, groups[1:] != groups[:-1])
+    is_last = np.append(groups[1:] != groups[:-1], True)
+    return 0.5 * is_first + 0.5 * is_last

@@ -1,0 +1,363 @@
+"""The first screen: the answer over all experiments in one line, and the matrix of verdicts."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
+from heed.report.answer import Standing, TestedDifference, verdict_text
+from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, Texts, make_rows
+from heed.report.chapters.shared import difference_value, glossary_link, join_columns
+from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
+from heed.report.formats import DASH, POINTS, TEXT, format_points
+from heed.report.language import say, say_count
+from heed.report.measures import reference_models
+
+NO_COMPARISON = "no comparison"  # where an experiment has no baseline, or no attention
+# The order in which verdicts over the baseline are named: a loss first.
+ORDER = (WORSE, BETTER, SAME, UNDECIDED, NOT_CONVERGED, NO_COMPARISON)
+
+
+def headline(experiments: list[Experiment], seeds: int) -> str:
+    """Return the answer of a study: against the baseline, the controls and the opponents.
+
+    It is from the verdicts alone; `seeds` is how many the study has.
+    """
+    standings = [each.standing for each in experiments if each.standing]
+    count = len(experiments)
+    sentences = [
+        say("One seed decides nothing.") if seeds == 1 else "",
+        say(
+            "{experiments}: {answer}.",
+            experiments=_number(experiments),
+            answer=_over(experiments, standings),
+        ),
+        _over_controls(standings, count),
+        _over_opponents(standings, count),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def judged_variants(experiments: list[Experiment]) -> list[str]:
+    """Return the variants that are judged, each once: one in each experiment."""
+    return list(dict.fromkeys(each.standing.variant for each in experiments if each.standing))
+
+
+def _number(experiments: list[Experiment]) -> str:
+    """Return how many corpora there are, or experiments where some share a corpus."""
+    count = len(experiments)
+    words = (
+        say("Two"), say("Three"), say("Four"), say("Five"), say("Six"), say("Seven"), say("Eight"),
+        say("Nine"), say("Ten"), say("Eleven"), say("Twelve"),
+    )  # fmt: skip
+    number = words[count - 2] if 2 <= count <= 12 else str(count)
+    if len({each.corpus_name for each in experiments}) < count:
+        return say_count("One experiment", "{number} experiments", count, number=number)
+    return say_count("One corpus", "{number} corpora", count, number=number)
+
+
+def _over(experiments: list[Experiment], standings: list[Standing]) -> str:
+    """Return how often attention beats the baseline, loses to it, or neither."""
+    total, variants = len(experiments), judged_variants(experiments)
+    counts = Counter(each.baseline.verdict for each in standings)
+    counts[NO_COMPARISON] = total - len(standings)
+    last = bool(standings) and all(each.is_last_state for each in standings)
+    names = {
+        "name": variants[0] if len(variants) == 1 else say("attention"),
+        "baseline": say("the last-state baseline") if last else say("the baseline"),
+    }
+    texts: list[str] = []
+    for verdict in ORDER:
+        if count := counts[verdict]:
+            where = _on_all(total) if count == total else say(" on {count}", count=count)
+            text = _further if texts else _first
+            texts.append(text(verdict, where=where if total > 1 else "", **names))
+    return ", ".join(texts)
+
+
+def _on_all(total: int) -> str:
+    return say(" on both") if total == 2 else say(" on all {count}", count=total)
+
+
+def _first(verdict: str, **names: str) -> str:
+    """Return the first part of the answer, which names what is compared."""
+    return say(
+        {
+            WORSE: "{name} loses to {baseline}{where}",
+            BETTER: "{name} beats {baseline}{where}",
+            SAME: "{name} and {baseline} are practically the same{where}",
+            UNDECIDED: "{name} against {baseline} is undecided{where}",
+            NOT_CONVERGED: "{name} against {baseline} has not converged{where}",
+            NO_COMPARISON: "{name} is compared with no baseline{where}",
+        }[verdict],
+        **names,
+    )
+
+
+def _further(verdict: str, **names: str) -> str:
+    """Return a further part of the answer."""
+    return say(
+        {
+            BETTER: "beats it{where}",
+            SAME: "is practically the same{where}",
+            UNDECIDED: "undecided{where}",
+            NOT_CONVERGED: "not converged{where}",
+            NO_COMPARISON: "no comparison{where}",
+        }[verdict],
+        **names,
+    )
+
+
+def _over_controls(standings: list[Standing], experiments: int) -> str:
+    """Return whether attention beats the controls, which gain without it; bad news first."""
+    hardest = [each.hardest_control for each in standings if each.hardest_control]
+    if not hardest:
+        if any(each.baseline.verdict == BETTER and not each.is_control for each in standings):
+            return _sentence([say("no control was trained, so the gain need not be attention's")])
+        return ""
+    lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
+    parts = []
+    if lost:
+        where = _of(lost, len(hardest), experiments)
+        parts.append(say("a control beats it{where}", where=where))
+    if won:
+        where = _of(won, len(hardest), experiments)
+        parts.append(say("shown better than every control{where}", where=where))
+    elif any(each.verdict == BETTER for standing in standings for each in standing.controls):
+        parts.append(say("not shown better than every control"))
+    elif lost < len(hardest):
+        parts.append(
+            say(
+                "never shown better than a control"
+                if experiments > 1
+                else "not shown better than a control"
+            )
+        )
+    return _sentence(parts)
+
+
+def _over_opponents(standings: list[Standing], experiments: int) -> str:
+    """Return whether a reference model from outside beats attention."""
+    hardest = [each.hardest_opponent for each in standings if each.hardest_opponent]
+    if not hardest:
+        return ""
+    lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
+    names = {each.second for each in hardest}
+    references = reference_models(each.measure.task for each in hardest)
+    only = references[names.pop()].in_sentence if len(names) == 1 else ""
+    opponent = only or (say("the best opponent") if won and not lost else say("an opponent"))
+    text = say(
+        "{opponent} beats it{where}"
+        if lost
+        else "it beats {opponent}{where}"
+        if won
+        else "never shown better than {opponent}"
+        if experiments > 1
+        else "not shown better than {opponent}",
+        opponent=opponent,
+        where=_of(lost or won, len(hardest), experiments),
+    )
+    return _sentence([text])
+
+
+def _count(differences: list[TestedDifference], verdict: str) -> int:
+    return sum(each.verdict == verdict for each in differences)
+
+
+def _of(count: int, compared: int, experiments: int) -> str:
+    """Return on how many of the experiments with such a comparison something holds."""
+    if experiments == 1:
+        return ""
+    if count < compared:
+        return say(
+            " on {count} of {total}"
+            if compared == experiments
+            else " on {count} of the {total} compared",
+            count=count,
+            total=compared,
+        )
+    return _on_all(count) if compared == experiments else say(" wherever they are compared")
+
+
+def _sentence(parts: list[str]) -> str:
+    text = "; ".join(parts)
+    return text[0].upper() + text[1:] + "."
+
+
+TITLE_WIDTH, WIDTH, ALL_WIDTHS = 36, 42, 126  # millimetres on paper; all verdicts
+# A verdict is told by its word, its sign and its colour, which is that of its style.
+SIGNS = {
+    BETTER: "▲",
+    WORSE: "▼",
+    SAME: "=",
+    UNDECIDED: "?",
+    NOT_CONVERGED: "…",
+    REPRODUCED: "=",
+    NOT_REPRODUCED: "≠",
+    NOT_COMPARABLE: "–",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Rival:
+    """A column of the matrix: what attention is compared with.
+
+    `key` begins the names of its columns in the CSV file. `has_names`: whether the cells name the
+    model, since it is not the same in all experiments.
+    """
+
+    key: str
+    heading: str
+    short: str
+    get: Callable[[Experiment], TestedDifference | None]
+    has_names: bool = False
+
+
+def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
+    """Return the matrix; it has no column for what no experiment is compared with."""
+    units = {each.measure.long_unit for each in experiments if each.standing}
+    unit = units.pop() if len(units) == 1 else ""
+    marks = {each.mark for each in experiments}
+    verdicts = (
+        *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
+        *_talk_columns(experiments),
+    )
+    printed = sum(bool(each.heading) for each in verdicts)  # none where nothing is compared
+    width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
+    columns = (
+        *join_columns(lambda each: each),
+        Column("variant", "", value="standing.variant"),
+        Column("", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
+        *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
+    )
+    return Table(
+        "verdicts",
+        _heading(experiments, unit),
+        columns,
+        make_rows(columns, experiments),
+        sources=sources,
+        location="experiments",
+        mark=marks.pop() if len(marks) == 1 else "",
+        style="verdicts",
+    )
+
+
+def _heading(experiments: list[Experiment], unit: str) -> str:
+    """Return the matrix's title: what is judged where a study has several variants, and the unit.
+
+    The unit is empty where experiments differ in it: then the cells have it.
+    """
+    variants = judged_variants(experiments)
+    gains = [gain for each in experiments if each.standing for gain in each.standing.other_gains]
+    others = list(dict.fromkeys(gain.first for gain in gains))
+    details = ""
+    if len(variants) == 1 and others:
+        details = say(
+            ", here the variant {name} (the report also judges {others})",
+            name=variants[0],
+            others=", ".join(others),
+        )
+    if unit:
+        details += say(", with differences in {unit}", unit=unit)
+    return say("Verdicts on attention{details}", details=details)
+
+
+def _rivals(experiments: list[Experiment]) -> list[Rival]:
+    """Return the columns of models that some experiment has."""
+
+    def control(each: Experiment) -> TestedDifference | None:
+        return each.standing.hardest_control if each.standing else None
+
+    def opponent(each: Experiment) -> TestedDifference | None:
+        return each.standing.hardest_opponent if each.standing else None
+
+    opponents = {found.second for each in experiments if (found := opponent(each))}
+    references = reference_models(each.measure.task for each in experiments)
+    only = references.get(opponents.pop()) if len(opponents) == 1 else None
+    best = Rival("opponent", say("Against the best opponent"), say("Best opponent"), opponent, True)
+    if only and only.against:
+        best = Rival("opponent", only.against, only.short, opponent)
+    hardest = say("Against the hardest control"), say("Hardest control")
+    rivals = [
+        Rival("baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain),
+        Rival("control", *hardest, control, True),
+        best,
+    ]
+    return [each for each in rivals if any(map(each.get, experiments))]
+
+
+def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
+    """Return the column for people, and those of the CSV file: model, verdict and difference."""
+
+    def cell(experiment: Experiment) -> Phrase | str:
+        difference = rival.get(experiment)
+        if difference is None:
+            return DASH
+        value = difference.mean
+        number = format_points(value) if has_unit else difference.measure.difference(value)
+        name: Texts = (" (", glossary_link(difference.second), ")") if rival.has_names else ()
+        verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
+        return Phrase((verdict, f" {number}", *name))
+
+    return (
+        Column("", rival.heading, TEXT, cell, short=rival.short),
+        Column(rival.key, "", value=difference_value(rival.get, "second")),
+        Column(f"{rival.key}_verdict", "", value=difference_value(rival.get, "verdict")),
+        Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, "mean")),
+    )
+
+
+def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
+    """Return the columns of the talk's gain; none where no experiment has one."""
+    if not any(each.line.reproduction for each in experiments):
+        return ()
+    return (
+        Column("", say("The talk’s gain"), TEXT, _talk),
+        Column("talk_verdict", "", value="line.reproduction.verdict"),
+        Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
+    )
+
+
+def _talk(each: Experiment) -> Phrase | str:
+    verdict = each.line.reproduction.verdict if each.line.reproduction else ""
+    if not verdict:
+        return DASH
+    word = say(
+        {
+            REPRODUCED: "reproduced",
+            NOT_REPRODUCED: "not reproduced",
+            NOT_COMPARABLE: "not comparable",
+            UNDECIDED: "undecided",
+        }[verdict]
+    )
+    return Phrase((verdict_span(verdict, word), f" {format_points(each.line.talk_gain)}"))
+
+
+def verdict_span(verdict: str, word: str) -> Span:
+    """Return a verdict with its sign, in its style."""
+    style = {BETTER: "better", WORSE: "worse", NOT_CONVERGED: "void", UNDECIDED: "open"}
+    return Span(f"{SIGNS[verdict]}\u00a0{word}", f"outcome {style.get(verdict, 'level')}")
+
+
+def short_verdict(verdict: str) -> str:
+    """Return a verdict in the report's language, as short as a cell of the matrix."""
+    return say("the same") if verdict == SAME else verdict_text(verdict)
+
+
+def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
+    """Return a function to the title of an experiment.
+
+    The mark stands there where not all have the same, and so does the variant that is judged.
+    """
+    names_variant = len(judged_variants(experiments)) > 1
+    has_mark = len({each.mark for each in experiments}) > 1
+
+    def title(each: Experiment) -> Cell:
+        return Cell(
+            each.title,
+            note=each.standing.variant if each.standing and names_variant else "",
+            mark=each.mark if has_mark else "",
+            link=f"#experiment-{each.key}",
+        )
+
+    return title

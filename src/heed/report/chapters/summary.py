@@ -1,0 +1,312 @@
+"""The answer: a sentence and a matrix of verdicts, the chart of gains, and the first table."""
+
+import functools
+
+from heed.evaluation.results import BASELINE, Gain
+from heed.report.blocks import (
+    PAGE,
+    Block,
+    Cell,
+    Column,
+    Disclosure,
+    Group,
+    Items,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Texts,
+    make_rows,
+)
+from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
+from heed.report.chapters.shared import (
+    corrected_p_column,
+    difference_value,
+    experiment_title,
+    interval_column,
+    interval_columns,
+    join_columns,
+    link_terms,
+    p_column,
+)
+from heed.report.experiments import Experiment
+from heed.report.figures.gains import gain_charts
+from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
+from heed.report.language import say, say_count
+from heed.report.measures import Measure, reference_models
+from heed.report.results import Results
+from heed.task.interface import lower_is_better
+
+FIRST = "summary"  # the key of the first table
+TITLE_WIDTH = 42  # millimetres on paper
+
+
+def chapter(results: Results) -> list[Block]:
+    """Return the section with the answers; the terms of the first lead to the glossary."""
+    experiments = results.experiments
+    terms = {
+        say("baseline"): "baseline",
+        say("control"): "control",
+        say("linear model"): "opponent",
+        say("opponent"): "opponent",
+        say("undecided"): "undecided",
+        say("not converged"): "not-converged",
+        say("practically the same"): "same",
+    }
+    answer = link_terms(headline(experiments, len(results.comparison.seeds)), terms)
+    glance = (
+        verdict_matrix(experiments, results.comparison_sources),
+        *gain_charts(results, generated_warning(experiments)),
+    )
+    tables = _summary_tables(results)
+    titles = ", ".join(dict.fromkeys(table.title for table in tables))
+    blocks = (
+        Paragraph(answer, style="headline"),
+        Group(glance, style="glance"),
+        _sentences(results),
+        Disclosure(titles, tuple(tables), style="others", heading=False),
+    )
+    return [Section("answer", say("Does attention help?"), blocks)]
+
+
+def _sentences(results: Results) -> Disclosure:
+    """Return the reasons of all verdicts, which the page opens on demand."""
+    judged = say(
+        "The variant judged is {variants}: of those that answer the study's question "
+        "({all}), the first that an experiment has. Of several controls or opponents "
+        "the matrix has the one that it beats least.",
+        variants=", ".join(judged_variants(results.experiments)) or DASH,
+        all=", ".join(results.params.study.attention),
+    )
+    blocks: list[Block] = [Paragraph((judged,), style="small")]
+    for each in results.experiments:
+        verdict = Span(f"{each.answer.verdict}.", "verdict")
+        blocks.append(Paragraph((*experiment_title(each), verdict)))
+        blocks.append(Items(tuple((sentence,) for sentence in each.answer.sentences)))
+    summary = say("Why: each verdict in sentences, with its interval and p")
+    return Disclosure(summary, tuple(blocks), style="answers-in-full", media=(PAGE,))
+
+
+def generated_warning(experiments: list[Experiment]) -> str:
+    """Return the warning that text is generated; empty where all text is real."""
+    count = sum(experiment.generated for experiment in experiments)
+    if not count:
+        return ""
+    if count == len(experiments):
+        return say("GENERATED TEXT, NOT A RESULT.")
+    return say("SOME OF THE TEXT IS GENERATED; IT IS MARKED.")
+
+
+def _summary_tables(results: Results) -> list[Table]:
+    """Return a table for each figure by which experiments compare: of all models, with gains."""
+    groups: dict[Measure, list[Experiment]] = {}
+    for each in results.experiments:
+        groups.setdefault(each.measure, []).append(each)
+    tables: dict[str, Table] = {}
+    for measure, experiments in groups.items():
+        key = f"{FIRST}_{measure.task}" if tables else FIRST
+        key = f"{key}_{measure.metric}" if key in tables else key
+        columns = (*_columns(results, experiments), *_talk_columns(experiments))
+        title, figure = _titles(measure, len(results.comparison.seeds))
+        tables[key] = Table(
+            key,
+            title,
+            columns,
+            make_rows(columns, experiments),
+            notes=(_note(results, experiments, figure, is_first=key == FIRST),),
+            sources=results.comparison_sources,
+            location="experiments",
+            style="first",
+        )
+    return [*tables.values()]
+
+
+def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
+    """Return the title of a first table, and the sentence that says what its figures are."""
+    if measure.is_accuracy:
+        return say("Test accuracy and gain of every experiment"), say_count(
+            "Test accuracy, mean over {count} seed.",
+            "Test accuracy, mean over {count} seeds.",
+            seeds,
+        )
+    title = say("{figure} on test, and gain, of every experiment", figure=measure.name)
+    if measure.in_hundreds:
+        return title, say_count(
+            "{figure} on test, between 0 and 100, mean over {count} seed.",
+            "{figure} on test, between 0 and 100, mean over {count} seeds.",
+            seeds,
+            figure=measure.name,
+        )
+    return title, say_count(
+        "{figure} on test, mean over {count} seed.",
+        "{figure} on test, mean over {count} seeds.",
+        seeds,
+        figure=measure.name,
+    )
+
+
+def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
+    """Return the columns of the study's figures; an opponent is a reference from outside."""
+    names = dict.fromkeys(name for each in experiments for name in _other_variants(each))
+    measure = experiments[0].measure
+    figure = decimals(2 if measure.in_hundreds else 4)
+    references = reference_models([measure.task]).items()
+
+    def attention(each: Experiment) -> float | None:
+        return _figure(each, next(iter(each.result.attention), ""))
+
+    def gain(each: Experiment) -> Gain | None:
+        return each.result.models[each.result.attention[0]].gain if each.result.attention else None
+
+    return (
+        *join_columns(lambda each: each),
+        Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
+        Column("baseline", say("Baseline"), figure, lambda each: _figure(each, BASELINE)),
+        Column("attention", say("Attention"), figure, attention),
+        Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
+        Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
+        Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
+        interval_column(results, "gain"),
+        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
+        p_column("gain"),
+        corrected_p_column("gain"),
+        Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
+        *(Column(name, "", figure, functools.partial(_figure, variant=name)) for name in names),
+        *(
+            Column(
+                name, model.heading, figure, functools.partial(_opponent_figure, name=name),
+                meaning=model.meaning,
+            )
+            for name, model in references
+            if model.heading
+        ),
+    )  # fmt: skip
+
+
+def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
+    """Return the talk's columns; without any figure of the talk they are in the CSV file only."""
+    published = any(each.line.reproduction for each in experiments)
+    talk, reproduction = (say("The talk"), say("Reproduction")) if published else ("", "")
+    return (
+        Column("", talk, TEXT, _talk, width=24),
+        Column("published_baseline", "", value=lambda each: (each.line.talk or ("", ""))[0]),
+        Column("published_attention", "", value=lambda each: (each.line.talk or ("", ""))[1]),
+        Column("published_gain_pp", "", POINTS, "line.talk_gain"),
+        Column("", reproduction, TEXT, "line.reproduction", below=True),
+        Column("published_verdict", "", TEXT, "line.reproduction"),
+        Column("baseline_change_pp", "", POINTS, lambda each: _degradation(each, "baseline")),
+        Column("attention_change_pp", "", POINTS, lambda each: _degradation(each, "attention")),
+        Column("verdict", "", value="answer.verdict"),
+    )
+
+
+def _title(each: Experiment) -> Cell:
+    return Cell(each.title, mark=each.mark, link=f"#experiment-{each.key}")
+
+
+def _gain(each: Experiment) -> Cell:
+    return Cell(each.gain.mean if each.gain else None, strong=True)
+
+
+def _other_variants(each: Experiment) -> list[str]:
+    """Return the variants beside baseline and attention: the controls, then all others."""
+    known, controls = (BASELINE, *each.result.attention[:1]), each.result.controls
+    others = [name for name in each.result.models if name not in known]
+    return sorted(others, key=lambda name: name not in controls)
+
+
+def _figure(each: Experiment, variant: str) -> float | None:
+    """Return a variant's figure as it is printed; None without such a model."""
+    known = variant in each.result.models
+    return each.measure.scaled(each.result.figure_of(variant)) if known else None
+
+
+def _opponent_figure(each: Experiment, name: str) -> float | None:
+    opponent = each.result.opponents.get(name)
+    return each.measure.scaled(each.result.compared_figure(opponent).mean) if opponent else None
+
+
+def _format_variants(each: Experiment) -> str:
+    """Return the figures of controls and other variants for people."""
+    kinds: dict[bool, list[str]] = {True: [], False: []}
+    for name in _other_variants(each):
+        figure = each.measure.figure(each.result.figure_of(name))
+        kinds[name in each.result.controls].append(f"{name}\u00a0{figure}")
+    controls, variants = (", ".join(texts) for texts in kinds.values())
+    return "; ".join([controls or DASH, *filter(None, [variants])])
+
+
+def _talk(each: Experiment) -> str:
+    if not each.line.talk:
+        return DASH
+    baseline, attention = each.line.talk
+    return f"{baseline}\u00a0→\u00a0{attention} ({format_points(each.line.talk_gain)})"
+
+
+def _degradation(experiment: Experiment, variant: str) -> float | None:
+    changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
+    return changes.get(variant)
+
+
+def _note(results: Results, experiments: list[Experiment], figure: str, is_first: bool) -> Texts:
+    """Return the note below a table: its figure, its gain, and what the first one explains."""
+    measure, method = experiments[0].measure, results.comparison.significance
+    texts = [figure, _gain_text(measure)]
+    if is_first:
+        text = " ".join([*texts, *_method(results, experiments)])
+        return (f"{text} ", Span(method.signature, "code"))
+    as_in_first = say(
+        "All else is as below the first table; a difference within {margin} is practically the "
+        "same, and a training had not converged that still improved by more than {limit}.",
+        margin=measure.margin(method.margin_pp),
+        limit=measure.of_validation.limit(method.convergence_pp),
+    )
+    return (" ".join([*texts, as_in_first]),)
+
+
+def _gain_text(measure: Measure) -> str:
+    """Return what the gain is, and what its interval and p allow for."""
+    if measure.is_of_sentences:
+        return say(
+            "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
+            "and p allow for variation over seeds and test sentences.",
+            unit=measure.long_unit,
+        )
+    if lower_is_better(measure.metric):
+        return say(
+            "Gain: baseline minus attention in {unit}, since less is better, paired by seed and "
+            "document. Interval and p allow for variation over seeds and test documents.",
+            unit=measure.long_unit,
+        )
+    return say(
+        "Gain: attention minus baseline in percentage points, paired by seed and "
+        "document. Interval and p allow for variation over seeds and test documents."
+    )
+
+
+def _method(results: Results, experiments: list[Experiment]) -> list[str]:
+    """Return sentences on how the tests of the first table are made, and on their limits."""
+    comparison, measure = results.comparison, experiments[0].measure
+    method = [say("One seed has neither.")] if len(comparison.seeds) == 1 else []
+    method.append(
+        say(
+            "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
+            "{count} comparisons of the study's question, which are those of every attention "
+            "variant ({variants}) and every control with the baseline, in all experiments. A "
+            "difference within {margin} is practically the same; a training that still improved "
+            "by more than {limit} over its last two validations had not converged.",
+            count=comparison.significance.families["question"].tests,
+            variants=", ".join(results.params.study.attention),
+            margin=measure.margin(comparison.significance.margin_pp),
+            limit=measure.of_validation.limit(comparison.significance.convergence_pp),
+        )
+    )
+    if any(comparison.experiments[each.key].corpus.folds for each in experiments):
+        method.append(say("With folds both allow for training parts that overlap."))
+    method.append(
+        say(
+            "Neither interval nor p allows for other training texts, other hyperparameters or "
+            "other corpora. Method:"
+        )
+    )
+    return method

@@ -1,0 +1,465 @@
+"""Blocks as LaTeX: every value is escaped; columns of numbers are aligned by siunitx.
+
+No table is scaled: one that is too wide for a line in the smallest print (7 pt) is printed in
+parts, each with the columns that name its rows.
+"""
+
+import dataclasses
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeGuard
+
+import jinja2
+
+from heed import __version__
+from heed.report.blocks import (
+    PAPER,
+    Block,
+    Cell,
+    Column,
+    Disclosure,
+    Figure,
+    Formula,
+    Group,
+    Heading,
+    Paragraph,
+    Phrase,
+    Row,
+    Section,
+    Span,
+    Table,
+)
+from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
+from heed.report.formats import DASH
+from heed.report.html import spans
+from heed.report.language import current_language, say
+
+NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
+# A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
+# width with which the table fits a line.
+LONG, BROKEN = 30, (62, 34)
+# A table with more columns, or with so many of texts that break, is in smaller print.
+SMALL, MANY_TEXTS = 6, 3
+BELOW_WIDTH = 125  # millimetres of a line below a row
+# The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
+FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.45, 0.78
+# In points: the height of a page, the width of a column of two, a line of a caption, and the mean
+# width of its characters.
+PAGE_HEIGHT, COLUMN_WIDTH, CAPTION_LINE, CAPTION_CHARACTER = 739, 240, 9.5, 4.1
+# Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
+TOGETHER, LEAST, HEADING = 14, 4, 3
+LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
+POINTS_OF_INCH = 72.27
+MILLIMETRE = POINTS_OF_INCH / 25.4  # points
+LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
+# The width of a character of typewriter type, and of a digit, over that of others.
+TYPEWRITER, DIGIT = 1.06, 1.12
+MARKED = r"{} \textbf{{({})}}"
+
+
+FigureRow = tuple[list[Figure], list[Figure]]  # two columns
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A row of a table as LaTeX: its cells, its small second line, and the lines below it."""
+
+    kind: str
+    cells: list[Latex]
+    notes: list[Latex]
+    below: list[Latex]
+
+
+@dataclasses.dataclass(frozen=True)
+class Print:
+    """A size of print: its command; in points a character's mean width, the space at a column.
+
+    Latin Modern is wider in small print: a digit has 4.0 points at 7. Letters have less.
+    """
+
+    command: str
+    character: float
+    space: float
+
+
+PRINTS = (
+    Print("", 5, 6),
+    Print(r"\footnotesize\setlength{\tabcolsep}{3pt}", 4, 3),
+    Print(r"\scriptsize\setlength{\tabcolsep}{2.5pt}", 3.5, 2.5),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """How a table is printed: `broken` is the width of columns that break, in millimetres."""
+
+    chosen: Print
+    broken: int
+    parts: list[list[int]]  # indices of columns
+
+
+NOTE_CHARACTER = 4  # points, of the small second line of a cell
+
+
+@dataclasses.dataclass(frozen=True)
+class Tabular:
+    """A table as LaTeX, or a part of its columns.
+
+    `groups` are headings with the number of columns below each, and the first of these.
+    """
+
+    specification: Latex
+    groups: list[tuple[str, int, int]]
+    heads: list[Latex]
+    lines: list[Line]
+    size: Latex
+    spaced: bool
+
+
+def environment() -> jinja2.Environment:
+    """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
+    return _environment(current_language())
+
+
+@functools.cache
+def _environment(language: str) -> jinja2.Environment:
+    """Return the environment of a language, once: it keeps its templates compiled.
+
+    To compile a template takes longer than to fill it in, and every table has its file.
+    """
+    jinja = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        block_start_string="<%", block_end_string="%>",
+        variable_start_string="<<", variable_end_string=">>",
+        comment_start_string="<#", comment_end_string="#>",
+        autoescape=False, finalize=escape, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    functions = (
+        kind, spans, tabulars, compact, heading, bookmark, on_paper, lines_together, figure_columns,
+        has_columns,
+    )  # fmt: skip
+    jinja.filters |= {"tex": Latex, **{each.__name__: each for each in functions}}
+    jinja.globals |= {
+        "say": say, "language": language, "PAPER": PAPER, "version": __version__,
+        "FIGURE_HEIGHT": FIGURE_HEIGHT, "COLUMN_FIGURE_HEIGHT": COLUMN_FIGURE_HEIGHT,
+    }  # fmt: skip
+    return jinja
+
+
+def document(blocks: list[Block], title: str, warning: str, note: str) -> str:
+    """Return the document: title, contents, warning and the study's note, and the sections."""
+    template = environment().get_template("report.tex.jinja")
+    once = _explain_once(blocks, {})
+    return template.render(blocks=once, title=title, warning=warning, note=note)
+
+
+def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> list[Block]:
+    """Return the blocks that paper has; of equal explanations of figures or tables the first.
+
+    The others refer to its number. `seen` has the label of each title with its explanation.
+    """
+    kept: list[Block] = []
+    for block in on_paper(blocks):
+        if isinstance(block, Group | Section | Disclosure):
+            inner = tuple(_explain_once(block.blocks, seen))
+            block = dataclasses.replace(block, blocks=inner)
+        elif isinstance(block, Figure | Table) and block.caption:
+            label = f"{kind(block)}:{block.key}"
+            first = seen.setdefault((block.title, block.caption), label)
+            if first != label:
+                text = say("As in figure" if isinstance(block, Figure) else "As in table")
+                reference = Latex(rf"{escape(text)}~\ref{{{first}}}.")
+                block = dataclasses.replace(block, caption=reference)
+        kept.append(block)
+    return kept
+
+
+def table(block: Table) -> str:
+    r"""Return the .tex file of the table, for \input."""
+    return environment().get_template("table.tex.jinja").render(it=block)
+
+
+def compact(text: str) -> Latex:
+    """Return LaTeX without empty lines: in a table, a paragraph is an error."""
+    return Latex("\n".join(line for line in text.split("\n") if line.strip()))
+
+
+def heading(text: str) -> Latex:
+    """Return a heading, with its text in the PDF's bookmarks."""
+    return Latex(rf"\texorpdfstring{{{escape(text)}}}{{{bookmark(text)}}}")
+
+
+def on_paper(blocks: Iterable[Block]) -> list[Block]:
+    """Return the blocks that paper has; nothing of those that contain only what it leaves out."""
+    return [
+        block
+        for block in blocks
+        if PAPER in block.media and (not (inner := getattr(block, "blocks", ())) or on_paper(inner))
+    ]
+
+
+def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
+    """Return the sizes of the figures that paper prints in columns, in inches, by key.
+
+    They are drawn anew in the width of a column, since print that is scaled down is too small.
+    """
+    return {
+        figure.key: _column_size(figure)
+        for group in blocks
+        if isinstance(group, Group) and has_columns(group)
+        for figure in group.blocks
+        if _is_in_column(figure)
+    }
+
+
+def _column_size(figure: Figure) -> tuple[float, float]:
+    """Return the width of a column, or of a figure that is narrower, and the figure's height."""
+    width, height = figure.size
+    narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
+    return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
+
+
+def has_columns(group: Group) -> bool:
+    """Return whether paper has a group's figures in columns: of the answer where it has several."""
+    figures = sum(isinstance(block, Figure) for block in group.blocks)
+    return group.style == "plots" or (group.style == "glance" and figures > 1)
+
+
+def _is_in_column(block: Block) -> TypeGuard[Figure]:
+    return isinstance(block, Figure) and PAPER in block.media and not block.wide
+
+
+def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
+    """Return the figures as wide as a column in rows of two columns, of about equal heights."""
+    rows: list[FigureRow] = []
+    heights = [PAGE_HEIGHT, PAGE_HEIGHT]
+    for figure in blocks:
+        if not _is_in_column(figure):
+            continue
+        shorter = heights.index(min(heights))
+        height = _column_height(figure)
+        if heights[shorter] + height > ROW_HEIGHT * PAGE_HEIGHT:
+            rows.append(([], []))
+            heights, shorter = [0, 0], 0
+        rows[-1][shorter].append(figure)
+        heights[shorter] += height
+    return rows
+
+
+def _column_height(figure: Figure) -> int:
+    """Return about how high a figure with its caption is in a column, in points."""
+    _, height = _column_size(figure)
+    drawn = min(POINTS_OF_INCH * height, COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
+    texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
+    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
+    return int(drawn + CAPTION_LINE * lines + 12)
+
+
+def lines_together(blocks: Sequence[Block]) -> int:
+    """Return how many lines a page must have room for where these blocks begin.
+
+    A heading stands with what follows it, a short table on one page. Figures are LaTeX's floats,
+    which move to the next page where they do not fit, while the text goes on.
+    """
+    first, *others = blocks
+    if isinstance(first, Table):
+        return min(_table_lines(first), TOGETHER)
+    if isinstance(first, Group) and first.style == "plots":
+        return LEAST
+    if isinstance(first, Paragraph) and others and isinstance(others[0], Table):
+        return LEAST + lines_together(others)
+    inner = others if isinstance(first, Heading) else on_paper(getattr(first, "blocks", ()))
+    return (HEADING if inner else LEAST) + (lines_together(inner) if inner else 0)
+
+
+def _table_lines(block: Table) -> int:
+    """Return about how many lines a table has, with its caption."""
+    indices = block.column_indices(PAPER)
+    lines = 5 + len(block.caption) // 100
+    for row in block.rows:
+        lines += 1 + any(row.cells[index].note for index in indices)
+        lines += sum(block.columns[index].below for index in indices)
+    return lines
+
+
+def tabulars(block: Table) -> list[Tabular]:
+    """Return the columns and rows that paper has of a table, in parts that fit a line."""
+    indices = [index for index in block.column_indices(PAPER) if not block.columns[index].below]
+    fit = _fit(block, indices)
+    return [_tabular(block, part, fit, is_last=part is fit.parts[-1]) for part in fit.parts]
+
+
+def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
+    """Return these columns of a table; the last part has the lines below rows."""
+    below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
+    below = below if is_last else []
+    groups, start = [], 1
+    for name, part in itertools.groupby(block.columns[index].group for index in indices):
+        groups.append((name, count := len(list(part)), start))
+        start += count
+    return Tabular(
+        Latex("".join(_specification(block, index, fit.broken) for index in indices)),
+        groups if any(name for name, *_ in groups) else [],
+        [_head(block, index) for index in indices],
+        _lines(block, indices, below),
+        Latex(fit.chosen.command),
+        bool(below),
+    )
+
+
+def _fit(block: Table, indices: list[int]) -> Fit:
+    """Return the largest print in which the columns fit a line.
+
+    Where none does, the smallest, and the columns in parts that do, each with the columns that
+    name its rows: the first, and the next one where the first leaves out equal values.
+    """
+    texts = sum(bool(block.columns[index].width) for index in indices)
+    large = len(indices) <= SMALL and texts < MANY_TEXTS
+    large = large and not any(block.columns[index].code for index in indices)
+    for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
+        widths = [_width(block, index, chosen, broken) for index in indices]
+        if sum(widths) <= LINE_WIDTH:
+            return Fit(chosen, broken, [indices])
+    merged = sum(1 for _ in itertools.takewhile(lambda index: block.columns[index].merge, indices))
+    names = min(merged + 1, len(indices) - 1)
+    room = LINE_WIDTH - sum(widths[:names])
+    others = widths[names:]
+    count = -(-int(sum(others)) // int(room))
+    share = min(room, max(1.1 * sum(others) / count, *others))  # parts of equal widths
+    parts: list[list[int]] = [[]]
+    filled = 0.0
+    for index, width in zip(indices[names:], others, strict=True):
+        if parts[-1] and filled + width > share:
+            parts.append([])
+            filled = 0.0
+        parts[-1].append(index)
+        filled += width
+    return Fit(chosen, broken, [[*indices[:names], *part] for part in parts])
+
+
+def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
+    """Return about how wide a column is in points, with the space beside it."""
+    column, cells = block.columns[index], [row.cells[index] for row in block.rows]
+    texts = [block.printed(row, index) for row in block.rows]
+    if width := _broken_width(block, index, broken):
+        return width * MILLIMETRE + 2 * chosen.space
+    head = column.short or column.title
+    heads = [head] if column.format.align == "left" else _head_lines(head)
+    notes = [len(cell.note) + (len(cell.change) + 2 if cell.change else 0) for cell in cells]
+    digits = 1 if column.format.align == "left" else DIGIT
+    character = chosen.character * (TYPEWRITER if column.code else digits)
+    return 2 * chosen.space + max(
+        character * max((len(text) for text in texts), default=0),
+        chosen.character * max(map(len, heads)),
+        NOTE_CHARACTER * max(notes, default=0),
+    )
+
+
+def _broken_width(block: Table, index: int, broken: int) -> int:
+    """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
+    column = block.columns[index]
+    longest = max((len(block.printed(row, index)) for row in block.rows), default=0)
+    is_long = column.format.align == "left" and not column.code and longest >= LONG
+    return column.width or (broken if is_long else 0)
+
+
+def _specification(block: Table, index: int, broken: int) -> str:
+    """Return the LaTeX type of a column: for numbers their digits, for long text a width."""
+    column, texts = block.columns[index], [block.printed(row, index) for row in block.rows]
+    if width := _broken_width(block, index, broken):
+        return _breaking(width)
+    numbers = list(filter(None, map(NUMBER.fullmatch, texts)))
+    if column.format.align != "number" or not numbers:
+        return "l" if column.format.align == "left" else "r"
+    whole, fraction = (max(len(number[part] or "") for number in numbers) for part in (2, 3))
+    signed = any(number[1] for number in numbers)
+    signs = ",retain-explicit-plus" if signed else ""
+    return f"S[table-format={'+' if signed else ''}{whole}.{fraction}{signs},group-digits=none]"
+
+
+def _breaking(width: int) -> str:
+    """Return the LaTeX type of a column whose text breaks at so many millimetres."""
+    return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
+
+
+def _head(block: Table, index: int) -> Latex:
+    """Return the heading of a column; over numbers each word has its own line."""
+    column = block.columns[index]
+    text = column.short or column.title
+    if column.format.align == "left":
+        return Latex(escape(text))
+    words = r"\\".join(map(escape, _head_lines(text)))
+    return Latex(rf"{{\shortstack[r]{{{words}}}}}")
+
+
+def _head_lines(text: str) -> list[str]:
+    """Return the lines of a heading over numbers: its words, and the parts of long compounds."""
+    return re.split(r" |(?<=\w{4}-)(?=\w{4})", text)
+
+
+def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
+    """Return the rows; a merged column leaves out a value as above, like all merged before it."""
+    lines: list[Line] = []
+    merging = [index for index in indices if block.columns[index].merge]
+    for above, row in zip((None, *block.rows), block.rows, strict=False):
+        merged = _merged(row, above, merging) if above else set()
+        notes = [_note(row.cells[index], block.columns[index]) for index in indices]
+        known = [index for index in below if block.printed(row, index) != DASH]
+        lines.append(
+            Line(
+                row.kind,
+                [Latex("") if index in merged else _cell(block, row, index) for index in indices],
+                notes if any(notes) else [],
+                [_below(block, row, index, len(indices)) for index in known],
+            )
+        )
+    return lines
+
+
+def _merged(row: Row, above: Row, merging: list[int]) -> set[int]:
+    same = (row.cells[index].value == above.cells[index].value for index in merging)
+    return {
+        index
+        for index, _ in itertools.takewhile(lambda each: each[1], zip(merging, same, strict=True))
+    }
+
+
+def _cell(block: Table, row: Row, index: int) -> Latex:
+    column, value = block.columns[index], row.cells[index]
+    if isinstance(value.value, Formula):
+        return Latex(value.value.tex)
+    if isinstance(value.value, Phrase):
+        return Latex("".join(map(_span, spans(value.value.texts))))
+    text = block.printed(row, index)
+    if column.format.align == "number":
+        return Latex(cell(text)) if text else Latex("")
+    unbroken = column.code and not column.width
+    printed = escape(text).replace(r"\allowbreak{}", "") if unbroken else escape(text)
+    printed = rf"\texttt{{{printed}}}" if column.code else printed
+    return Latex(MARKED.format(printed, escape(value.mark)) if value.mark else printed)
+
+
+def _span(span: Span) -> str:
+    """Return a part of a cell's text; wrong words are bold and underlined."""
+    text = escape(span.text)
+    return rf"\underline{{\textbf{{{text}}}}}" if span.style == "wrong" else text
+
+
+def _note(value: Cell, column: Column) -> Latex:
+    """Return the small second line of a cell, on the side on which its column's values are."""
+    if not value.note:
+        return Latex("")
+    change = rf"\,({escape(value.change)})" if value.change else ""
+    side = "l" if column.format.align == "left" else "r"
+    side = _breaking(column.width) if column.width else side
+    return Latex(rf"\multicolumn{{1}}{{{side}}}{{\scriptsize {escape(value.note)}{change}}}")
+
+
+def _below(block: Table, row: Row, index: int, count: int) -> Latex:
+    """Return a line below a row, as wide as the table."""
+    text = f"{block.columns[index].heading}: {block.printed(row, index)}"
+    column = rf"@{{\quad}}{_breaking(BELOW_WIDTH)}"
+    return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")

@@ -1,0 +1,202 @@
+"""`heed provenance`: commit, versions, machine and times, which can change without the results.
+
+It is no cached stage, since the outputs of stages are the same bytes for the same results.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Collection
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from heed import __version__
+from heed.files import HeedError, read_json, reading, sha256, write_text
+from heed.paths import RUN
+from heed.pipeline import md5
+from heed.records import read_record
+from heed.report.html import environment
+from heed.report.results import read_training_time, training_folder
+
+PACKAGES = (
+    "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake",
+    "matplotlib", "jinja2", "pydantic", "pyarrow", "safetensors",
+)  # fmt: skip
+HASHED_FILES = (
+    "params.yaml", "dvc.yaml", "dvc.lock", "metrics.json", "reports/index.html",
+    "reports/report.tex", "reports/report.pdf",
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class GitState:
+    """The commit, its date, and the files that differ from it."""
+
+    commit: str
+    date: str
+    changed: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchTiming:
+    """The machine and duration of a search, and its trials: results/timing/search/SEARCH.json."""
+
+    seconds: float
+    on: str
+    trials: list[Any]
+
+    @property
+    def machine_kinds(self) -> list[str]:
+        """The machine kinds that its trials ran on, as far as they were noted."""
+        starts = [start for trial in self.trials for start in trial["starts"]]
+        return sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainings:
+    """The trainings of a model: number, duration, machines, and the first and last end."""
+
+    model: str
+    runs: int
+    seconds: float
+    core_hours: float
+    machines: list[str]
+    first: str
+    last: str
+    in_study: bool
+
+
+def write_provenance(
+    root: Path, path: Path, models: Collection[str], with_hosts: bool = True
+) -> None:
+    """Write provenance.html of the clone `root`, for reports/ or for a published edition.
+
+    `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
+    their kinds: a published edition does not.
+    """
+    trainings = _read_trainings(root / "results", models, with_hosts)
+    files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
+    context = {
+        "git": git_state(root),
+        "machine": machine(),
+        "versions": versions(),
+        "files": [(name, sha256(file), md5(file)) for name, file in files.items()],
+        "trainings": trainings,
+        "searches": _read_searches(root / "results" / "timing" / "search"),
+        "with_hosts": with_hosts,
+        "core_hours": sum(each.core_hours for each in trainings),
+    }
+    write_text(path, environment().get_template("provenance.html.jinja").render(context))
+
+
+def git_state(root: Path) -> GitState:
+    """Return the commit, its date, and the files that differ from it; empty without a commit.
+
+    Raises HeedError where git cannot tell.
+    """
+    try:
+        commit = run_git(root, "rev-parse", "--verify", "HEAD")
+    except HeedError:
+        return GitState("", "", [])
+    changed = run_git(root, "diff", "--name-only", "-z", "--no-renames", "--relative", "HEAD")
+    return GitState(
+        commit=commit,
+        date=run_git(root, "show", "--no-patch", "--format=%cI", "HEAD"),
+        changed=[name for name in changed.split("\0") if name],
+    )
+
+
+def machine() -> dict[str, str]:
+    """Return this machine's system, processor and Python."""
+    processor = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
+    return {
+        "System": platform.platform(),
+        "Processor": f"{processor}, {os.cpu_count()} cores",
+        "Python": sys.version.split()[0],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of heed and of the packages that results and report depend on.
+
+    Heed's is that of its code: what pip has noted of a clone is the version when it was installed.
+    """
+    installed = {"heed": __version__}
+    for name in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            installed[name] = metadata.version(name)
+    return installed
+
+
+def run_git(root: Path, *arguments: str) -> str:
+    """Return the output of a git command. Raises HeedError where it fails, or git is missing."""
+    try:
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise HeedError("git: not found. It names the commit: install it") from None
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise HeedError(
+            f"git {arguments[0]}: {reason}. It names the commit: work in a clone of git"
+        ) from None
+    return done.stdout.strip()
+
+
+def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) -> list[Trainings]:
+    """Return the trainings of each model that has any.
+
+    Times of models that the study no longer has are left out where an older heed wrote them.
+    """
+    trainings = []
+    for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
+        model = folder.name
+        seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
+        with contextlib.suppress(*([] if model in models else [HeedError])):
+            if runs := {seed: read_training_time(results, model, seed) for seed in seeds}:
+                machines = {
+                    f"{f'{run.host}: ' if with_hosts else ''}"
+                    f"{_read_machine_kind(results, model, seed)}"
+                    for seed, run in runs.items()
+                }
+                trainings.append(
+                    Trainings(
+                        model=model,
+                        runs=len(runs),
+                        seconds=sum(run.seconds for run in runs.values()),
+                        core_hours=sum(run.core_minutes for run in runs.values()) / 60,
+                        machines=sorted(machines),
+                        first=min(run.ended for run in runs.values()),
+                        last=max(run.ended for run in runs.values()),
+                        in_study=model in models,
+                    )
+                )
+    return trainings
+
+
+def _read_machine_kind(results: Path, model: str, seed: int) -> str:
+    """Return the machine kind that a run has noted; a text that says so where it has none."""
+    kind = ""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        run = json.loads((results / "train" / model / str(seed) / RUN).read_text(encoding="utf-8"))
+        kind = run.get("machine_kind", "")
+    return kind or "machine kind not noted"
+
+
+def _read_searches(folder: Path) -> dict[str, SearchTiming]:
+    """Return the timing of each search, by name."""
+    searches = {}
+    for path in sorted(folder.glob("*.json")):
+        with reading(path, command := f"heed search {path.stem}"):
+            searches[path.stem] = read_record(SearchTiming, read_json(path, command))
+    return searches

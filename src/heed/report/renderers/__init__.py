@@ -1,1 +1,0 @@
-"""Renderers: blocks as HTML, as LaTeX and as CSV. They know blocks only, not studies."""

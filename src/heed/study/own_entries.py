@@ -1,0 +1,361 @@
+"""The facts of a new corpus, and its entries in params.yaml: the models to compare on it."""
+
+import dataclasses
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import ValidationError
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from heed.corpora.publication import PARTS
+from heed.corpora.table import KIND
+from heed.files import HeedError, sha256
+from heed.study.corpora import read_corpus
+from heed.study.corpus_size import count_tokens
+from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
+from heed.study.section import PRESETS, rules_of
+from heed.task import task_module
+
+if TYPE_CHECKING:
+    from heed.corpora.declared import Corpus
+    from heed.corpora.publication import Document
+    from heed.corpora.rows import Format
+
+TEST, VALIDATION = 0.2, 0.1  # shares of a random split
+MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
+# What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
+VARIANTS: dict[str, dict[str, object]] = {
+    "baseline": {"pooling": "last"},
+    "mean": {"pooling": "mean"},
+    "pooling": {"pooling": "attention"},
+    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
+    # it keeps up with the linear model where the others do not (docs/presets.md)
+    "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
+}
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
+# the options of a corpus that are keys of its section
+COLUMNS = (
+    "label_separator", "split_column", "id_column", "group_column", "evidence_column",
+    "drop_unlabelled",
+)  # fmt: skip
+LONG = 95  # percent of the documents that a length includes
+NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
+RARE = 10  # a class with fewer rows: of the usual split, its test part has at most two of them
+SHOWN = 3  # labels and experiments that are described
+LONG_NAME = 30  # characters of a class that are printed
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnCorpusFacts:
+    """Facts of a corpus. Tokens are counted roughly, without a tokenizer.
+
+    `classes` has the documents of each class by label; `parts` those of each part of the split,
+    without those that are left out of train.
+    """
+
+    documents: int
+    classes: dict[str, dict[str, int]]
+    parts: dict[str, int]
+    left_out: int
+    lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
+
+    @property
+    def mean_length(self) -> float:
+        """The mean number of tokens of a document."""
+        return float(self.lengths.mean())
+
+    @property
+    def long_length(self) -> int:
+        """The number of tokens that LONG percent of the documents do not exceed."""
+        return int(np.percentile(self.lengths, LONG, method="higher"))
+
+
+def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> OwnCorpusFacts:
+    """Return the facts of a corpus; every document is read, as `heed tokenize` will.
+
+    Raises HeedError, with the `name` of the files: there is no text, no second class, or no split
+    as `corpus` has it.
+    """
+    from heed.tokens import splits  # not at the top: scikit-learn takes long
+
+    lengths = array("i")
+
+    def counted() -> Iterator["Document"]:
+        for document in documents:
+            # a table's text is decoded
+            lengths.append(count_tokens(str(document.text), corpus.tokenizer))
+            yield document
+
+    known = splits.DocumentLabels.read(counted())
+    classes = {label: known.counts.get(label, {}) for label in corpus.label_names}
+    if not len(lengths):
+        raise HeedError(f"{name}: no row below the names of the columns")
+    if not any(lengths):
+        columns = " and ".join(map(repr, corpus.text_names))
+        raise HeedError(f"{name}: column {columns} has no text in any row")
+    for label, counts in classes.items():
+        if len(counts) < 2:
+            raise HeedError(
+                f"{name}: column {label!r} has {len(counts)} class in {len(lengths):,} "
+                f"row{'s' * (len(lengths) > 1)}: there is nothing to learn"
+            )
+    try:
+        columns_of_split = splits.split_columns(
+            corpus.split, known.strata, known.groups, known.published_split
+        )
+        splits.require_learnable(known.labels, columns_of_split)
+    except HeedError as error:
+        column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
+        raise HeedError(f"{name}: {column}{error}") from None
+    (part_of_each,) = columns_of_split.values()
+    parts = {part: int((part_of_each == part).sum()) for part in PARTS}
+    left_out = int(splits.draw_left_out(corpus.split, part_of_each == "train", known.strata).sum())
+    parts["train"] -= left_out
+    chosen_by = np.frombuffer(lengths, np.int32)[part_of_each != "test"]
+    return OwnCorpusFacts(len(lengths), classes, parts, left_out, chosen_by)
+
+
+def describe_corpus(files: str, corpus: "Corpus", facts: OwnCorpusFacts) -> Iterator[str]:
+    """Yield lines on the files and what was found in them."""
+    names = corpus.text_names
+    columns = f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+    yield f"{files}: {facts.documents:,} texts in {columns}"
+    for label, classes in [*facts.classes.items()][:SHOWN]:
+        yield f"  label in column {label!r}: {_describe_classes(classes, facts.documents)}"
+        if rare := [(count, name) for name, count in classes.items() if count < RARE]:
+            yield _describe_rare(label, *min(rare, key=lambda each: each[0]), len(rare))
+    yield (
+        f"  {facts.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
+        f"{facts.long_length:,}"
+    )
+    parts = ", ".join(f"{count:,} for {part}" for part, count in facts.parts.items())
+    drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
+    left_out = f"; {facts.left_out:,} are left out of train" if facts.left_out else ""
+    yield f"  {parts}: {drawn}{left_out}"
+
+
+def _describe_classes(classes: dict[str, int], documents: int) -> str:
+    """Return the number of classes, and of each its share of the documents in percent."""
+    shares = [
+        f"{name[:LONG_NAME]} ({f'{share:.0%}' if share > 0.005 else '<1%'})"
+        for name, count in sorted(classes.items(), key=lambda item: -item[1])
+        for share in [count / documents]
+    ]
+    if len(shares) > NAMED_CLASSES:
+        shares = [*shares[: NAMED_CLASSES // 2], "…", *shares[-NAMED_CLASSES // 2 :]]
+    return f"{len(classes):,} classes: {', '.join(shares)}"
+
+
+def _describe_rare(label: str, count: int, name: str, rare: int) -> str:
+    """Return a warning of classes that no model can learn, and no test can judge."""
+    found = f"class {name!r} has {count} row{'s' * (count > 1)}"
+    if rare > 1:
+        found = f"{rare} classes have fewer than {RARE} rows ({name!r}: {count})"
+    return (
+        f"  Column {label!r}: {found}, too few to learn from and to test on. Collect more of them, "
+        "join them with another class, or leave them out of the file"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusEntries:
+    """The entries of a corpus: by section of params.yaml, their lines by name.
+
+    `preset` and `max_tokens` are those of all its models.
+    """
+
+    name: str
+    task: str
+    sections: dict[str, dict[str, dict[str, object]]]
+    preset: str
+    max_tokens: int
+
+
+def corpus_section(
+    name: str, options: CorpusOptions, files: UserFiles, texts: list[str], labels: list[str]
+) -> dict[str, object]:
+    """Return the section of `corpora` with these columns, without the keys of default value."""
+    section: dict[str, object] = {"source": name, "kind": KIND.name}
+    for key, columns in (("text_column", texts), ("label_column", labels)):
+        section |= {f"{key}s": columns} if len(columns) > 1 else {key: columns[0]}
+        if key == "text_column" and options.text_separator is not None:
+            section["text_separator"] = options.text_separator
+    section |= {key: value for key in COLUMNS if (value := getattr(options, key))}
+    section |= {"tokenizer": options.language} if options.language else {}
+    return section | {"split": _split(options, bool(options.split_column or files.have_parts))}
+
+
+def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
+    """Return the section of the split. Raises HeedError for options that do not go together."""
+    if is_given and (options.test is not None or options.group_column):
+        option = "--test" if options.test is not None else "--group-column"
+        raise HeedError(
+            f"{option} is for a split that heed draws, and the parts of this corpus are given by "
+            "its files or by --split-column"
+        )
+    split: dict[str, object] = {"kind": "given"}
+    if not is_given:
+        split = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
+    if options.group_column:
+        split["grouped"] = True
+    sizes = {"train": options.train, "train_per_class": options.train_per_class}
+    return split | {key: size for key, size in sizes.items() if size is not None}
+
+
+def check_corpus(section: dict[str, object]) -> "Corpus":
+    """Return the section of the new corpus, checked. Raises HeedError where it is refused."""
+    try:
+        return read_corpus(section)
+    except ValidationError as error:
+        mistake = error.errors()[0]
+        option = "--" + "-".join(map(str, mistake["loc"][:1])).replace("_", "-")
+        option = {"--tokenizer": "--language", "--split": "--train"}.get(option, option)
+        message = mistake.get("ctx", {}).get("error") or mistake["msg"]
+        raise HeedError(f"{option}: {message}" if mistake["loc"] else f"{message}") from None
+
+
+def make_entries(
+    name: str,
+    options: CorpusOptions,
+    files: UserFiles,
+    form: "Format",
+    corpus: dict[str, object],
+    facts: OwnCorpusFacts,
+) -> CorpusEntries:
+    """Return the entries of a corpus, with sizes for what it is like.
+
+    `form` is the format of the files, as it was found; `corpus` the section from `corpus_section`.
+    """
+    choose_preset = task_module(options.task, "presets").choose_preset
+    preset = choose_preset(facts.parts["train"], facts.mean_length)
+    # of most documents all is read, and no more than the preset reads
+    longest = int(PRESETS[options.task][preset].values.get("max_tokens", MAX_TOKENS))
+    max_tokens = min(longest, 10 * -(-facts.long_length // 10)) or 10
+    source: dict[str, object] = {"kind": KIND.source.name, **files.source(), **_format_keys(form)}
+    settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
+    if options.vectors:
+        from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
+
+        require_user_file(Path(options.vectors))
+        size = read_vector_size(Path(options.vectors))
+        settings |= {"vectors": "tuned", "embedding_dim": size}
+        source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
+    experiments: dict[str, dict[str, object]] = {}
+    models: dict[str, dict[str, object]] = {}
+    for label in facts.classes:
+        key, title = name, name
+        if len(facts.classes) > 1:
+            key, title = f"{name}-{_name_of_label(label, [*facts.classes])}", f"{name} by {label}"
+        data = {"label": label}
+        experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
+        experiments[key] |= {"metric": options.metric} if options.metric else {}
+        for variant, values in VARIANTS.items():
+            models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
+    sections = {
+        "sources": {name: source},
+        "corpora": {name: corpus},
+        "experiments": experiments,
+        "models": models,
+    }
+    return CorpusEntries(name, options.task, sections, preset, max_tokens)
+
+
+def _format_keys(form: "Format") -> dict[str, object]:
+    """Return the keys of a source for the format of its files, without the defaults."""
+    keys = {
+        "format": form.name,
+        "encoding": form.encoding,
+        "delimiter": form.delimiter,
+        "header": [*form.header],
+        "flags": [*form.flags],
+    }
+    given: dict[str, object] = {key: value for key, value in keys.items() if value}
+    return given if form.quote is None else given | {"quote": form.quote}
+
+
+def _name_of_label(label: str, labels: list[str]) -> str:
+    """Return a label as a part of a name; its number where it has no letter that names may have."""
+    names = [as_name(each) for each in labels]
+    own = names[labels.index(label)]
+    return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
+
+
+def describe_entries(entries: CorpusEntries, facts: OwnCorpusFacts) -> Iterator[str]:
+    """Yield lines on the models and the sizes that were chosen for this corpus."""
+    preset = PRESETS[entries.task][entries.preset]
+    epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
+    opponents = " and ".join(rules_of(entries.task).OPPONENTS)
+    experiments = [*entries.sections["experiments"]]
+    for experiment in experiments[:SHOWN]:
+        yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
+    if (more := len(experiments) - SHOWN) > 0:
+        yield f"… and {more} experiments more, one for each label"
+    yield f"  preset {entries.preset}: {preset.description}"
+    yield f"  {epochs} epochs, {batch} texts a batch"
+    which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
+    whole = 100 * float((facts.lengths <= entries.max_tokens).mean())
+    yield (
+        f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
+        "texts all"
+    )
+    recommend_linear = task_module(entries.task, "presets").recommend_linear
+    if reason := recommend_linear(facts.parts["train"], facts.mean_length):
+        yield f"  {reason}"
+
+
+def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
+    """Add the entries to the YAML tree of params. Raises HeedError where one is there already."""
+    for section, lines in entries.sections.items():
+        for name in lines:
+            if name in tree[section]:
+                raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
+    for section, lines in entries.sections.items():
+        if not tree[section]:
+            tree[section].fa.set_block_style()
+        for name, values in lines.items():
+            tree[section][name] = as_yaml(values)
+
+
+def remove_entries(tree: Any, name: str, path: Path) -> None:
+    """Remove a corpus and all that is made from it from the YAML tree of params.
+
+    Raises HeedError when there is none of this name.
+    """
+    if name not in tree["corpora"]:
+        raise HeedError(
+            f"{path}: corpora: there is no corpus {name}. Known: {', '.join(tree['corpora'])}"
+        )
+    source = tree["corpora"].pop(name)["source"]
+    if not any(corpus["source"] == source for corpus in tree["corpora"].values()):
+        tree["sources"].pop(source, None)
+    experiments, models = tree["experiments"], tree["models"]
+    explained = (tree.get("explain") or {}).get("models") or {}
+    _keep(experiments, lambda _, entry: entry["corpus"] != name)
+    for section in (models, tree["searches"], tree.get("later_searches") or {}):
+        _keep(section, lambda _, entry: entry["experiment"] in experiments)
+    _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
+    _keep(tree.get("adversaries") or {}, lambda _, entry: entry["model"] in explained)
+
+
+def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:
+    """Delete all other entries of a section of the YAML tree."""
+    for name in [name for name, entry in section.items() if not is_kept(name, entry)]:
+        del section[name]
+
+
+def as_yaml(value: Any) -> Any:
+    """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
+    if isinstance(value, dict):
+        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
+    elif isinstance(value, list):
+        made = CommentedSeq(map(as_yaml, value))
+    else:
+        is_quoted = isinstance(value, str) and not PLAIN.fullmatch(value)
+        return DoubleQuotedScalarString(value) if is_quoted else value
+    made.fa.set_flow_style()
+    return made

@@ -1,0 +1,258 @@
+"""The options of `heed corpus add`, and the files that they name."""
+
+import dataclasses
+import re
+import shlex
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heed.corpora.formats import folder_files
+from heed.corpora.publication import PARTS, part_of
+from heed.corpora.rows import Format, join_names
+from heed.corpora.user_files import content_hash
+from heed.files import HeedError
+from heed.paths import RAW, REPORTS, RESULTS, TOKENS
+from heed.study.section import task_of_labels
+
+if TYPE_CHECKING:
+    from heed.study.schema import Params
+
+SHARD = re.compile(r"-\d+-of-\d+$")  # train-00000-of-00001: one of several files
+MANY_FILES = 4  # of more the message has the first and the last
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusOptions:
+    """The options of `heed corpus add`; empty or None where nothing was typed.
+
+    Of `text_separator` and `quote` None is nothing, and empty a value.
+    """
+
+    files: list[str]
+    name: str = ""
+    study: str = ""
+    title: str = ""
+    text_column: list[str] = dataclasses.field(default_factory=list)
+    text_separator: str | None = None
+    label_column: list[str] = dataclasses.field(default_factory=list)
+    label_separator: str = ""
+    split_column: str = ""
+    id_column: str = ""
+    group_column: str = ""
+    evidence_column: str = ""
+    delimiter: str = ""
+    encoding: str = ""
+    quote: str | None = None
+    no_quotes: bool = False
+    header: str = ""
+    no_header: bool = False
+    drop_unlabelled: bool = False
+    as_labels: bool = False
+    language: str = ""
+    metric: str = ""
+    vectors: str = ""
+    seeds: int | None = None
+    test: float | None = None
+    train: int | None = None
+    train_per_class: int | None = None
+
+    @property
+    def task(self) -> str:
+        """The task: a separator of labels says that a document has any number of them."""
+        return task_of_labels(has_several=bool(self.label_separator))
+
+    @property
+    def form(self) -> Format:
+        """The format of the files, as far as it is declared."""
+        header = tuple(name.strip() for name in self.header.split(",")) if self.header else ()
+        quote = "" if self.no_quotes else self.quote
+        return Format("", self.encoding or None, self.delimiter or None, quote, header)
+
+    def command(self) -> str:
+        """Return the command line that gives these options."""
+        words = ["heed", "corpus", "add", *self.files]
+        for field in dataclasses.fields(self)[1:]:
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif isinstance(value, list):
+                words += [word for each in value for word in (option, each)]
+            elif value not in (field.default, ""):
+                words += [option, str(value).replace("\t", "\\t")]
+            elif value != field.default:
+                words.append(f"{option}=")
+        return shlex.join(words)
+
+
+class UnclearError(HeedError):
+    """A question that the file leaves open, with the options of the likely answers."""
+
+    def __init__(self, question: str, answers: list[CorpusOptions]) -> None:
+        commands = [f"  {answer.command()}" for answer in answers]
+        super().__init__("\n".join([f"{question} Run one of these:", *commands]))
+        self.question, self.answers = question, answers
+
+
+@dataclasses.dataclass(frozen=True)
+class UserFiles:
+    """The files of a corpus, by their keys in `sources.NAME.paths`; one file alone has the key "".
+
+    With `have_parts` the keys are the parts of the rows.
+    """
+
+    paths: dict[str, Path]
+    have_parts: bool
+
+    def source(self) -> dict[str, object]:
+        """Return the keys of the section of `sources`, with the hash of each file."""
+        if [*self.paths] == [""]:
+            return {"path": str(self.paths[""]), "sha256": content_hash(self.paths[""])}
+        return {
+            "paths": {key: str(path) for key, path in self.paths.items()},
+            "hashes": {key: content_hash(path) for key, path in self.paths.items()},
+        }
+
+    def __str__(self) -> str:
+        names = [
+            f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_parts else str(path)
+            for key, path in self.paths.items()
+        ]
+        shown = names if len(names) <= MANY_FILES else [names[0], "…", names[-1]]
+        return ", ".join(shown)
+
+
+def name_files(arguments: list[str]) -> UserFiles:
+    """Return the files that were given, each as FILE or PART=FILE.
+
+    Files that are all named by a part, such as train.tsv and reviews_test.tsv, have these parts.
+
+    Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a
+    part and others none; no file is for train, or for test.
+    """
+    files = [file for argument in arguments for file in _split_argument(argument)]
+    paths = [path for _, path in files]
+    resolved = [path.resolve() for path in paths]
+    for path in paths:
+        require_user_file(path)
+        if resolved.count(path.resolve()) > 1:
+            raise HeedError(f"{path}: is named twice")
+    if len(files) == 1 and not files[0][0]:
+        return UserFiles({"": paths[0]}, False)
+    parts = [part or _part_of_file(path) for part, path in files]
+    pairs = [*zip(parts, paths, strict=True)]
+    if not any(parts):
+        return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)}, False)
+    if not all(parts):
+        has_part, has_none = (
+            next(path for part, path in pairs if bool(part) is known) for known in (True, False)
+        )
+        command = " ".join(f"{part or 'PART'}={path}" for part, path in pairs[:MANY_FILES])
+        raise HeedError(
+            f"{has_none}: train, validation or test? {has_part} is a part by its name. Write the "
+            f"part of each file: heed corpus add {command}. For one corpus of all rows that heed "
+            "splits at random, give the files names that are no parts"
+        )
+    if missing := [part for part in ("train", "test") if part not in parts]:
+        raise HeedError(
+            f"no file is for {' or '.join(missing)}: {join_names(map(str, paths))}. Add it: "
+            f"{missing[0]}=FILE. Or give one file alone, which heed splits at random"
+        )
+    keys = {}
+    for part in PARTS:
+        same = [path for each, path in pairs if each == part]
+        for number, path in enumerate(same, 1):  # a number where several files are of one part
+            keys[f"{part}_{number}" if len(same) > 1 else part] = path
+    return UserFiles(keys, True)
+
+
+def require_user_file(path: Path) -> None:
+    """Raise HeedError unless a file is there, and outside of the folders in which heed deletes."""
+    if not path.exists():
+        raise HeedError(f"{path}: not there")
+    for folder in (RAW, TOKENS, RESULTS, REPORTS):
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise HeedError(
+                f"{path}: is in {folder}, where heed writes its own files and deletes others. Move "
+                "it to another folder"
+            )
+
+
+def _split_argument(argument: str) -> list[tuple[str, Path]]:
+    """Return the part, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
+
+    A folder that is a table itself, of text files or of `save_to_disk`, is one path.
+    """
+    part, equals, path = argument.partition("=")
+    if not equals or Path(argument).exists():
+        part, path = "", argument
+    elif not part_of(part):
+        raise HeedError(
+            f"{argument}: {part!r} is no part: write {', '.join(PARTS)}, as in test=FILE"
+        )
+    files = folder_files(Path(path)) if Path(path).is_dir() else []
+    return [(part_of(part) or "", file) for file in files or [Path(path)]]
+
+
+def _part_of_file(path: Path) -> str:
+    """Return the part that the first or the last word of a file's name is, or ""."""
+    words = _words(path)
+    parts = {part for word in (words[0], words[-1]) if (part := part_of(word))}
+    return parts.pop() if len(parts) == 1 else ""
+
+
+def _stem(path: Path) -> str:
+    """Return the name of a file without its endings, and without its number among several."""
+    name = path.name.removesuffix(".gz")
+    return SHARD.sub("", name.removesuffix(Path(name).suffix) if not path.is_dir() else name)
+
+
+def _words(path: Path) -> list[str]:
+    """Return the words of a file's name, without numbers at its end."""
+    words = as_name(_stem(path)).split("-")
+    while len(words) > 1 and words[-1].isdigit():
+        words.pop()
+    return words
+
+
+def default_name(files: UserFiles) -> str:
+    """Return a name for a corpus: of its file, of what its files' names share, or of their folder.
+
+    Raises HeedError when no name can be made of these.
+    """
+    paths = [*files.paths.values()]
+    if len(paths) == 1:
+        names = {as_name(_stem(paths[0].resolve()))}
+    else:
+        names = {as_name(" ".join(w for w in _words(path) if not part_of(w))) for path in paths}
+        if len(names) > 1 or not any(names):
+            folders = [path.parent for path in paths]  # of a folder `data`, the one that it is in
+            named = [f.parent if f.name == "data" and f.parent.name else f for f in folders]
+            names = {as_name(folder.name) for folder in named}
+    if len(names) > 1 or not (name := names.pop()):
+        raise HeedError(f"no name can be made of {files}: add --name NAME")
+    return name
+
+
+def as_name(text: str) -> str:
+    """Return a text as a name: letters without their accents; "" where a name can have none."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return "-".join(re.findall("[a-z0-9]+", letters))
+
+
+def changed_file_warnings(params: "Params") -> Iterator[str]:
+    """Yield a warning for each user file whose hash differs from params.yaml.
+
+    Neither dvc nor snakemake looks at these files.
+    """
+    for name, source in params.sources.items():
+        for file in source.copied_files():
+            if Path(file.path).exists() and (digest := content_hash(file.path)) != file.sha256:
+                yield (
+                    f"{file.path}: changed since it was added; the study still uses the copy in "
+                    f"data/raw/{name}, or stops where there is none yet. "
+                    f"To use the changed file, set in params.yaml: sources.{name}.{file.hash_key}: "
+                    f"{digest}"
+                )

@@ -1,0 +1,60 @@
+"""The recipe of a model of a study: its hyperparameters, resolved, and the facts of its corpus."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from heed.files import HeedError
+from heed.hyperparameters import Configuration
+from heed.recipe import CorpusFacts, Recipe, read_best
+from heed.study.schema import Params
+from heed.task import task_module
+from heed.tokens.meta import Meta, read_meta
+
+
+def make_recipe(params: Params, name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
+    """Return the recipe of model `name`.
+
+    `search` is the folder of the search that tunes the model, with best.yaml, if there is one;
+    `tokens` that of its corpus, with meta.json. Raises HeedError as `resolve` does, or when a file
+    is missing.
+    """
+    best = read_best(search) if search else {}
+    return resolve(params, name, best, read_meta(tokens))
+
+
+def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
+    """Return the recipe of model `name`, with the hyperparameters `best` of its search.
+
+    The recipes of a search's trials are resolved by this function too; `meta` is the meta.json of
+    the model's corpus. Raises HeedError: the corpus lacks the label of the experiment, or what the
+    hyperparameters need.
+    """
+    model = params.models[name]
+    experiment = params.experiments[model.experiment]
+    schema = task_module(experiment.task, "recipe")
+    data = schema.resolve_data(
+        dataclasses.asdict(experiment.data), meta, f"experiments.{model.experiment}.data"
+    )
+    hyperparameters = params.resolved(name, best)
+    if model.match != name:
+        network = task_module(experiment.task, "learning")
+        matched, sizes = params.resolved(model.match, best), network.sizes(data, meta)
+        hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
+    if message := schema.corpus_contradiction(hyperparameters, meta):
+        raise HeedError(f"params.yaml: models.{name}: {message}")
+    return Recipe(
+        model=name,
+        experiment=model.experiment,
+        task=experiment.task,
+        variant=model.variant,
+        corpus=model.corpus,
+        tokenizer=meta.tokenizer,
+        folds=meta.folds,
+        tokens=meta.digest,
+        facts=CorpusFacts(
+            **{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}
+        ),
+        data=data,
+        hyperparameters=hyperparameters,
+    )

@@ -1,0 +1,129 @@
+"""The Ray cluster on Kubernetes: workflow/clusters/kuberay.yaml has only fields that the operator
+knows, and agrees with the lock and the image.
+
+Kubernetes drops a field that it does not know without an error. So a misspelt `authOptions` would
+start a cluster without a token.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+CONTAINERFILE = (ROOT / "envs/Containerfile").read_text()
+LOCK = (ROOT / "envs/requirements.lock").read_text()
+CRD = os.environ.get("HEED_KUBERAY_CRD", "")
+
+
+# The fields that the file may have. Another one is added here, and to the file once the resource
+# definition of the operator has it (the last test).
+FIELDS = """
+apiVersion kind metadata name spec rayVersion authOptions mode headGroupSpec workerGroupSpecs
+groupName replicas minReplicas maxReplicas rayStartParams template automountServiceAccountToken
+securityContext runAsNonRoot runAsUser runAsGroup fsGroup fsGroupChangePolicy seccompProfile type
+containers image workingDir envFrom secretRef optional allowPrivilegeEscalation capabilities drop
+resources limits requests startupProbe readinessProbe livenessProbe grpc port periodSeconds
+timeoutSeconds failureThreshold volumeMounts mountPath volumes persistentVolumeClaim claimName
+emptyDir
+"""
+FREE = ("rayStartParams", "limits", "requests")  # their fields are Ray's options, and resources
+
+
+@pytest.fixture
+def cluster() -> dict:
+    return yaml.safe_load((ROOT / "workflow/clusters/kuberay.yaml").read_text())
+
+
+def groups(cluster: dict) -> list[dict]:
+    """Return the head's group and those of the workers."""
+    return [cluster["spec"]["headGroupSpec"], *cluster["spec"]["workerGroupSpecs"]]
+
+
+def fields(node: object) -> set[str]:
+    """Return the names of all fields of an object and of those in it."""
+    if isinstance(node, list):
+        return set().union(*map(fields, node))
+    if not isinstance(node, dict):
+        return set()
+    return {*node}.union(*(fields(value) for name, value in node.items() if name not in FREE))
+
+
+def test_every_field_of_the_cluster_is_one_of_kuberay(cluster: dict) -> None:
+    assert fields(cluster) - {*FIELDS.split()} == set()
+    assert (cluster["apiVersion"], cluster["kind"]) == ("ray.io/v1", "RayCluster")
+    assert cluster["spec"]["authOptions"] == {"mode": "token"}
+    for group in groups(cluster):
+        (container,) = group["template"]["spec"]["containers"]
+        assert container["resources"].keys() == {"limits", "requests"}
+
+
+def test_the_version_of_ray_is_that_of_the_lock(cluster: dict) -> None:
+    assert cluster["spec"]["rayVersion"] == re.search(r"^ray==(\S+)", LOCK, re.M)[1]
+
+
+def test_pods_and_image_agree_on_the_user_and_their_folders(cluster: dict) -> None:
+    user = int(re.search(r"useradd --uid (\d+)", CONTAINERFILE)[1])
+    home = re.search(r"HOME=(\S+)", CONTAINERFILE)[1]
+    pods = [group["template"]["spec"] for group in groups(cluster)]
+    for pod in pods:
+        rights = pod["securityContext"]
+        assert (rights["runAsUser"], rights["fsGroup"]) == (user, user)
+    (head,), (worker,) = (pod["containers"] for pod in pods)
+    folder = re.search(r"^WORKDIR (\S+)", CONTAINERFILE, re.M)[1]
+    assert head["workingDir"] == head["volumeMounts"][0]["mountPath"] == folder
+    mounts = {mount["mountPath"] for mount in worker["volumeMounts"]}
+    assert mounts == {"/tmp/ray", f"{home}/.cache"}
+
+
+def test_only_the_head_has_the_volume_with_the_clone(cluster: dict) -> None:
+    head, worker = (group["template"]["spec"]["volumes"] for group in groups(cluster))
+    assert ["persistentVolumeClaim" in volume for volume in head] == [True]
+    assert not any("persistentVolumeClaim" in volume for volume in worker), "no ReadWriteMany"
+
+
+def test_probes_ask_the_ports_on_which_ray_listens(cluster: dict) -> None:
+    head, workers = groups(cluster)
+    ports = [6379, int(workers["rayStartParams"]["node-manager-port"])]  # 6379 is the head's own
+    assert "port" not in head["rayStartParams"]
+    for group, port in zip((head, workers), ports, strict=True):
+        (container,) = group["template"]["spec"]["containers"]
+        probes = [container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")]
+        assert [probe["grpc"]["port"] for probe in probes] == [port] * 3
+
+
+# --- the operator's own definition, where there is one
+
+
+def resource_definition() -> dict:
+    """Return the schema of a RayCluster, as `kubectl get` or the file of a release has it."""
+    definition = yaml.load(Path(CRD).read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    (version,) = [v for v in definition["spec"]["versions"] if v["name"] == "v1"]
+    return version["schema"]["openAPIV3Schema"]
+
+
+def strict(schema: dict) -> dict:
+    """Return a schema that refuses the fields which Kubernetes would drop."""
+    result = dict(schema)
+    if "properties" in schema and schema.get("x-kubernetes-preserve-unknown-fields") is not True:
+        result["properties"] = {name: strict(s) for name, s in schema["properties"].items()}
+        result["additionalProperties"] = False
+    if isinstance(schema.get("items"), dict):
+        result["items"] = strict(schema["items"])
+    return result
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not CRD,
+    reason="HEED_KUBERAY_CRD names no file with KubeRay's definition of a RayCluster: `kubectl get "
+    "crd rayclusters.ray.io --output yaml`, or crds/ray.io_rayclusters.yaml of a release's chart",
+)
+def test_the_operators_definition_has_every_field(cluster: dict) -> None:
+    schema = strict(resource_definition())
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(cluster)
+    assert [f"{error.json_path}: {error.message}" for error in errors] == []

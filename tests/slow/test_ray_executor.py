@@ -1,0 +1,278 @@
+"""`snakemake --executor ray`: a small workflow, without heed, on two real Ray nodes that share
+nothing (ray_nodes.py). It gives the bytes of a local run, whatever dies meanwhile.
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.slow.ray_nodes import RayNodes, ray_nodes
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
+PARTS = 6
+SNAKEFILE = f"""
+rule all:
+    input: "out/sum.txt"
+
+rule part:
+    input: "in/{{n}}.txt"
+    output: "out/{{n}}.txt", directory("out/{{n}}")
+    log: "logs/{{n}}.log"
+    shell:
+        "for i in 1 2 3 4 5 6; do echo second $i; sleep 1; done > {{log}}; "
+        "mkdir {{output[1]}}; rev {{input}} | tee {{output[1]}}/copy.txt > {{output[0]}}"
+
+rule sum:
+    input: expand("out/{{n}}.txt", n=range({PARTS}))
+    output: "out/sum.txt"
+    threads: 2
+    run:
+        with open(output[0], "w") as file:
+            file.write("".join(open(name).read() for name in input))
+"""
+GPU_SNAKEFILE = """
+rule all:
+    input: expand("out/{n}.txt", n=range(3))
+
+rule gpu:
+    output: "out/{n}.txt"
+    resources: gpu=1
+    shell:
+        "date +%s.%N > {output}; sleep 4; date +%s.%N >> {output}; "
+        "echo $CUDA_VISIBLE_DEVICES >> {output}"
+"""
+RUN = ("snakemake", "--executor", "ray", "--jobs", "8", "--shared-fs-usage")
+SHARED = "persistence input-output software-deployment sources source-cache"
+LEFT = re.compile("snakemake|second")  # of a job
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayNodes]:
+    with ray_nodes(tmp_path_factory.mktemp("submit")) as started:
+        started.start(1)
+        started.start(2, cpus=2, gpus=1)
+        yield started
+
+
+class Workflow:
+    """A folder of a workflow, on the first host."""
+
+    def __init__(self, nodes: RayNodes, folder: Path, snakefile: str = SNAKEFILE) -> None:
+        self.nodes, self.folder = nodes, folder
+        (folder / "in").mkdir(parents=True)
+        for n in range(PARTS):
+            (folder / f"in/{n}.txt").write_text(f"part {n}\n")
+        (folder / "Snakefile").write_text(snakefile)
+        (folder / ".gitignore").write_text("in\nout\nlogs\n")
+        self.log = folder / "snakemake.txt"
+
+    def start(
+        self, *options: str, shared: str = "none", on: list[str] | None = None, **env: str
+    ) -> subprocess.Popen:
+        environment = self.nodes.environment | {
+            "HOME": str(self.folder), "PYTHONPATH": str(ROOT / "src"),
+            "SNAKEMAKE_RAY_ADDRESS": self.nodes.address, **env,
+        }  # fmt: skip
+        with self.log.open("w") as log:
+            return subprocess.Popen(
+                [*(on or self.nodes.on(1)), *RUN, *shared.split(), *options],
+                cwd=self.folder, env=environment, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def output(self) -> str:
+        return self.log.read_text()
+
+    def until(self, happened: Callable[[], object], process: subprocess.Popen) -> None:
+        end = time.monotonic() + 120
+        while not happened():
+            assert process.poll() is None and time.monotonic() < end, self.output()
+            time.sleep(0.1)
+
+    def finish(self, process: subprocess.Popen) -> None:
+        assert process.wait(300) == 0, self.output()
+
+    def placed(self, number: int) -> int:
+        """Return how many jobs were started on a node."""
+        return self.output().count(f"runs on {self.nodes.host(number)}\n")
+
+    def results(self) -> dict[str, bytes]:
+        files = sorted(path for path in (self.folder / "out").rglob("*.txt") if path.is_file())
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def workflow(nodes: RayNodes, request: pytest.FixtureRequest) -> Workflow:
+    return Workflow(nodes, nodes.folder / request.node.name.partition("[")[0][:40])
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return the results of the workflow on one machine."""
+    folder = tmp_path_factory.mktemp("local") / "workflow"
+    there = Workflow(None, folder, SNAKEFILE.replace("sleep 1", "true"))  # type: ignore[arg-type]
+    command = [str(Path(sys.executable).with_name("snakemake")), "--cores", "2", "--quiet"]
+    subprocess.run(command, cwd=folder, check=True)
+    return there.results()
+
+
+def jobs_left(nodes: RayNodes) -> list[str]:
+    """Return what jobs have left on the nodes after 5 s."""
+    end = time.monotonic() + 5
+    while True:
+        commands = [*nodes.processes(1).values(), *nodes.processes(2).values()]
+        left = [command for command in commands if LEFT.search(command)]
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.1)
+
+
+def test_two_nodes_give_the_bytes_of_one_machine_and_logs_arrive_meanwhile(
+    workflow: Workflow, local: dict[str, bytes]
+) -> None:
+    process = workflow.start()
+    log = workflow.folder / "logs/0.log"
+    workflow.until(lambda: log.exists() and "second 2" in log.read_text(), process)
+    assert not (workflow.folder / "out/0.txt").exists() and "second 6" not in log.read_text()
+    workflow.finish(process)
+    assert workflow.results() == local and len(local) == 2 * PARTS + 1
+    assert log.read_text() == "".join(f"second {i}\n" for i in range(1, 7))
+    assert workflow.placed(1) > 0 and workflow.placed(2) > 0
+    assert not jobs_left(workflow.nodes)
+
+
+@pytest.mark.drill("kill -9 of a node of Ray under snakemake", faults=2)
+def test_a_node_killed_twice_costs_only_its_jobs(
+    workflow: Workflow, local: dict[str, bytes]
+) -> None:
+    process = workflow.start()
+    for _ in range(2):
+        before = workflow.placed(2)
+        workflow.until(lambda before=before: workflow.placed(2) > before, process)
+        workflow.nodes.kill(2)
+        workflow.nodes.start(2, cpus=2, gpus=1)
+    workflow.finish(process)
+    assert workflow.results() == local
+    assert workflow.placed(1) + workflow.placed(2) > PARTS + 1, "those of the node ran again"
+
+
+@pytest.mark.drill("kill -9 of snakemake on Ray")
+@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_run_that_ends_leaves_nothing_on_nodes_and_the_next_goes_on(
+    nodes: RayNodes, local: dict[str, bytes], death: signal.Signals
+) -> None:
+    workflow = Workflow(nodes, nodes.folder / f"death{death}")
+    process = workflow.start()
+    workflow.until(lambda: "steps (" in workflow.output() and workflow.placed(1) > 1, process)
+    assert any(LEFT.search(command) for command in nodes.processes(2).values())
+    process.send_signal(death)
+    assert process.wait(60) != 0
+    assert jobs_left(nodes) == []
+    done = len([*workflow.folder.glob("out/?.txt")])
+    assert done > 0
+    process = workflow.start("--rerun-incomplete", "--nolock")
+    workflow.finish(process)
+    assert workflow.results() == local
+    assert workflow.placed(1) + workflow.placed(2) == PARTS + 1 - done, "no result is made again"
+
+
+@pytest.mark.parametrize(("share", "at_once"), [("1", 1), ("0.5", 2)])
+def test_jobs_share_a_gpu_as_declared(nodes: RayNodes, share: str, at_once: int) -> None:
+    workflow = Workflow(nodes, nodes.folder / f"gpu{at_once}", GPU_SNAKEFILE)
+    workflow.finish(workflow.start("--ray-gpu-share", share))
+    lines = [text.decode().split() for text in workflow.results().values()]
+    assert [line[2] for line in lines] == ["0"] * 3, "each sees the node's only GPU"
+    starts_ends = [(float(line[0]), float(line[1])) for line in lines]
+    running = [sum(s <= start < e for s, e in starts_ends) for start, _ in starts_ends]
+    assert max(running) == at_once
+
+
+def test_a_node_that_joins_gets_work(nodes: RayNodes, workflow: Workflow) -> None:
+    process = workflow.start()
+    workflow.until(lambda: workflow.placed(2), process)
+    nodes.start(3)
+    workflow.finish(process)
+    assert workflow.placed(3) > 0
+    nodes.kill(3)
+
+
+ABSOLUTE = 'rule all:\n    output: "/tmp/elsewhere"\n    shell: "touch {output}"\n'
+FAILING = 'rule all:\n    output: "out/x"\n    shell: "echo so it is; exit 3"\n'
+CORES = 'rule all:\n    output: "x"\n    threads: 64\n    shell: "touch {output}"\n'
+TWO_GPUS = GPU_SNAKEFILE.replace("gpu=1", "gpu=2").replace("range(3)", "range(1)")
+ASKS, ADDRESS = ". The nodes of the Ray cluster have ", "SNAKEMAKE_RAY_ADDRESS"
+NONE_AT = "no Ray cluster at"
+REFUSED = f"{NONE_AT} 10.79.0.1:9: [Errno 111] Connection refused"
+MISTAKES = {
+    "wrong token": (SNAKEFILE, {"RAY_AUTH_TOKEN": "f" * 64}, "Authentication token is missing or"),
+    "no such host": (SNAKEFILE, {ADDRESS: "10.79.0.99:6399"}, f"{NONE_AT} 10.79.0.99:6399: "),
+    "no cluster there": (SNAKEFILE, {ADDRESS: "10.79.0.1:9"}, REFUSED),
+    "no port": (SNAKEFILE, {ADDRESS: "node"}, f"{NONE_AT} node: "),
+    "too many cores for a node": (CORES, {}, f"all asks for 64 cores, 0 GPUs, 0 MB{ASKS}"),
+    "too many GPUs for a node": (TWO_GPUS, {}, f"gpu asks for 1 cores, 2 GPUs, 0 MB{ASKS}"),
+    "a file elsewhere": (ABSOLUTE, {}, "all: /tmp/elsewhere is no path within the workflow's"),
+    "a job that fails": (FAILING, {}, "exit status 1. "),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_clear_message(nodes: RayNodes, mistake: str) -> None:
+    snakefile, environment, message = MISTAKES[mistake]
+    workflow = Workflow(nodes, nodes.folder / mistake.replace(" ", "-"), snakefile)
+    process = workflow.start(**environment)
+    assert process.wait(60) == 1, workflow.output()
+    assert workflow.output().count(message) == 1, workflow.output()
+    assert "Traceback" not in workflow.output()
+
+
+def test_another_service_is_no_cluster(nodes: RayNodes, workflow: Workflow) -> None:
+    serve = [sys.executable, "-m", "http.server", "8099", "--bind", nodes.host(1)]
+    server = subprocess.Popen([*nodes.on(1), *serve], cwd=workflow.folder)
+    try:
+        time.sleep(1)
+        address = f"{nodes.host(1)}:8099"
+        assert workflow.start(SNAKEMAKE_RAY_ADDRESS=address).wait(90) == 1
+    finally:
+        server.terminate()
+    assert f"what listens at {address} does not answer as Ray does" in workflow.output()
+
+
+def test_a_machine_that_is_no_node_is_told_how_to_submit(
+    nodes: RayNodes, workflow: Workflow
+) -> None:
+    nodes.plug(4)
+    process = workflow.start(on=nodes.on(4, own_processes=True))
+    assert process.wait(60) == 1
+    assert f"this machine is not a node of the Ray cluster at {nodes.address}" in workflow.output()
+    assert f"--ray-address ray://{nodes.host(1)}:10001" in workflow.output()
+
+
+def test_a_machine_that_is_no_node_submits_by_rays_client(
+    nodes: RayNodes, workflow: Workflow, local: dict[str, bytes]
+) -> None:
+    pytest.importorskip("grpc", reason="Ray's client needs grpcio: pip install 'ray[client]'")
+    nodes.plug(5)
+    address = f"ray://{nodes.host(1)}:10001"
+    on = nodes.on(5, own_processes=True)
+    process = workflow.start(on=on, SNAKEMAKE_RAY_ADDRESS=address)
+    log = workflow.folder / "logs/0.log"
+    workflow.until(lambda: log.exists() and "second 2" in log.read_text(), process)
+    workflow.finish(process)
+    assert workflow.results() == local
+
+
+def test_nodes_that_share_the_folder_work_in_it(tmp_path: Path, local: dict[str, bytes]) -> None:
+    with ray_nodes() as nodes:
+        nodes.start(1)
+        nodes.start(2, cpus=2)
+        workflow = Workflow(nodes, tmp_path / "workflow")
+        workflow.finish(workflow.start(shared=SHARED))
+        assert workflow.placed(2) > 0
+    assert workflow.results() == local
+    assert (workflow.folder / "logs/0.log").read_text().endswith("second 6\n")

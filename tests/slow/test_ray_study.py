@@ -1,0 +1,172 @@
+"""`snakemake --executor ray --shared-fs-usage none`: a small study on two real Ray nodes that share
+nothing but a network and DVC's remote (ray_nodes.py). It gives the bytes of a local run, whatever
+dies meanwhile.
+"""
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.drills.study import PARAMS
+from tests.pipeline.makers import SNAKEMAKE, Toy
+from tests.reports import without_times
+from tests.slow.ray_nodes import RayNodes, ray_nodes
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(1800)]
+# two models, one of which asks for a GPU and the result of a search; trainings of some ten seconds
+STUDY = PARAMS.replace("epochs: 2", "epochs: 120").replace("heads: 2}", "heads: 2, gpus: 1}")
+BASELINE, ATTENTION = "train@author-baseline", "train@author-attention"
+RAY = ("snakemake", "--executor", "ray", "--shared-fs-usage", "none", "--jobs", "8")
+OPTIONS = ("--max-threads", "2", "--resources", "gpu=1", "--ray-gpu-share", "0.5")
+EPOCH = re.compile(r"seed (\d+): epoch \d+/")
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayNodes]:
+    """Start two nodes: trainings fit on the second alone, which has a GPU."""
+    with ray_nodes(tmp_path_factory.mktemp("submit")) as started:
+        started.start(1, cpus=1)
+        started.start(2, cpus=2, gpus=1, RAY_ADDRESS=started.address)  # as some clusters set it
+        yield started
+
+
+class Clone(Toy):
+    """A clone with the study, on the first node; `heed` is the real one."""
+
+    def __init__(self, path: Path, nodes: RayNodes | None = None) -> None:
+        super().__init__(path)
+        Toy.of_real_heed(path, STUDY)
+        shutil.copy(ROOT / ".rayignore", path)
+        self.output, self.nodes = path.parent / f"{path.name}.txt", nodes
+        if nodes:
+            store = nodes.files / f"store of {path.parent.name}"  # the second node sees it too
+            self.run("dvc", "remote", "add", "--quiet", "--default", "store", str(store))
+            self.environment |= nodes.environment | {
+                "HOME": str(path.parent), "SNAKEMAKE_RAY_ADDRESS": nodes.address,
+            }  # fmt: skip
+
+    def start_on_ray(self, **environment: str) -> subprocess.Popen:
+        with self.output.open("w") as log:
+            return subprocess.Popen(
+                [*self.nodes.on(1), *RAY, *OPTIONS], cwd=self.path, stdout=log,
+                stderr=subprocess.STDOUT, env=self.environment | environment,
+            )  # fmt: skip
+
+    def until(self, happened: Callable[[], object], process: subprocess.Popen) -> None:
+        end = time.monotonic() + 400
+        while not happened():
+            assert process.poll() is None and time.monotonic() < end, self.output.read_text()
+            time.sleep(0.1)
+
+    def finish(self, process: subprocess.Popen) -> str:
+        """Wait for the end of a run that succeeds; return what it has printed."""
+        assert process.wait(900) == 0, self.output.read_text()
+        return self.output.read_text()
+
+    def seeds_in_log(self, stage: str) -> set[str]:
+        """Return the seeds that a stage has trained, as far as its log has arrived."""
+        log = self.path / f"logs/{stage}.log"
+        return {*EPOCH.findall(log.read_text())} if log.exists() else set()
+
+    def results(self) -> dict[str, object]:
+        """Return all that the study has made, but times."""
+        files = [each for top in ("data", "results") for each in (self.path / top).rglob("*")]
+        content: dict[str, object] = {
+            str(path.relative_to(self.path)): path.read_bytes()
+            for path in files
+            if path.is_file() and "timing" not in path.parts
+        }
+        return content | {"reports": without_times(self.path / "reports")}
+
+    def is_up_to_date(self) -> bool:
+        """Return whether both drivers find nothing to do."""
+        has_run = "stages are up to date" in self.run("snakemake", "-n")
+        return has_run and super().is_up_to_date()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """Return the results of the study on one machine."""
+    clone = make_study(tmp_path_factory.mktemp("local"))
+    clone.run(*SNAKEMAKE)
+    results = clone.results()
+    assert len(results) > 60
+    return results
+
+
+def make_study(folder: Path, nodes: RayNodes | None = None) -> Clone:
+    folder.mkdir(exist_ok=True)
+    return Clone(folder / "clone", nodes)
+
+
+def test_two_nodes_give_the_bytes_of_one_machine_and_a_new_seed_trains_only_itself(
+    nodes: RayNodes, local: dict[str, object]
+) -> None:
+    clone = make_study(nodes.folder / "whole", nodes)
+    output = clone.finish(clone.start_on_ray())
+    assert clone.results() == local
+    assert clone.is_up_to_date()
+    assert f"{ATTENTION} runs on {nodes.host(2)}\n" in output, "the node with a GPU"
+    assert f"search@hunt runs on {nodes.host(2)}\n" in output
+    assert f" runs on {nodes.host(1)}\n" in output
+    search = (clone.path / "logs/search@hunt.log").read_text()
+    assert "this search runs on this machine: RAY_ADDRESS is set" in search
+    assert clone.seeds_in_log(ATTENTION) == {"1", "2"}
+    clone.change("seeds: [1, 2]", "seeds: [1, 2, 3]")
+    clone.finish(clone.start_on_ray())
+    assert [clone.seeds_in_log(stage) for stage in (BASELINE, ATTENTION)] == [{"3"}, {"3"}]
+    assert clone.is_up_to_date()
+    before = {path: content for path, content in local.items() if path.startswith("results/train")}
+    assert before.items() <= clone.results().items()
+
+
+@pytest.mark.drill("kill -9 of a node of Ray during a training of a study", faults=2)
+def test_a_training_whose_node_dies_starts_again_on_another(
+    nodes: RayNodes, local: dict[str, object]
+) -> None:
+    clone = make_study(nodes.folder / "deaths", nodes)
+    process = clone.start_on_ray()
+    clone.until(lambda: clone.seeds_in_log(BASELINE), process)
+    for dies, other in ((2, 3), (3, 2)):
+        nodes.start(other, cpus=2, gpus=1)
+        clone.until(lambda: clone.seeds_in_log(BASELINE), process)
+        nodes.kill(dies)
+        again = f"{BASELINE} starts again on {nodes.host(other)}: its node died\n"
+        clone.until(lambda again=again: again in clone.output.read_text(), process)
+        (clone.path / f"logs/{BASELINE}.log").unlink(missing_ok=True)
+    clone.finish(process)
+    assert clone.results() == local
+    assert clone.is_up_to_date()
+
+
+@pytest.mark.drill("kill -9 of snakemake on Ray during a training of a study")
+def test_after_kill_9_the_same_command_makes_no_delivered_training_again(
+    nodes: RayNodes, local: dict[str, object]
+) -> None:
+    clone = make_study(nodes.folder / "killed", nodes)
+    process = clone.start_on_ray()
+    done = (clone.path / ".heed/snakemake").glob
+    clone.until(lambda: [*done(f"*/done/{BASELINE}")], process)
+    process.kill()
+    assert process.wait(60) != 0
+    before = clone.path.joinpath("logs", f"{BASELINE}.log").read_bytes()
+    output = clone.finish(clone.start_on_ray())
+    assert BASELINE not in output
+    assert clone.path.joinpath("logs", f"{BASELINE}.log").read_bytes() == before
+    assert clone.results() == local
+    assert clone.is_up_to_date()
+
+
+def test_a_wrong_token_is_one_line(nodes: RayNodes) -> None:
+    clone = make_study(nodes.folder / "token", nodes)
+    process = clone.start_on_ray(RAY_AUTH_TOKEN="f" * 64)
+    assert process.wait(120) == 1
+    output = clone.output.read_text()
+    assert len(re.findall("Authentication token is missing or", output)) == 1, output
+    assert "Traceback" not in output

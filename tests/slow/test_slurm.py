@@ -1,0 +1,240 @@
+"""A study on a real SLURM of two nodes (slurm.py): jobs have the cores and GPUs of their stages and
+give the bytes of a local run; what was cancelled or lost, the next run or another node does.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from ruamel.yaml import YAML
+
+from tests.conftest import ROOT
+from tests.pipeline.makers import Toy, make_clone
+from tests.slow.slurm import CORES, Slurm, missing, wait_for
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
+# the profile, for nodes of few cores, and without its waiting for a large cluster
+SNAKEMAKE = [
+    *("snakemake", "--workflow-profile", "slurm", "--max-threads", str(CORES)),
+    *("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"),
+]
+RECORDED = {
+    "stage": "DVC_STAGE", "threads": "HEED_THREADS", "gpu": "HEED_GPUS",
+    "visible": "CUDA_VISIBLE_DEVICES", "node": "SLURMD_NODENAME", "job": "SLURM_JOB_ID",
+}  # fmt: skip
+RECORD = f'echo "{"|".join(f"${name}" for name in RECORDED.values())}" >> "$TOY_LOG.jobs"\n'
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Slurm]:
+    pytest.importorskip(
+        "snakemake_executor_plugin_slurm",
+        reason="Snakemake's executor for SLURM is not installed: make slurm",
+    )
+    if reason := missing():
+        pytest.skip(f"no SLURM can be started: {reason}")
+    folder = Path(tempfile.mkdtemp(prefix="heed-slurm-"))
+    cluster = Slurm(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+    left = [process.pid for process in psutil.process_iter() if is_of(process, folder)]
+    shutil.rmtree(folder)
+    assert left == []
+
+
+def is_of(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return any(str(folder) in word for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+class ToyOnSlurm(Toy):
+    """The toy study in a shell on the cluster; its commands record what SLURM gave them."""
+
+    def __init__(self, path: Path, slurm: Slurm) -> None:
+        super().__init__(path)
+        self.slurm = slurm
+        self.earlier = {job["JobId"] for job in slurm.jobs()}
+        self.held = Path(f"{self.log}.held")
+        self.local_path = self.environment["PATH"]
+        self.environment["PATH"] = f"{slurm.folder / 'bin'}{os.pathsep}{self.local_path}"
+        stub = path.parent / "bin/heed"
+        stub.write_text(stub.read_text().replace("exec", f"{RECORD}exec", 1))
+
+    def jobs(self, stage: str = "") -> list[dict[str, str]]:
+        """Return SLURM's records of this study's jobs, of one stage or of all."""
+        return [
+            job
+            for job in self.slurm.jobs()
+            if job["JobId"] not in self.earlier
+            and (not stage or re.search(rf"_{stage}(_|$)", job["Comment"]))
+        ]
+
+    def records(self) -> dict[str, dict[str, str]]:
+        """Return what each stage's command recorded, of the last time that it ran."""
+        lines = Path(f"{self.log}.jobs").read_text().splitlines()
+        records = [dict(zip(RECORDED, line.split("|"), strict=True)) for line in lines]
+        return {record["stage"]: record for record in records}
+
+    def start_and_hold(self) -> tuple[subprocess.Popen, dict[str, str]]:
+        """Change a model, and start; return the job of its first training, which does not end."""
+        self.change("dropout: 0.2", "dropout: 0.3")
+        process = self.start(*SNAKEMAKE, TOY_HOLD="train author-baseline")
+        wait_for(lambda: self.held.exists() or process.poll() is not None, 300, self.slurm.logs)
+        assert process.poll() is None, process.communicate()[0]
+        (job,) = self.jobs("train@author-baseline")
+        assert job["JobState"] == "RUNNING"
+        return process, job
+
+
+@pytest.fixture
+def toy(finished: Toy, slurm: Slurm, tmp_path: Path) -> Iterator[ToyOnSlurm]:
+    finished.copy(tmp_path)
+    yield ToyOnSlurm(tmp_path / "clone", slurm)
+    for process in psutil.process_iter():  # of a test that failed
+        with contextlib.suppress(psutil.Error):
+            if process.cwd().startswith(str(tmp_path)):
+                process.kill()
+
+
+def outputs(toy: Toy) -> dict[str, str]:
+    """Return the hash of each output in dvc.lock, but for those that hold times of trainings."""
+    stages = YAML(typ="safe").load(toy.path / "dvc.lock")["stages"].values()
+    return {
+        out["path"]: out["md5"]
+        for stage in stages
+        for out in stage["outs"]
+        if not out["path"].startswith(("results/timing", "reports/tables"))
+    }
+
+
+# with one core for one model, and a GPU for another: (threads, GPUs)
+RESOURCES = {
+    "tokenize@feelings": (1, 0),  # a small corpus
+    "opponents@author": (1, 0),
+    "train@feelings-attention": (1, 0),
+    "train@feelings-baseline": (2, 0),  # a core for each seed
+    "train@author-baseline": (2, 1),
+    "score@author-baseline": (1, 1),
+}
+JOBS = {"rule_tokenize": 2, "rule_opponents": 2, "rule_train": 3, "rule_score": 3}
+
+
+def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(
+    toy: ToyOnSlurm, tmp_path: Path
+) -> None:
+    toy.change("dropout: 0.2}", "dropout: 0.2, gpus: 1}")
+    toy.change("pooling: mean}", "pooling: mean, threads: 1}")
+    local = toy.copy(tmp_path / "local")
+    for folder in (".dvc/cache", ".dvc/tmp", "results", "data/tokens", "data/raw", "reports"):
+        shutil.rmtree(toy.path / folder)
+    (toy.path / "dvc.lock").unlink()
+
+    toy.run(*SNAKEMAKE)
+
+    assert Counter(job["Comment"].split("@")[0] for job in toy.jobs()) == JOBS
+    records = toy.records()
+    cores = os.cpu_count() or 1  # Snakemake gives a stage no more than the machine really has
+    for stage, (threads, gpu) in RESOURCES.items():
+        record, (job,) = records[stage], toy.jobs(stage)
+        assert int(job["NumCPUs"]) == threads, job
+        assert ("gpu:1" in job.get("JOB_GRES", "")) == bool(gpu), job
+        assert record["job"] == job["JobId"]
+        assert (int(record["threads"]), int(record["gpu"])) == (min(threads, cores), gpu), stage
+        assert bool(re.fullmatch(r"\d", record["visible"])) == bool(gpu), record
+    assert {record["node"] for record in records.values()} == {"n1", "n2", ""}
+    assert {name.split("@")[0] for name, record in records.items() if not record["job"]} == {
+        *("download", "recipe", "compare", "report")
+    }
+
+    local.run("snakemake", "--cores", "2")
+    assert outputs(toy) == outputs(local)
+    toy.environment["PATH"] = toy.local_path
+    assert toy.is_up_to_date()
+    assert "all 18 stages are up to date" in toy.run("snakemake", "-n")
+
+
+def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(
+    toy: ToyOnSlurm,
+) -> None:
+    process, job = toy.start_and_hold()
+    toy.slurm.run("scancel", job["JobId"])
+    output = process.communicate(timeout=600)[0]
+    assert process.returncode != 0
+    assert "SLURM status is: 'CANCELLED'" in output
+    assert "Error in rule train@author-baseline:" in output
+    assert "log: logs/train@author-baseline.log" in output
+    toy.held.unlink()
+    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
+    assert "recipe author-baseline" not in toy.logged()
+    assert toy.is_up_to_date()
+
+
+def test_the_jobs_of_a_node_that_dies_run_on_another_one(toy: ToyOnSlurm) -> None:
+    process, job = toy.start_and_hold()
+    first = toy.held.read_text()
+    toy.slurm.kill_node(job["NodeList"])
+    try:
+        wait_for(lambda: toy.held.read_text() not in ("", first), 300, toy.slurm.logs)
+        toy.held.unlink()
+        output = process.communicate(timeout=600)[0]
+    finally:
+        toy.slurm.start_node(job["NodeList"])
+    assert process.returncode == 0, output
+    assert toy.records()["train@author-baseline"]["node"] not in ("", job["NodeList"])
+    assert toy.is_up_to_date()
+    wait_for(lambda: toy.slurm.idle_nodes() == 2, 120, toy.slurm.logs)
+
+
+def test_ctrl_c_cancels_the_jobs_and_the_next_run_resumes(toy: ToyOnSlurm) -> None:
+    process, job = toy.start_and_hold()
+    os.kill(process.pid, signal.SIGINT)
+    output = process.communicate(timeout=300)[0]
+    assert process.returncode != 0
+    assert "heed: stopped, and nothing is lost" in output
+    wait_for(lambda: not toy.slurm.run("squeue", "--noheader"), 60, toy.slurm.logs)
+    (job,) = toy.jobs("train@author-baseline")
+    assert job["JobState"] == "CANCELLED"
+    toy.held.unlink()
+    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE)
+    assert toy.is_up_to_date()
+
+
+def test_a_search_with_ray_on_two_nodes(slurm: Slurm, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    make_clone(clone, ROOT / "tests/studies/small.yaml")
+    environment = slurm.environment | {
+        "PATH": f"{slurm.folder / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
+        + os.environ["PATH"],
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            command, cwd=clone, env=environment, capture_output=True, text=True, timeout=900
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("git", "init", "--quiet")
+    run("dvc", "repro", "--quiet", "tokenize@sample-letters")
+    run(
+        *("sbatch", "--wait", "--nodes=2", "--cpus-per-task=2", "--output=search.log"),
+        *(str(ROOT / "workflow/clusters/ray.slurm"), "sample-author-searched"),
+    )
+    assert (clone / "results/search/sample-author/sample-author-searched/best.yaml").exists()
+    wait_for(lambda: not slurm.run("squeue", "--noheader"), 60, slurm.logs)  # its nodes are free
