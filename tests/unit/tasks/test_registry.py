@@ -21,7 +21,7 @@ TASKS = task_names()
 # Words that are no task: a key of a published file, and a label in a drawing of a network.
 OTHER_WORDS = {
     "corpora/published.py": "classification",
-    "report/figures/networks.py": "translation",
+    "report/chapters/glossary.py": "translation",
 }
 
 
