@@ -159,15 +159,13 @@ def publish(
 ) -> Path:
     """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
-    The summary is in README.md too where that has a place for it. A study of the user's own needs
-    no place in either.
+    The summary is in README.md too where that has a place; a study of the user's own needs none.
 
     The folder has the page, its figures and tables, its provenance, edition.json, the files of
     COPIED, and reports/report.pdf if there is one. Text of a corpus is not for git: the page has a
     document browser only where heed generated all texts, and sentences of a translation only where
-    heed generated them. Nor are the paths of this machine.
-
-    The arguments are those of `render`, and `root`, the top folder of the clone.
+    heed generated them. Nor are the paths of this machine. `root` is the top folder of the clone,
+    the other arguments are as in `render`.
 
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
@@ -193,20 +191,24 @@ def publish(
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
-        for file in COPIED:
-            write_text(out / file, (root / file).read_text(encoding="utf-8"))
-        for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
-            write_text(path, remove_paths(path.read_text(encoding="utf-8")))
-        if pdf.exists():
-            shutil.copyfile(pdf, out / PDF)
+        _copy_files(root, out, remove_paths)
         write_json(out / EDITION, as_json(edition))
         if readme.exists():  # written by hand, but for the sentence on the code
-            text = with_edition(readme.read_text(encoding="utf-8"), edition)
-            write_text(out / README, text)
+            write_text(out / README, with_edition(readme.read_text(encoding="utf-8"), edition))
     for page, text in pages.items():
         write_text(page, text)
     write_list(root)
     return folder
+
+
+def _copy_files(root: Path, out: Path, remove_paths: Callable[[str], str]) -> None:
+    """Copy the files of the study beside its page, and remove this machine's paths from all."""
+    for file in COPIED:
+        write_text(out / file, (root / file).read_text(encoding="utf-8"))
+    for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
+        write_text(path, remove_paths(path.read_text(encoding="utf-8")))
+    if (pdf := root / "reports" / PDF).exists():
+        shutil.copyfile(pdf, out / PDF)
 
 
 def _check_files(root: Path) -> None:

@@ -193,13 +193,7 @@ def render(
         image = _write_figures(blocks, folder / "figures", processes)
         tables = [block for block in blocks if isinstance(block, Table)]
         copies = _write_tables(tables, folder / "tables")
-        with writing_folder(folder / "plots") as out:
-            measures = {
-                results.evaluation_folder(model): each.measure
-                for each in results.experiments
-                for model in results.models(each).values()
-            }
-            write_series(results.experiments, measures, out)
+        _write_plots(results, folder / "plots")
         _write_documents(results, folder / "documents")
         on_page, on_paper = (
             [block for block in report if medium in block.media] for medium in (PAGE, PAPER)
@@ -211,6 +205,17 @@ def render(
         write_text(folder / "index.html", page)
         answer = headline(results.experiments, len(comparison.seeds))
         return Outcome(answer, truths.failure_lines(results))
+
+
+def _write_plots(results: Results, folder: Path) -> None:
+    """Write the tables that `dvc plots show` draws."""
+    with writing_folder(folder) as out:
+        measures = {
+            results.evaluation_folder(model): each.measure
+            for each in results.experiments
+            for model in results.models(each).values()
+        }
+        write_series(results.experiments, measures, out)
 
 
 def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:

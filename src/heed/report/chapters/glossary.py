@@ -183,12 +183,7 @@ def _terms(entries: list[Variant]) -> Iterable[Term]:
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words of the report, each with its name and its explanation, by key."""
-    method = results.comparison.significance
-    measures = [each.measure for each in results.experiments]
     explained = dict.fromkeys(map(explain_collapse, results.comparison.experiments.values()))
-    margin = _alternatives(each.margin(method.margin_pp) for each in measures)
-    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
-    level = f"{method.alpha:g}"
     return {
         "gain": (say("gain"), say("Attention minus baseline, paired by seed and test document.")),
         "control": (
@@ -209,6 +204,19 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
                 "is repeated with several, since its result varies with them."
             ),
         ),
+        **_words_of_verdicts(results),
+        **_words_of_limits(results),
+        COLLAPSED: (say("collapsed run"), " ".join(explained)),
+    }
+
+
+def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
+    """Return the words of the tests, each with its name and its explanation, by key."""
+    method = results.comparison.significance
+    measures = [each.measure for each in results.experiments]
+    margin = _alternatives(each.margin(method.margin_pp) for each in measures)
+    level = f"{method.alpha:g}"
+    return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
         "better": (
             say("better, worse"),
@@ -233,6 +241,17 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
                 "difference: the interval says how large it may be."
             ),
         ),
+    }
+
+
+def _words_of_limits(results: Results) -> dict[str, tuple[str, str]]:
+    """Return the words of what limits a verdict, each with its name and its explanation, by key."""
+    method = results.comparison.significance
+    limit = _alternatives(
+        each.measure.of_validation.limit(method.convergence_pp) for each in results.experiments
+    )
+    level = f"{method.alpha:g}"
+    return {
         "not-converged": (
             say("not converged"),
             say(
@@ -251,7 +270,6 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
                 level=level,
             ),
         ),
-        COLLAPSED: (say("collapsed run"), " ".join(explained)),
     }
 
 

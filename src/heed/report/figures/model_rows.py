@@ -96,8 +96,7 @@ def figure_of_test(results: Results, test: WeightsTest) -> list[Figure]:
         kept = _panel_for_each_series(kept)
     dense = bool(kept[0].title)
     sources, sizes = _measured(results, test)
-    caption = f"{caption} {sizes}"
-    drawn = {line.paper for line in lines}
+    caption, drawn = f"{caption} {sizes}", {line.paper for line in lines}
     for sentence in sentences(results, test.name):
         caption += "" if sentence.paper in drawn else f" {quote(sentence)}"
     return [
