@@ -68,7 +68,7 @@ report: .venv/.runtime ## set up, run the study in params.yaml through Snakemake
 	@echo "heed: running the study in params.yaml on $(CORES) cores"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --cores $(CORES) --resources gpu=$(GPUS)
 	@$(BIN)/heed provenance >/dev/null
-	@! grep -q ',NO,' reports/tables/truths.csv 2>/dev/null || echo "heed: known truths were not found; the report begins with them"
+	@! grep -q ',NO,' reports/tables/expected_results.csv 2>/dev/null || echo "heed: expected results were not found; the report begins with them"
 	@echo "heed: the report is $(CURDIR)/reports/index.html"
 
 check: .venv/.development ## set up, check the style, the format, the types and the imports

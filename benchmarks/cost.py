@@ -20,15 +20,15 @@ from heed.study.cost import Cost, estimate_cost, study_workloads
 
 LOGS = Path("logs")
 # what a study has once → the stages that it is estimated for
-ONCE = {"tokenizing": "tokenize", "opponents": "opponents"}
+ONCE = {"tokenizing": "tokenize", "reference_models": "reference_models"}
 ELSEWHERE = ("searches", "snakemake")  # in processes that no log has
 HEADER = "| {} | measured | `heed cost` | ratio | `heed study` | ratio |\n|---|---|---|---|---|---|"
 
 
-def line(figure: str, real: float, estimates: list[float]) -> str:
+def line(metric: str, real: float, estimates: list[float]) -> str:
     """Return a row of the table: seconds, and each estimate with its ratio to them."""
     parts = [f"{each:.1f} s | {each / real:.2f}" for each in estimates]
-    return f"| {figure} | {real:.1f} s | {' | '.join(parts)} |"
+    return f"| {metric} | {real:.1f} s | {' | '.join(parts)} |"
 
 
 def trainings(params: Params, costs: list[Cost]) -> Iterator[str]:

@@ -75,8 +75,8 @@ def recurrent(hidden: int) -> Row:
         f"two passes {1e3 * exact_seconds:.1f} ms, packed {1e3 * packed_seconds:.1f} ms, largest "
         f"difference {difference:.1e}"
     )
-    figure = f"BiLSTM H = {hidden}: packed cuDNN against two passes"
-    return Row(figure, f"{exact_seconds / packed_seconds:.2f}x", "> 1: take packed", note)
+    metric = f"BiLSTM H = {hidden}: packed cuDNN against two passes"
+    return Row(metric, f"{exact_seconds / packed_seconds:.2f}x", "> 1: take packed", note)
 
 
 def training(device: str, **changes: Any) -> tuple[float, dict[str, torch.Tensor]]:
@@ -113,9 +113,9 @@ def compare_devices() -> Row:
             expected = model(batch)
             logits = model.to("cuda")(batch.to("cuda")).cpu()
             differences[dtype] = float((logits - expected).abs().max())
-    figure, value = "largest difference of logits, GPU against CPU, float32", torch.float32
+    metric, value = "largest difference of logits, GPU against CPU, float32", torch.float32
     note = f"float64: {differences[torch.float64]:.1e}"
-    return Row(figure, f"{differences[value]:.1e}", "<= 1e-4", note)
+    return Row(metric, f"{differences[value]:.1e}", "<= 1e-4", note)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Two runs of one study on two machine kinds: python -m benchmarks.machines FOLDER OTHER.
 
-Each is the folder of a published edition, or of its comparisons and values by seed alone. Prints
+Each is the folder of a published report, or of its comparisons and values by seed alone. Prints
 how far the same seed differs between the two, how far two seeds of one differ, which verdicts
 changed, and which differences of the second run are outside the intervals of the first.
 """
@@ -15,7 +15,7 @@ from typing import TypeVar
 import pandas as pd
 from scipy import stats
 
-FIGURES = ("accuracy", "bleu")  # a classification's, a translation's
+VALIDATION_METRICS = ("accuracy", "bleu")  # a classification's, a translation's
 KEYS = ["experiment", "variant"]
 PAIR = ["experiment", "first", "second"]
 Rows = TypeVar("Rows", pd.Series, pd.DataFrame)
@@ -28,10 +28,10 @@ def main(argv: list[str] | None = None) -> None:
     one, other = parser.parse_args(argv).folders
     tables = read_tables(one, "seeds"), read_tables(other, "seeds")
     seeds = 0
-    for figure in FIGURES:
-        values = in_both(*(values_of(table, figure) for table in tables))
+    for metric in VALIDATION_METRICS:
+        values = in_both(*(values_of(table, metric) for table in tables))
         if len(values[0]):
-            print(describe_values(figure, *values))
+            print(describe_values(metric, *values))
             seeds = max(seeds, int(values[0].groupby(level=KEYS).size().max()))
     if not seeds:
         parser.error(f"no training is in the tables of both {one} and {other}")
@@ -61,11 +61,11 @@ def read_tables(folder: Path, name: str) -> pd.DataFrame:
     return pd.concat(pd.read_csv(path) for path in sorted(folder.glob(f"*_{name}.csv")))
 
 
-def values_of(rows: pd.DataFrame, figure: str) -> pd.Series:
+def values_of(rows: pd.DataFrame, metric: str) -> pd.Series:
     """Return the figure of every training in points, by experiment, variant and run."""
-    is_figure = rows["figure"] == figure
+    is_figure = rows["metric"] == metric
     if "row" in rows:  # of a classification: accuracy is in the column of F1
-        is_figure |= (rows["row"] == figure) & (rows["figure"] == "f1")
+        is_figure |= (rows["row"] == metric) & (rows["metric"] == "f1")
     rows = rows[is_figure & rows["run"].str.startswith("seed")]
     return 100 * rows.set_index([*KEYS, "run"])["value"]
 
@@ -76,7 +76,7 @@ def in_both(one: Rows, other: Rows) -> tuple[Rows, Rows]:
     return one.loc[shared], other.loc[shared]
 
 
-def describe_values(figure: str, one: pd.Series, other: pd.Series) -> str:
+def describe_values(metric: str, one: pd.Series, other: pd.Series) -> str:
     """Return how far the same seed differs on two kinds, and two seeds on one."""
     same = (one - other).abs()
     seeds = [
@@ -86,7 +86,7 @@ def describe_values(figure: str, one: pd.Series, other: pd.Series) -> str:
         for first, second in itertools.combinations(group, 2)
     ]
     return (
-        f"{figure}, {len(same)} trainings: the same seed on two kinds {same.mean():.2f} points (at "
+        f"{metric}, {len(same)} trainings: the same seed on two kinds {same.mean():.2f} points (at "
         f"most {same.max():.2f}; {int((same == 0).sum())} have the same figure), two seeds on one "
         f"kind {sum(seeds) / len(seeds):.2f} (at most {max(seeds):.2f})"
     )
@@ -115,7 +115,7 @@ def _describe_pairs(pairs: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
 
 
 def _tables(name: str) -> Path:
-    """Return the folder of an edition's tables, or the one named, if it has the tables itself."""
+    """Return the folder of a published report's tables, or the one named, if it has the tables itself."""
     folder = Path(name)
     folder = folder / "tables" if (folder / "tables").is_dir() else folder
     if not any(folder.glob("*_seeds.csv")) or not any(folder.glob("*_comparisons.csv")):

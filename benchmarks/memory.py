@@ -15,7 +15,7 @@ from heed.files import write_json, write_text
 from heed.models.classifier import Classifier
 from heed.models.size import count_parameters
 from heed.paths import TOKENS, recipe_file
-from heed.recipe import CorpusFacts, Recipe, write_recipe
+from heed.recipe import CorpusStatistics, Recipe, write_recipe
 from heed.tasks.classification.recipe import Data
 
 DOCUMENTS = 50_000
@@ -34,20 +34,20 @@ def prepare(folder: Path, attention: str) -> None:
     tokens = imdb_like(DOCUMENTS)
     path = folder / TOKENS / "big"
     path.mkdir(parents=True)
-    parts = np.full(DOCUMENTS, "unread", object)
+    splits = np.full(DOCUMENTS, "unread", object)
     order = np.random.default_rng(0).permutation(DOCUMENTS)
-    for part, rows in (
+    for split, rows in (
         ("train", order[:TRAINED]),
         ("validation", order[-HELD_OUT:]),
         ("test", order[TRAINED : TRAINED + HELD_OUT]),
     ):
-        parts[rows] = part
+        splits[rows] = split
     labels = np.where(np.arange(DOCUMENTS) % 2, "a", "b")
     text = [" ".join(["word"] * int(n)) for n in np.diff(tokens.offsets)]
     frame = pd.DataFrame(
         {
             "id": [f"d{i}" for i in range(DOCUMENTS)], "text": text, "label_kind": labels,
-            "split": parts,
+            "split": splits,
         }
     )  # fmt: skip
     frame.to_parquet(path / "documents.parquet", index=False)
@@ -58,15 +58,15 @@ def prepare(folder: Path, attention: str) -> None:
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in tokens.lexicon))
     write_json(path / "meta.json", dataclasses.asdict(tokens.meta))
     h = dataclasses.replace(SETTINGS, attention=attention, epochs=1, device="cpu")
-    facts = CorpusFacts(
+    statistics = CorpusStatistics(
         **{
             field.name: getattr(tokens.meta, field.name)
-            for field in dataclasses.fields(CorpusFacts)
+            for field in dataclasses.fields(CorpusStatistics)
         }
     )
     recipe = Recipe(
         model="big", experiment="big", task="classification", variant=attention, corpus="big",
-        tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, facts=facts,
+        tokenizer="whitespace", folds=0, tokens=tokens.meta.digest, statistics=statistics,
         data=Data("kind", ["a", "b"]), hyperparameters=h,
         parameters=count_parameters(lambda: Classifier(30_000, 2, h)),
     )  # fmt: skip

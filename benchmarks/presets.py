@@ -3,8 +3,8 @@
 `python -m benchmarks.presets [DATASET ...] [--variants NAME ...] [--seeds N ...]`. Downloads (see
 docs/corpora.md for HEED_MIRROR) and tokenizes the corpora in a temporary folder, or in `--folder`.
 A dataset is a corpus or a part of it. Its models are the variants of `heed corpus add` with the
-preset that this chooses. They are scored on documents of the training and validation parts that
-neither train nor select; where a dataset leaves none, on those that select. The test part is
+preset that this chooses. They are scored on documents of the training and validation splits that
+neither train nor select; where a dataset leaves none, on those that select. The test split is
 neither trained nor scored on. Other lines than those of the table go to stderr.
 """
 
@@ -34,7 +34,7 @@ from heed.study import Params, parse
 from heed.study.experiments import Experiment
 from heed.study.own_entries import TEST, VALIDATION, VARIANTS
 from heed.study.recipes import resolve
-from heed.tasks.classification import opponents
+from heed.tasks.classification import reference_models
 from heed.tasks.classification.metrics import make_metrics
 from heed.tasks.classification.prediction import ClassificationPredictor
 from heed.tasks.classification.presets import PRESETS, choose_preset
@@ -125,19 +125,19 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class ReducedTokens(Tokens):
-    """The tokens of a dataset; its part `test` has the documents to score.
+    """The tokens of a dataset; its split `test` has the documents to score.
 
-    `meta` has the classes of the dataset alone, and no folds: `parts` are those of one seed.
+    `meta` has the classes of the dataset alone, and no folds: `splits` are those of one seed.
     """
 
-    parts: dict[str, np.ndarray]  # documents (rows of the corpus) by part, in their order
+    splits: dict[str, np.ndarray]  # documents (rows of the corpus) by split, in their order
 
-    def rows(self, part: str, fold: int) -> np.ndarray:
-        return self.parts[part]
+    def rows(self, split: str, fold: int) -> np.ndarray:
+        return self.splits[split]
 
     def texts(self) -> Iterator[str]:
-        """Yield the text of each document of the corpus; empty for one that is in no part."""
-        used = set(np.concatenate([*self.parts.values()]).tolist())
+        """Yield the text of each document of the corpus; empty for one that is in no split."""
+        used = set(np.concatenate([*self.splits.values()]).tolist())
         for row, text in enumerate(super().texts()):
             yield text if row in used else ""
 
@@ -156,7 +156,7 @@ def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
     """Return the tokens of a dataset; the seed decides on the fold alone.
 
     Of the drawn documents as large a share selects as in the split of `heed corpus add`. The
-    validation part is scored first.
+    validation split is scored first.
     """
     fold = (seed - 1) % tokens.meta.folds if tokens.meta.folds else 0
     train, validation = tokens.rows("train", fold), tokens.rows("validation", fold)
@@ -166,7 +166,7 @@ def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
     if dataset.classes:
         names = _largest_classes(labels[train], dataset.classes)
         train, validation = (rows[np.isin(labels[rows], names)] for rows in (train, validation))
-    parts = {"train": train, "validation": validation, "test": validation}
+    splits = {"train": train, "validation": validation, "test": validation}
     if dataset.train:
         rest, drawn = train_test_split(
             train, test_size=round(dataset.train / (1 - VALIDATION)), random_state=0,
@@ -175,10 +175,10 @@ def reduce(tokens: Tokens, dataset: Dataset, seed: int) -> ReducedTokens:
         keep, select = train_test_split(drawn, test_size=len(drawn) - dataset.train, random_state=0)
         rest = np.random.default_rng(0).permutation(rest)
         scored = np.concatenate([validation, rest])[: dataset.scored]
-        parts = {"train": np.sort(keep), "validation": np.sort(select), "test": np.sort(scored)}
+        splits = {"train": np.sort(keep), "validation": np.sort(select), "test": np.sort(scored)}
     meta = dataclasses.replace(tokens.meta, folds=0, labels={dataset.label: names})
     fields = {field.name: getattr(tokens, field.name) for field in dataclasses.fields(tokens)}
-    return ReducedTokens(**{**fields, "meta": meta, "parts": parts})
+    return ReducedTokens(**{**fields, "meta": meta, "splits": splits})
 
 
 def _largest_classes(labels: np.ndarray, count: int) -> list[str]:
@@ -205,19 +205,19 @@ def make_study(name: str, digest: str) -> Params:
             model = f"{experiment}-{variant}"
             models[model] = {
                 "experiment": experiment, "corpus": dataset.corpus, "variant": variant,
-                "tuned_by": "none", "match": model, "preset": preset, **values,
+                "search": "none", "match_parameters_of": model, "preset": preset, **values,
             }  # fmt: skip
     added = yaml.safe_dump({"experiments": experiments, "models": models})
     return parse(STUDY.format(messages=MESSAGES, digest=digest) + added, "benchmarks/presets.py")
 
 
 def score_linear(tokens: ReducedTokens, experiment: Experiment) -> Score:
-    """Return the score of an experiment's linear opponent."""
+    """Return the score of an experiment's linear reference model."""
     label = experiment.data.label
     data = Data(label, tokens.meta.labels[label])
     started = time.process_time()
     with contextlib.redirect_stdout(sys.stderr):
-        fitted = opponents.fit(tokens, data, experiment)
+        fitted = reference_models.fit(tokens, data, experiment)
     seconds = time.process_time() - started
     table = fitted.predictions["linear", 0]
     return _score(data, fitted.statistics(table[table["split"] == "test"]), seconds)
@@ -244,8 +244,8 @@ def score_model(tokens: ReducedTokens, recipe: Recipe[Any, Any], seed: int, limi
 def _score(
     data: Data, statistics: pd.DataFrame, seconds: float, has_converged: bool = True
 ) -> Score:
-    figures = make_metrics(data).compute(statistics.to_numpy())
-    return Score(figures["accuracy"], figures["macro_f1"], seconds, has_converged)
+    scores = make_metrics(data).compute(statistics.to_numpy())
+    return Score(scores["accuracy"], scores["macro_f1"], seconds, has_converged)
 
 
 def measure(
@@ -254,34 +254,34 @@ def measure(
     """Yield the row of each variant on the dataset of this name, in Markdown."""
     reduced = [reduce(tokens, DATASETS[name], seed) for seed in seeds]
     first = reduced[0]
-    train = first.parts["train"]
+    train = first.splits["train"]
     length = float(np.diff(tokens.offsets)[train].mean())
     preset = choose_preset(round(len(train) / (1 - TEST) / (1 - VALIDATION)), length)
     experiment = params.experiments[f"{name}-{preset}"]
-    # without folds every seed has the same parts
+    # without folds every seed has the same splits
     different = reduced if tokens.meta.folds else [first]
-    linear = [score_linear(parts, experiment) for parts in different]
-    sizes = " / ".join(f"{len(first.parts[part]):,}" for part in ("train", "validation", "test"))
+    linear = [score_linear(splits, experiment) for splits in different]
+    sizes = " / ".join(f"{len(first.splits[split]):,}" for split in ("train", "validation", "test"))
     classes = len(first.meta.labels[DATASETS[name].label])
     cells = [f"{name} ({classes})", sizes, f"{length:.0f}", preset]
     for variant in variants:
         recipe = resolve(params, f"{name}-{preset}-{variant}", {}, first.meta)
         recipe = recipe.changed({"device": "cpu"})
         scores = [
-            score_model(parts, recipe, seed, params.study.convergence_pp)
-            for parts, seed in zip(reduced, seeds, strict=True)
+            score_model(splits, recipe, seed, params.study.convergence_pp)
+            for splits, seed in zip(reduced, seeds, strict=True)
         ]
-        yield _line([*cells, variant, ",".join(map(str, seeds)), *_figures(scores, linear)])
+        yield _line([*cells, variant, ",".join(map(str, seeds)), *_metrics(scores, linear)])
 
 
-def _figures(scores: list[Score], linear: list[Score]) -> list[str]:
+def _metrics(scores: list[Score], linear: list[Score]) -> list[str]:
     """Return the cells of the figures: means over the seeds, and the sample standard deviation."""
     accuracies = [score.accuracy for score in scores]
-    accuracy, opponent = (fmean(accuracies), fmean(score.accuracy for score in linear))
-    deviation = f" ± {100 * stdev(accuracies):.1f}" if len(scores) > 1 else ""
+    accuracy, reference_model = (fmean(accuracies), fmean(score.accuracy for score in linear))
+    std = f" ± {100 * stdev(accuracies):.1f}" if len(scores) > 1 else ""
     return [
-        f"{accuracy:.4f}{deviation}", f"{fmean(score.macro_f1 for score in scores):.4f}",
-        f"{opponent:.4f}", f"{100 * (accuracy - opponent):+.1f}",
+        f"{accuracy:.4f}{std}", f"{fmean(score.macro_f1 for score in scores):.4f}",
+        f"{reference_model:.4f}", f"{100 * (accuracy - reference_model):+.1f}",
         f"{sum(not score.has_converged for score in scores)}",
         f"{fmean(score.seconds for score in scores):.0f}",
     ]  # fmt: skip

@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from heed.evaluation.results import BASELINE, spread
+from heed.evaluation.results import BASELINE, mean_and_std
 from heed.evaluation.significance import assess, differences, holm
 from heed.evaluation.tested import Tested
 from heed.files import read_json, writing
@@ -57,12 +57,12 @@ def pack(archive: Path, models: list[str]) -> None:
     """Write the recipes of the models and their corpora's tokens, without the texts."""
     recipes = {model: read_model_recipe(model) for model in models}
     if branched := [
-        model for model, recipe in recipes.items() if recipe.hyperparameters.linear_branch != "none"
+        model for model, recipe in recipes.items() if recipe.hyperparameters.tfidf_branch != "none"
     ]:
         sys.exit(f"{', '.join(branched)}: a linear branch reads the texts, which are not packed")
     if folded := [model for model, recipe in recipes.items() if recipe.folds]:
         sys.exit(
-            f"{', '.join(folded)}: the corpus is in folds, and only seeds on the same test part "
+            f"{', '.join(folded)}: the corpus is in folds, and only seeds on the same test split "
             "are compared here"
         )
     with tempfile.TemporaryDirectory() as folder, tarfile.open(archive, "w:xz") as files:
@@ -220,11 +220,13 @@ def model_row(model: str, seeds: list[int]) -> str:
     timings = [json.loads(timing_file(model, seed).read_text(encoding="utf-8")) for seed in seeds]
     metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
     name = metrics.named(None).name
-    figures = spread([metrics.compute(test.to_numpy())[name] for test in read_tests(model, seeds)])
-    deviation = "" if figures.std_pp is None else f" ± {figures.std_pp:.2f}"
+    scores = mean_and_std(
+        [metrics.compute(test.to_numpy())[name] for test in read_tests(model, seeds)]
+    )
+    std = "" if scores.std_pp is None else f" ± {scores.std_pp:.2f}"
     mean = np.mean([run["seconds"] for run in timings])
     devices = ", ".join(sorted({run["device"] for run in timings}))
-    return f"| {model} | {name} {figures.mean:.4f}{deviation} | {mean:.0f} s a run on {devices} |"
+    return f"| {model} | {name} {scores.mean:.4f}{std} | {mean:.0f} s a run on {devices} |"
 
 
 def gain_rows(models: list[str], seeds: list[int]) -> list[str]:

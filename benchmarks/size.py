@@ -24,14 +24,14 @@ MODEL = "texts-baseline"
 DOCUMENTS = (20_000, 200_000, 1_000_000)
 # Every stage in order, with the stages whose files it reads.
 NEEDS: dict[str, tuple[str, ...]] = {
-    "tokenize": (), "train": ("tokenize",), "score": ("train",), "opponents": ("tokenize",),
-    "compare": ("score", "opponents"),
+    "tokenize": (), "train": ("tokenize",), "score": ("train",), "reference_models": ("tokenize",),
+    "compare": ("score", "reference_models"),
 }  # fmt: skip
-MEASURED = ("tokenize", "train", "score", "opponents")
+MEASURED = ("tokenize", "train", "score", "reference_models")
 PREPARATION = {"tokenize": [["download", "texts"]], "train": [["recipe", MODEL]]}
 ARGUMENTS = {
     "tokenize": ["texts"], "train": [MODEL, "--seeds", "1"], "score": [MODEL],
-    "opponents": ["texts"], "compare": [],
+    "reference_models": ["texts"], "compare": [],
 }  # fmt: skip
 STUDY = """\
 study: {{name: size, title: Generated texts}}

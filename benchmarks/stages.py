@@ -35,7 +35,7 @@ COMMANDS = {
     "recipe": (("recipe", MODEL), "<= 1 s"),
     "train": (("train", MODEL, "--seeds", "1"), "<= import of torch + .5 s"),
     "score": (("score", MODEL, "--seeds", "1"), ""),
-    "opponents": (("opponents", "texts"), ""),
+    "reference_models": (("reference_models", "texts"), ""),
 }
 CODE = [sys.executable, "workflow/digests.py"]
 TINY = {"epochs": 1, "hidden_size": 4, "embedding_dim": 4, "linear_size": 4}
@@ -101,7 +101,8 @@ def generated_study(stages: int) -> dict[str, Any]:
     variants = ["baseline", *(f"m{i}" for i in range(models - 1))]
     names = {variant: f"sample-sentiment-{variant}" for variant in variants}
     params["models"] = {
-        name: model | {"variant": variant, "match": name} for variant, name in names.items()
+        name: model | {"variant": variant, "match_parameters_of": name}
+        for variant, name in names.items()
     }
     params["study"]["attention"] = [variants[-1]]
     return params

@@ -42,9 +42,9 @@ def rate(recipe: Recipe[Any, Any], tokens: Tokens, documents: int) -> float:
     vocabulary = build_vocabulary(tokens, train_rows, h.vocabulary_size, h.lowercase)
     model = make_model(vocabulary, recipe)
     labels = np.arange(len(tokens.offsets) - 1) % len(classes)
-    parts = {"train": rows[held_out:], "validation": rows[:held_out]}
+    splits = {"train": rows[held_out:], "validation": rows[:held_out]}
     learner = ClassificationLearner(
-        model, EncodedCorpus(tokens, vocabulary, h), labels, parts, h, 1, "cpu"
+        model, EncodedCorpus(tokens, vocabulary, h), labels, splits, h, 1, "cpu"
     )
     seconds: list[float] = []
     with tempfile.TemporaryDirectory() as work:
@@ -87,7 +87,7 @@ def main() -> None:
         unbranched = {
             variant: recipe
             for variant, recipe in recipes.items()
-            if recipe.hyperparameters.linear_branch == "none"
+            if recipe.hyperparameters.tfidf_branch == "none"
         }
         tokens = load_tokens(TOKENS / section.corpus)
         rows += measure_variants(experiment, unbranched, tokens, options.documents, options.rounds)

@@ -114,10 +114,10 @@ MEASUREMENTS = {
 }  # fmt: skip
 
 
-def speedup_row(figure: str, rate: float, tutorial_rate: float) -> Row:
+def speedup_row(metric: str, rate: float, tutorial_rate: float) -> Row:
     """Return heed's documents a second over those of a tutorial's loop."""
     note = f"{rate:.1f} documents/s, {tutorial_rate:.1f} there"
-    return Row(figure, f"{rate / tutorial_rate:.1f}x", ">= 4x", note)
+    return Row(metric, f"{rate / tutorial_rate:.1f}x", ">= 4x", note)
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from heed.speed import multiply_adds
 from heed.tasks.translation.recipe import Hyperparameters
 from heed.training.machine import keep_memory
 
-WORDS = (7859, 5979)  # words of Multi30k's German and English training part that occur twice
+WORDS = (7859, 5979)  # words of Multi30k's German and English training split that occur twice
 PIECES = 3000
 PAIRS, WINDOW, ROUNDS = 2560, 20, 3
 SETTINGS = TranslatorArchitecture(embedding_dim=256, hidden_size=256, dropout=0.3)
@@ -38,13 +38,13 @@ Loss = Callable[[PairBatch], torch.Tensor]
 
 
 def multi30k_lengths(pairs: int, seed: int = 0) -> np.ndarray:
-    """Draw lengths of source and target (pairs, 2) like those of Multi30k's training part.
+    """Draw lengths of source and target (pairs, 2) like those of Multi30k's training split.
 
     Both are log-normal, with the mean and standard deviation of the logarithms of German and
     English lengths in words, and their correlation.
     """
-    mean, deviation, correlation = np.array([2.468, 2.521]), np.array([0.324, 0.295]), 0.852
-    covariance = np.outer(deviation, deviation) * np.array([[1, correlation], [correlation, 1]])
+    mean, std, correlation = np.array([2.468, 2.521]), np.array([0.324, 0.295]), 0.852
+    covariance = np.outer(std, std) * np.array([[1, correlation], [correlation, 1]])
     logarithms = np.random.default_rng(seed).multivariate_normal(mean, covariance, pairs)
     return np.clip(np.exp(logarithms).round(), 2, 44).astype(np.int64)
 
@@ -196,8 +196,8 @@ def training_rows() -> list[Row]:
             strict=True,
         ):
             note = f"{rates[name]:.0f} target tokens/s, {rate:.0f} there"
-            figure = f"{name}: training against {against}"
-            rows.append(Row(figure, f"{rates[name] / rate:.1f}x", target, note))
+            metric = f"{name}: training against {against}"
+            rows.append(Row(metric, f"{rates[name] / rate:.1f}x", target, note))
     return rows
 
 

@@ -31,13 +31,13 @@ SETTINGS = Hyperparameters(
 class Row:
     """One row of the table: figure, value, target, and what else was measured."""
 
-    figure: str
+    metric: str
     value: str
     target: str
     note: str = ""
 
     def line(self) -> str:
-        return f"| {self.figure} | {self.value} | {self.target} | {self.note} |"
+        return f"| {self.metric} | {self.value} | {self.target} | {self.note} |"
 
 
 def print_rows(rows: list[Row]) -> None:
@@ -79,8 +79,8 @@ def imdb_like(documents: int, seed: int = 0) -> Tokens:
     meta = Meta(
         digest="generated", corpus="big", kind="generated", tokenizer="whitespace", folds=0,
         labels={"kind": ["a", "b"]}, documents=documents, tokens=len(ids), types=len(lexicon),
-        parts={}, reduced=False, generated=True, duplicates={},
-        near_duplicates=NearDuplicates([0], complete=False), treated={},
+        splits={}, reduced=False, generated=True, duplicates={},
+        near_duplicates=NearDuplicates([0], complete=False), cleaned={},
     )  # fmt: skip
     return Tokens(
         Path(), meta, ids, offsets, lexicon, np.zeros(documents, np.int32), np.arange(documents + 1)
@@ -98,9 +98,9 @@ def learner(
 ) -> ClassificationLearner:
     """Return a learner of generated texts with arbitrary classes, its model's weights random."""
     rows = np.arange(documents + validation)
-    parts = {"train": rows[:documents], "validation": rows[documents:]}
+    splits = {"train": rows[:documents], "validation": rows[documents:]}
     model = Classifier(VOCABULARY, CLASSES, h, autocast=h.precision == "bfloat16").to(device)
-    return ClassificationLearner(model, encoded(len(rows), h), rows % CLASSES, parts, h, 1, device)
+    return ClassificationLearner(model, encoded(len(rows), h), rows % CLASSES, splits, h, 1, device)
 
 
 def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:

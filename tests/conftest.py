@@ -118,7 +118,7 @@ def real_study(tmp_path_factory: pytest.TempPathFactory) -> Toy:
 
 
 def write_tokens(
-    path: Path, texts: list[list[str]], labels: list[str], parts: list[str], folds: int = 0
+    path: Path, texts: list[list[str]], labels: list[str], splits: list[str], folds: int = 0
 ) -> dict:
     """Write a tokenised corpus by hand (docs/contracts.md) and return its meta.json."""
     path.mkdir(parents=True)
@@ -127,17 +127,17 @@ def write_tokens(
     np.save(path / "ids.npy", np.asarray(ids, np.int32))
     np.save(path / "offsets.npy", np.cumsum([0, *map(len, texts)]).astype(np.int64))
     write_text(path / "lexicon.txt", "".join(f"{word}\n" for word in lexicon))
-    write_documents(path, texts, labels, parts, folds)
+    write_documents(path, texts, labels, splits, folds)
     write_positions(path, texts)
     write_sentences(path, texts)
     meta = {
         "digest": digest_folder(path), "corpus": path.name, "kind": "table",
         "tokenizer": "whitespace", "folds": folds, "labels": {"kind": sorted(set(labels))},
         "documents": len(texts), "tokens": len(ids), "types": len(lexicon),
-        "parts": {part: parts.count(part) for part in ("train", "validation", "test")},
+        "splits": {split: splits.count(split) for split in ("train", "validation", "test")},
         "reduced": False, "generated": False, "duplicates": {},
-        "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "treated": {},
-        "evidence": {"kind": "planted", "documents": {}, "words": {}},
+        "near_duplicates": {"test": [0] * (folds or 1), "complete": True}, "cleaned": {},
+        "rationale": {"kind": "planted", "documents": {}, "words": {}},
         "vectors": None, "languages": {}, "alignments": [], "multilabel": [],
     }  # fmt: skip
     write_json(path / "meta.json", meta)
@@ -159,7 +159,7 @@ def write_documents(
 
 
 def write_positions(path: Path, texts: list[list[str]]) -> None:
-    """Write where each token starts and ends in its text, and the word "fine" as evidence."""
+    """Write where each token starts and ends in its text, and the word "fine" as rationale."""
     starts = [np.cumsum([0, *(len(word) + 1 for word in words)])[:-1] for words in texts]
     lengths = [len(word) for words in texts for word in words]
     np.save(path / "starts.npy", np.concatenate(starts).astype(np.int32))
@@ -169,9 +169,9 @@ def write_positions(path: Path, texts: list[list[str]]) -> None:
         for row, words in enumerate(texts)
         if "fine" in words
     ]
-    evidence = [(row, start, start + 4) for row, start in fine]
-    table = pd.DataFrame(evidence, columns=["document", "start", "end"], dtype=np.int64)
-    table.to_parquet(path / "evidence.parquet", index=False)
+    rationale = [(row, start, start + 4) for row, start in fine]
+    table = pd.DataFrame(rationale, columns=["document", "start", "end"], dtype=np.int64)
+    table.to_parquet(path / "rationale.parquet", index=False)
 
 
 def write_sentences(path: Path, texts: list[list[str]]) -> None:
@@ -191,7 +191,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a folder the working folder, with the corpus `tiny` and the recipe `tiny-attention`."""
     from heed.paths import prediction_file
-    from heed.recipe import CorpusFacts, Recipe, write_prediction, write_recipe
+    from heed.recipe import CorpusStatistics, Recipe, write_prediction, write_recipe
     from heed.tasks.classification.recipe import Data, Prediction
 
     monkeypatch.chdir(tmp_path)
@@ -202,13 +202,13 @@ def make_workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         [*(f"w{w}" for w in words), *(["fine"] if label == "good" else [])]
         for words, label in zip(drawn, labels, strict=True)
     ]
-    parts = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
-    meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
-    facts = {field.name: meta[field.name] for field in dataclasses.fields(CorpusFacts)}
+    splits = ["train"] * 36 + ["validation"] * 12 + ["test"] * 12
+    meta = write_tokens(tmp_path / "data/tokens/tiny", texts, labels, splits)
+    statistics = {field.name: meta[field.name] for field in dataclasses.fields(CorpusStatistics)}
     recipe = Recipe(
         model="tiny-attention", experiment="tiny", task="classification", variant="attention",
         corpus="tiny", tokenizer="whitespace", folds=0, tokens=meta["digest"],
-        facts=CorpusFacts(**facts), data=Data("kind", ["bad", "good"]),
+        statistics=CorpusStatistics(**statistics), data=Data("kind", ["bad", "good"]),
         hyperparameters=HYPERPARAMETERS,
     )  # fmt: skip
     write_recipe(tmp_path / "results/recipe/tiny-attention.yaml", recipe)

@@ -77,7 +77,7 @@ def test_training_times_of_a_study_are_relative_to_the_baseline(workplace):
     rows = measure_variants(
         "tiny", {"baseline": plain, "attention": recipe}, tokens, documents=20, rounds=1
     )
-    assert [row.figure for row in rows] == ["tiny: baseline", "tiny: attention"]
+    assert [row.metric for row in rows] == ["tiny: baseline", "tiny: attention"]
     assert rows[0].value == "1.00x" and rows[1].value.endswith("x")
 
 
@@ -159,19 +159,19 @@ def test_every_benchmark_runs(name):
 
 
 @pytest.mark.parametrize(
-    ("study", "figures"),
+    ("study", "scores"),
     [
         ("sample", ["0.41 points (at most 8.00; 34 have", "1.76 (at most 14.70)", "12.1%"]),
         ("translation-sample", ["0.84 points (at most 7.78; 0 have", "1.60 (at most 12.31)"]),
         ("translation", ["0.41 points (at most 1.02; 0 have", "0.91 (at most 2.17)", "9.3%"]),
     ],
 )
-def test_runs_on_two_machine_kinds_differ_as_docs_machines_says(study, figures, capsys):
+def test_runs_on_two_machine_kinds_differ_as_docs_machines_says(study, scores, capsys):
     again = "studies/translation-control" if study == "translation" else f"machines/{study}"
     machines.main([f"{ROOT}/docs/studies/{study}", f"{ROOT}/docs/{again}"])
     printed = capsys.readouterr().out
-    for figure in figures:
-        assert figure in printed
+    for metric in scores:
+        assert metric in printed
 
 
 def test_runs_are_compared_seed_by_seed(tmp_path, capsys):

@@ -34,7 +34,7 @@ class Study:
 
     seeds: int
     gain: float
-    deviation: float
+    std: float
 
     def draw(self, generator: np.random.Generator) -> np.ndarray:
         """Return the statistics of BLEU, (models, seeds, sentences, 10)."""
@@ -42,7 +42,7 @@ class Study:
         difficulty = generator.choice([-DIFFICULTY, DIFFICULTY], SENTENCES)
         favour = generator.choice([-FAVOUR, FAVOUR], SENTENCES)
         models = np.stack([favour + self.gain, -favour])[:, None]
-        seeds = generator.normal(0, self.deviation, (2, self.seeds, 1)).clip(-0.12, 0.12)
+        seeds = generator.normal(0, self.std, (2, self.seeds, 1)).clip(-0.12, 0.12)
         right = (RIGHT + difficulty + models + seeds).astype(np.float32)
         hypothesis = lengths - generator.integers(0, 2, (2, self.seeds, SENTENCES))
         drawn = generator.random((*right.shape, LENGTHS[-1]), np.float32) < right[..., None]
@@ -58,13 +58,13 @@ class Study:
     def true_difference(self) -> float:
         """Return the difference of BLEU over infinitely many sentences, and the mean over seeds."""
         quantiles = (np.arange(2000) + 0.5) / 2000
-        seeds = (self.deviation * stats.norm.ppf(quantiles)).clip(-0.12, 0.12)
+        seeds = (self.std * stats.norm.ppf(quantiles)).clip(-0.12, 0.12)
         return float(np.diff([_limit(seeds + shift).mean() for shift in (0, self.gain)])[0])
 
-    def seed_deviation(self) -> float:
+    def seed_std(self) -> float:
         """Return the deviation of the gain over seeds, in points of BLEU."""
         quantiles = (np.arange(2000) + 0.5) / 2000
-        values = _limit((self.deviation * stats.norm.ppf(quantiles)).clip(-0.12, 0.12))
+        values = _limit((self.std * stats.norm.ppf(quantiles)).clip(-0.12, 0.12))
         return float(100 * values.std() * np.sqrt(2))
 
 
@@ -144,16 +144,16 @@ def test_sacrebleus_p_is_below_a_level_twice_as_often_as_it_says():
 
 
 def test_the_true_difference_is_that_of_a_large_sample():
-    study = Study(seeds=4, gain=0.03, deviation=0.0)
+    study = Study(seeds=4, gain=0.03, std=0.0)
     generator = np.random.default_rng(2)
     sums = sum(study.draw(generator).sum((1, 2)) for _ in range(50))
     first, second = bleu(sums)
     assert first - second == pytest.approx(study.true_difference(), abs=0.002)
 
 
-@pytest.mark.parametrize(("seeds", "deviation"), [(3, 0.01), (5, 0.0), (5, 0.02)])
-def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, deviation):
-    study = Study(seeds, gain=0.03, deviation=deviation)
+@pytest.mark.parametrize(("seeds", "std"), [(3, 0.01), (5, 0.0), (5, 0.02)])
+def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, std):
+    study = Study(seeds, gain=0.03, std=std)
     generator, true = np.random.default_rng(seeds), study.true_difference()
     assert true > 0.03
     missed = [is_alarm(blocks(study.draw(generator)), true, 0.05) for _ in range(60)]
@@ -161,20 +161,20 @@ def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, deviation):
 
 
 def test_with_one_seed_the_interval_is_refused_and_sentences_alone_are_tested():
-    study = Study(1, gain=0.03, deviation=0.02)
+    study = Study(1, gain=0.03, std=0.02)
     assert t_test(blocks(study.draw(np.random.default_rng(0)))) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [3, 5, 10])
-@pytest.mark.parametrize("deviation", [0.0, 0.01])
-def test_the_table_of_false_alarms_of_bleu(seeds, deviation):
+@pytest.mark.parametrize("std", [0.0, 0.01])
+def test_the_table_of_false_alarms_of_bleu(seeds, std):
     """The table in docs/statistics.md: no true difference, 2,000 studies a line.
 
     The bootstraps have the first 500 of them.
     """
-    study = Study(seeds, gain=0.0, deviation=deviation)
-    generator = np.random.default_rng([seeds, round(1000 * deviation)])
+    study = Study(seeds, gain=0.0, std=std)
+    generator = np.random.default_rng([seeds, round(1000 * std)])
     alarms, others = [], []
     for number in range(2000):
         counted = study.draw(generator)
@@ -187,7 +187,7 @@ def test_the_table_of_false_alarms_of_bleu(seeds, deviation):
             others.append([low > 0 or high < 0, paired_bootstrap_p(by_seed[:, 0], gain) < 0.05])
     rates, resampling = np.mean(alarms, axis=0), 100 * np.mean(others, axis=0)
     print(
-        f"\n| {seeds} | {study.seed_deviation():.1f} | **{100 * rates[0]:.1f}** | "
+        f"\n| {seeds} | {study.seed_std():.1f} | **{100 * rates[0]:.1f}** | "
         f"**{100 * rates[1]:.2f}** | {resampling[0]:.1f} | {resampling[1]:.1f} |",
         end="",
     )

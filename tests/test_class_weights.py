@@ -32,9 +32,9 @@ def unbalanced(workplace: Path) -> Path:
         labels.append("bad" if i % 4 == 0 else "good")
         is_sad = i // 4 % 2 == 0 if labels[-1] == "bad" else i % 12 in (1, 6, 11)
         texts.append([f"w{i % 5}", *(["sad"] if is_sad else []), "fine"])
-    parts = ["train"] * 36 + ["validation"] * 96 + ["test"] * 12
+    splits = ["train"] * 36 + ["validation"] * 96 + ["test"] * 12
     shutil.rmtree("data/tokens/tiny")
-    meta = write_tokens(workplace / "data/tokens/tiny", texts, labels, parts)
+    meta = write_tokens(workplace / "data/tokens/tiny", texts, labels, splits)
     recipe = dataclasses.replace(read_model_recipe("tiny-attention"), tokens=meta["digest"])
     write_recipe("results/recipe/tiny-attention.yaml", recipe)
     return workplace
@@ -49,7 +49,7 @@ def learner_with(**changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"linear_branch": "words", "branch_buckets": 64, "branch_loss": "separate"}],
+    [{}, {"tfidf_branch": "words", "tfidf_buckets": 64, "tfidf_loss": "separate"}],
     ids=["joint", "separate"],
 )
 def test_the_loss_is_torchs_weighted_cross_entropy(unbalanced, changes):
@@ -81,7 +81,7 @@ def test_the_weights_are_scikit_learns_of_the_training_part_alone():
 def test_macro_f1_of_a_rare_class_rises(unbalanced):
     best = {}
     for name in ("none", "balanced"):
-        change_recipe(**PLAIN, class_weights=name, select="last")
+        change_recipe(**PLAIN, class_weights=name, monitor="last")
         recipe, tokens = read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
         trained = train_model(recipe, tokens, 1, lambda progress: None, unbalanced / name)
         best[name] = trained.history[-1]["validation_macro_f1"]

@@ -31,7 +31,7 @@ searches: {}
 defaults: {classification: {pooling: mean}}
 models:
   tiny-attention:
-    {experiment: tiny, corpus: tiny, variant: attention, tuned_by: none, match: tiny-attention,
+    {experiment: tiny, corpus: tiny, variant: attention, search_name: none, match: tiny-attention,
      pooling: attention}
 """ % ("0" * 64)
 COLUMNS = ["name", "predicted", "p:bad", "p:good"]

@@ -70,7 +70,7 @@ def test_the_table_has_core_minutes_of_a_training_of_all_seeds_and_over_the_base
     assert not any(column.heading == "Search" for column in table.columns), "no search was made"
 
 
-def test_a_panel_has_every_model_by_name_and_the_best_opponent_as_a_line(results):
+def test_a_panel_has_every_model_by_name_and_the_best_reference_model_as_a_line(results):
     (figure,) = blocks(results, Figure)
     drawing = Drawing(figsize=figure.size)
     figure.draw(drawing)
@@ -81,10 +81,10 @@ def test_a_panel_has_every_model_by_name_and_the_best_opponent_as_a_line(results
         assert {text.get_text() for text in axes.texts} - {""} == {*result.models, "linear"}
         models = [line for line in axes.lines if line.get_gid() == "model"]
         assert sorted(line.get_ydata()[0] for line in models) == pytest.approx(
-            sorted(map(result.figure_of, result.models))
+            sorted(map(result.score_of, result.models))
         )
-        (opponent,) = (line for line in axes.lines if line.get_gid() == "opponent")
-        assert opponent.get_ydata()[0] == result.figure_of("linear")
+        (reference_model,) = (line for line in axes.lines if line.get_gid() == "reference_model")
+        assert reference_model.get_ydata()[0] == result.score_of("linear")
         heights = sorted(text.get_position()[1] for text in axes.texts if text.get_text())
         gaps = [after - before for before, after in itertools.pairwise(heights)]
         assert min(gaps) > 0.08, "no two names overlap"

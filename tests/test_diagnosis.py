@@ -65,8 +65,8 @@ def test_evaluate_writes_them_for_every_seed_and_they_add_up_to_the_test_part(wo
 
 
 def test_a_figure_prints_its_words_as_they_are_and_rounds_only_where_things_stand(tmp_path):
-    def on(figure):
-        axes = figure.subplots()
+    def on(metric):
+        axes = metric.subplots()
         axes.set_xticks([0.123456], ["0.0032"])
         axes.plot([0.123456, 0.7], [0.1, 0.2])
         axes.set_title("class 1.23456")

@@ -172,12 +172,12 @@ def test_what_changes_self_attention_has_no_effect_without_it():
     assert no_effect(h)["score"] == f"attention: none and pooling: {h.pooling}"
     transformer = no_effect(replace(h, encoder="transformer"))
     assert transformer["hidden_size"] == "encoder: transformer" and "heads" not in transformer
-    assert no_effect(h)["branch_rate"] == "linear_branch: none"
+    assert no_effect(h)["tfidf_rate"] == "linear_branch: none"
     assert "hidden_size" not in no_effect(h)
-    alone = no_effect(replace(h, encoder="none", linear_branch="words"))
+    alone = no_effect(replace(h, encoder="none", tfidf_branch="words"))
     for key in ("pooling", "score", "dropout", "word_dropout", "bigram_buckets", "linear_size"):
         assert alone[key] == "encoder: none", key
-    assert "branch_dropout" not in alone and "vocabulary_size" not in alone
+    assert "tfidf_dropout" not in alone and "vocabulary_size" not in alone
     assert not make(attention="none", attention_residual=True).network.encoder.residual
 
 
@@ -247,7 +247,7 @@ def test_ngrams_are_added_to_the_word():
 def test_the_linear_branch_is_added_and_is_the_whole_model_with_encoder_none():
     features = Bags(torch.tensor([0, 3, 5]), torch.tensor([0, 2]), torch.tensor([0.6, 0.8, 1.0]))
     batch = replace(make_batch([[5, 6], [7]]), linear=features)
-    changes = {"linear_branch": "words", "branch_buckets": 8}
+    changes = {"tfidf_branch": "words", "tfidf_buckets": 8}
     both, alone = make(**changes), make(**changes, encoder="none", attention="none")
     for model in (both, alone):
         model.branch.table.weight.data.normal_()
@@ -257,7 +257,7 @@ def test_the_linear_branch_is_added_and_is_the_whole_model_with_encoder_none():
     logits = both.branch(features)
     assert torch.allclose(both(batch), both.network(batch) + logits, atol=1e-6)
     assert (alone.token_weights(batch) == 0).all()
-    assert make(linear_branch="both", branch_buckets=8).branch.table.num_embeddings == 16
+    assert make(tfidf_branch="both", tfidf_buckets=8).branch.table.num_embeddings == 16
 
 
 def test_last_pooling_reads_both_ends():

@@ -26,7 +26,7 @@ from heed.prediction import load_predictor
 from heed.recipe import read_model_recipe
 from heed.study import load, parse
 from heed.study.cost import format_cost, study_workloads
-from heed.tasks.classification import opponents
+from heed.tasks.classification import reference_models
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
 from heed.tasks.classification.texts import TextTable, classify, classify_table
@@ -39,8 +39,8 @@ from heed.tasks.multilabel.metrics import (
     statistics,
     statistics_table,
 )
-from heed.tasks.multilabel.opponents import _logistic
 from heed.tasks.multilabel.recipe import METRICS, resolve_data
+from heed.tasks.multilabel.reference_models import _logistic
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
@@ -48,7 +48,7 @@ from tests.conftest import ROOT, train
 
 CLASSES = ["arts", "money", "sports", "war"]
 WORDS = {"arts": "opera", "money": "bank", "sports": "goal", "war": "army"}
-PARTS = ["train"] * 40 + ["validation"] * 12 + ["test"] * 12
+SPLITS = ["train"] * 40 + ["validation"] * 12 + ["test"] * 12
 PARAMS = """
 study: {name: topics, title: Topics}
 seeds: [1, 2]
@@ -64,9 +64,9 @@ defaults:
   multilabel: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 3, batch_size: 4,
     learning_rate: 0.05, dropout: 0, device: cpu}
 models:
-  topics-baseline: {experiment: topics, corpus: news, variant: baseline, tuned_by: none,
+  topics-baseline: {experiment: topics, corpus: news, variant: baseline, search_name: none,
     match: topics-baseline}
-  topics-attention: {experiment: topics, corpus: news, variant: attention, tuned_by: none,
+  topics-attention: {experiment: topics, corpus: news, variant: attention, search_name: none,
     match: topics-attention, pooling: attention}
 """
 MODELS = ("topics-baseline", "topics-attention")
@@ -77,12 +77,12 @@ def news() -> pd.DataFrame:
     generator = np.random.default_rng(0)
     sets = [names for size in range(3) for names in itertools.combinations(CLASSES, size)]
     rows = []
-    for i, part in enumerate(PARTS):
+    for i, split in enumerate(SPLITS):
         names = sets[i % len(sets)]
         words = [f"w{w}" for w in generator.integers(0, 20, generator.integers(1, 9))]
         words += [WORDS[name] for name in names]
         text = " ".join(generator.permutation(words))
-        rows.append({"text": text, "topics": "; ".join(names), "part": part})
+        rows.append({"text": text, "topics": "; ".join(names), "part": split})
     return pd.DataFrame(rows)
 
 
@@ -105,7 +105,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             stages.recipe(model)
             stages.train(model, [1, 2])
             stages.score(model, [1, 2])
-        stages.opponents("topics")
+        stages.reference_models("topics")
         stages.compare()
         stages.report(check=False)
     return folder
@@ -128,7 +128,7 @@ def drawn(documents: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarr
 
 def scikit_learns(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, float]:
     """Return every metric as scikit-learn computes it."""
-    figures = {
+    compute_scores = {
         "subset_accuracy": accuracy_score(is_true, is_predicted),
         "label_accuracy": 1 - hamming_loss(is_true, is_predicted),
     }
@@ -136,9 +136,9 @@ def scikit_learns(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, fl
         values = precision_recall_fscore_support(
             is_true, is_predicted, average=average, zero_division=0
         )
-        names = (f"{average}_{figure}" for figure in ("precision", "recall", "f1"))
-        figures |= dict(zip(names, values[:3], strict=True))
-    return figures
+        names = (f"{average}_{metric}" for metric in ("precision", "recall", "f1"))
+        compute_scores |= dict(zip(names, values[:3], strict=True))
+    return compute_scores
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -149,18 +149,23 @@ def test_figures_from_sums_are_scikit_learns(seed):
     metrics = make_metrics(Data("topics", names))
     assert counts.shape == (len(is_true), len(statistic_names(names)))
     assert metrics.compute(counts) == pytest.approx(scikit_learns(is_true, is_predicted))
-    assert tuple(metric.name for metric in metrics.figures) == METRICS
+    assert tuple(metric.name for metric in metrics.all) == METRICS
     by_class = precision_recall_fscore_support(is_true, is_predicted, zero_division=0)
     details = metrics.details(counts.sum(0))["classes"]
-    for i, figure in enumerate(("precision", "recall", "f1", "support")):
-        assert [each[figure] for each in details.values()] == pytest.approx(by_class[i])
+    for i, metric in enumerate(("precision", "recall", "f1", "support")):
+        assert [each[metric] for each in details.values()] == pytest.approx(by_class[i])
 
 
 def test_a_model_that_predicts_nothing_has_micro_f1_zero():
     is_true, _ = drawn(10, 3, 1)
     counts = statistics(is_true, np.zeros_like(is_true))
-    figures = make_metrics(Data("topics", ["a", "b", "c"])).compute(counts)
-    assert figures["micro_f1"] == figures["macro_f1"] == figures["micro_precision"] == 0
+    compute_scores = make_metrics(Data("topics", ["a", "b", "c"])).compute(counts)
+    assert (
+        compute_scores["micro_f1"]
+        == compute_scores["macro_f1"]
+        == compute_scores["micro_precision"]
+        == 0
+    )
 
 
 def test_a_document_has_the_classes_above_one_half_and_the_statistics_are_read_back(tmp_path):
@@ -221,8 +226,8 @@ def test_a_killed_training_ends_with_the_same_weights(study):
 
 def test_history_has_the_figures_of_validation_and_the_best_is_kept(study):
     history = pd.read_csv("results/train/topics-attention/1/history.csv")
-    figures = [f"validation_{name}" for name in ("loss", "micro_f1", "macro_f1")]
-    assert list(history) == ["epoch", "train_loss", *figures]
+    compute_scores = [f"validation_{name}" for name in ("loss", "micro_f1", "macro_f1")]
+    assert list(history) == ["epoch", "train_loss", *compute_scores]
     best = read_run("topics-attention", 1).best_epoch
     assert best == history["validation_loss"].idxmin() + 1
     summary = pd.read_csv("results/evaluate/topics-attention/summary.csv")
@@ -245,16 +250,19 @@ def test_a_prediction_does_not_change_with_its_batch(study):
 def test_the_recipe_is_read_back_as_it_was_written(study):
     text = Path("results/recipe/topics-attention.yaml").read_text()
     recipe = read_model_recipe("topics-attention")
-    assert recipe.data == Data("topics", CLASSES) and recipe.hyperparameters.select == "loss"
+    assert recipe.data == Data("topics", CLASSES) and recipe.hyperparameters.monitor == "loss"
     stages.recipe("topics-attention")
     assert Path("results/recipe/topics-attention.yaml").read_text() == text
 
 
-def test_the_comparison_is_by_micro_f1_of_models_and_opponents(study):
+def test_the_comparison_is_by_micro_f1_of_models_and_reference_models(study):
     result = json.loads(Path("results/compare/comparison.json").read_text())["experiments"][
         "topics"
     ]
-    assert result["metric"] == "micro_f1" and set(result["opponents"]) == {"linear", "majority"}
+    assert result["metric"] == "micro_f1" and set(result["reference_models"]) == {
+        "linear",
+        "majority",
+    }
     difference = result["comparisons"]["attention"]["baseline"]
     assert difference["interval_pp"] and difference["p_holm"] is not None
     assert difference["effect"]["odds_ratio"] is None, "no document is right or wrong alone"
@@ -263,22 +271,26 @@ def test_the_comparison_is_by_micro_f1_of_models_and_opponents(study):
         for i, seed in enumerate((1, 2)):
             test = table[(table["seed"] == seed) & (table["split"] == "test")]
             matrices = [label_matrix(test[column], CLASSES) for column in ("label", "predicted")]
-            figures = {
-                figure: result["models"][name]["summary"][figure]["values"][i] for figure in METRICS
+            compute_scores = {
+                metric: result["models"][name]["summary"][metric]["values"][i] for metric in METRICS
             }
-            assert figures == pytest.approx(scikit_learns(*matrices))
+            assert compute_scores == pytest.approx(scikit_learns(*matrices))
 
 
-def test_the_linear_opponent_finds_the_words_and_the_constant_one_has_no_frequent_label(study):
-    linear = pd.read_parquet("results/opponents/topics/linear-0.parquet")
+def test_the_linear_reference_model_finds_the_words_and_the_constant_one_has_no_frequent_label(
+    study,
+):
+    linear = pd.read_parquet("results/reference_models/topics/linear-0.parquet")
     test = linear[linear["split"] == "test"]
     right = label_matrix(test["label"], CLASSES) == label_matrix(test["predicted"], CLASSES)
     assert right.mean() > 0.9
-    majority = pd.read_parquet("results/opponents/topics/majority-0.parquet")
+    majority = pd.read_parquet("results/reference_models/topics/majority-0.parquet")
     assert not majority["predicted"].map(len).any()
     shares = label_matrix(load_train(), CLASSES).mean(0)
     assert np.allclose(majority.filter(like="p:").iloc[0], shares)
-    selection = json.loads(Path("results/opponents/topics/opponents.json").read_text())
+    selection = json.loads(
+        Path("results/reference_models/topics/reference_models.json").read_text()
+    )
     assert len(selection["validation_micro_f1"][0]) == len(selection["tried"])
 
 
@@ -287,7 +299,7 @@ def load_train() -> pd.Series:
     return tokens.documents(["label_topics"], tokens.rows("train", 0))["label_topics"]
 
 
-def test_both_solvers_of_the_linear_opponent_find_the_same_optimum(monkeypatch, tmp_path):
+def test_both_solvers_of_the_linear_reference_model_find_the_same_optimum(monkeypatch, tmp_path):
     import scipy.sparse
 
     from heed.inputs.tfidf import SparseFile
@@ -298,15 +310,15 @@ def test_both_solvers_of_the_linear_opponent_find_the_same_optimum(monkeypatch, 
     rows = SparseFile(tmp_path)
     rows.append(matrix)
     decided = []
-    for in_memory in (opponents.IN_MEMORY, -1):
-        monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
-        monkeypatch.setattr(opponents, "TOLERANCE", 1e-9)
-        (optimum,) = opponents.optima(rows, 8, labels, (1.0,))
-        decided.append(opponents.decide(rows, optimum.weights))
+    for in_memory in (reference_models.IN_MEMORY, -1):
+        monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
+        monkeypatch.setattr(reference_models, "TOLERANCE", 1e-9)
+        (optimum,) = reference_models.optima(rows, 8, labels, (1.0,))
+        decided.append(reference_models.decide(rows, optimum.weights))
     assert np.allclose(*decided, atol=0.01) and np.abs(decided[0]).max() > 0.5
 
 
-def test_extreme_scores_of_the_linear_opponent_are_probabilities():
+def test_extreme_scores_of_the_linear_reference_model_are_probabilities():
     assert _logistic(np.array([-np.inf, 0.0, np.inf, -800.0])).tolist() == [0, 0.5, 1, 0]
 
 

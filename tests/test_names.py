@@ -41,8 +41,10 @@ def test_every_stage_depends_on_the_check_of_params_yaml(
     first = "author-baseline: {noise: letters}"
     second = "feelings-attention: {noise: letters}"
     explained = f"explain: {{documents: 1, models: {{{first}, {second}}}}}\n"
-    adversary = SECTIONS["adversaries"][1].replace("NAME", "liar").partition("\n")[0]
-    clone.params.write_text(with_name("searches", "hunt") + explained + adversary)
+    adversarial_model = (
+        SECTIONS["adversarial_attention"][1].replace("NAME", "liar").partition("\n")[0]
+    )
+    clone.params.write_text(with_name("searches", "hunt") + explained + adversarial_model)
     monkeypatch.chdir(clone.path)
     found = {stage.name: stage for stage in stages.read_stages()}
     assert len(found) == 24

@@ -118,7 +118,7 @@ def test_only_the_rows_that_are_asked_for_are_encoded(kind):
     pairs = encode_pairs(tokens, np.arange(4), ("x", "y"), (segmenter, segmenter))
     assert len(pairs.sources(np.arange(4))) == 4
     source, target = pairs.unknown_shares(np.asarray([3]))
-    assert source == target > 0, "c3 is not in the training part"
+    assert source == target > 0, "c3 is not in the training split"
     assert pairs.unknown_shares(np.arange(3)) == (0.0, 0.0)
     with pytest.raises(KeyError):
         pairs.sources(np.asarray([4]))

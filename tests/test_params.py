@@ -8,7 +8,7 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
-from heed.study.corpora import file_parts
+from heed.study.corpora import file_splits
 from heed.study.reference import json_schema, reference
 from heed.tasks.classification.recipe import Options, Target
 from tests.conftest import ROOT
@@ -57,11 +57,11 @@ WRONG = [
     ("test: 0.25", "test: 1.5", C + ".split", "share below 1"),
     ("kind: random, test: 0.25", "kind: folds", C + ".split", "needs `k`"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
-    ("tuned_by: sample-author-searched", "tuned_by: nine", "models.sample-author-searched.tuned_by",
+    ("tuned_by: sample-author-searched", "tuned_by: nine", "models.sample-author-searched.search",
      "no search nine"),
     ("sample-author-mean: {experiment: sample-author}",
      "sample-author-wide: {experiment: sample-author, match: sample-author-baselin}",
-     "models.sample-author-wide.match", "did you mean sample-author-baseline?"),
+     "models.sample-author-parameter-matched.match", "did you mean sample-author-baseline?"),
     ("attention: multi-head, heads: 4", "attention: none", M + "-attention.variant",
      "needs attention (multi-head, single-head)"),
     ("pooling: last}", "pooling: max-attention}", M + "-baseline.pooling",
@@ -150,7 +150,7 @@ UNBOUNDED = {
         key: (*of_default(key, 1_000_000_000), f"{D}.{key}", "less than or equ")
         for key in (
             "vocabulary_size", "max_tokens", "bigram_buckets", "character_buckets", "heads",
-            "branch_buckets", "patience",
+            "tfidf_buckets", "patience",
         )
     },
     **{
@@ -179,7 +179,7 @@ UNBOUNDED = {
     "a share that leaves nothing to train on": (
         "validation: 0.15", "validation: 0.9999", C + ".split",
         "of 1,600 documents 400 are for the test, 1,200 for validation"),
-    "a test part of all documents": ("test: 0.25", "test: 1600", C + ".split",
+    "a test split of all documents": ("test: 0.25", "test: 1600", C + ".split",
                                      "leaves nothing to train on"),
     "more folds than documents": (
         "split: {kind: random, test: 0.25, validation: 0.15}",
@@ -245,7 +245,7 @@ def test_a_key_that_a_terminal_would_obey_is_escaped():
     message = error_message(SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1))
     assert message == (
         "params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, seeds, sources, corpora, "
-        "experiments, searches, later_searches, defaults, models, explain, adversaries"
+        "experiments, searches, later_searches, defaults, models, explain, adversarial models"
     )
 
 
@@ -363,7 +363,7 @@ FILES = "paths: {{{0}: a.csv, {1}: b.csv}}, hashes: {{{0}: {2}, {1}: {2}}}"
             "sentiment.split: split kind given needs split_column, or",
         ),
         (("file_1", "file_2"), "", "a source with `paths` whose keys are train and test"),
-        (("train", "test"), ", split_column: p", "the keys of sources.sample.paths are parts too"),
+        (("train", "test"), ", split_column: p", "the keys of sources.sample.paths are splits too"),
     ],
 )
 def test_a_column_or_the_keys_of_files_give_the_parts(keys, column, message):
@@ -377,7 +377,7 @@ def test_a_column_or_the_keys_of_files_give_the_parts(keys, column, message):
     if message:
         assert message in error_message(text)
     else:
-        assert file_parts(study.parse(text).sources["sample"]) or column
+        assert file_splits(study.parse(text).sources["sample"]) or column
 
 
 @pytest.mark.parametrize(
@@ -467,20 +467,20 @@ def test_the_sections_are_plain_dataclasses_as_their_packages_declare_them():
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
     wide = "  sample-author-wide: {experiment: sample-author, match: sample-author-attention}\n"
     loaded = study.parse(SAMPLE + wide)
-    assert loaded.resolved("sample-author-wide", {}) == loaded.resolved(
+    assert loaded.resolved("sample-author-parameter-matched", {}) == loaded.resolved(
         "sample-author-attention", {}
     )
-    assert loaded.resolved("sample-author-wide", {"epochs": 3}).epochs == 3
+    assert loaded.resolved("sample-author-parameter-matched", {"epochs": 3}).epochs == 3
     assert "remove epochs" in error_message(SAMPLE + wide.replace("}", ", epochs: 3}"))
     assert "names the model" in error_message(
         SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")
     )
 
 
-def test_a_variant_cannot_be_named_as_an_opponent():
+def test_a_variant_cannot_be_named_as_an_reference_model():
     text = SAMPLE.replace("sample-author-mean", "sample-author-linear")
     assert (
-        "models.sample-author-linear.variant: linear is the name of an opponent"
+        "models.sample-author-linear.variant: linear is the name of a reference model"
         in error_message(text)
     )
 
@@ -490,7 +490,7 @@ def test_a_variant_cannot_be_named_as_an_opponent():
     [
         ("attention: [atention]", "study.attention: there is no variant atention; did you mean"),
         ("attention: []", "study.attention: "),
-        ("margin_pp: 0", "study.margin_pp: "),
+        ("margin_pp: 0", "study.equivalence_margin: "),
         ("convergence_pp: -1", "study.convergence_pp: "),
     ],
 )

@@ -61,11 +61,11 @@ def test_the_winner_of_a_search_replaces_the_presets_values() -> None:
 
 def test_wide_has_the_preset_of_the_model_that_it_matches() -> None:
     params = study.parse(QUICK + WIDE)
-    for values in (params.resolved("sample-author-wide", {}),
-                   params.hyperparameters("sample-author-wide")):  # fmt: skip
+    for values in (params.resolved("sample-author-parameter-matched", {}),
+                   params.hyperparameters("sample-author-parameter-matched")):  # fmt: skip
         assert (values.epochs, values.dropout) == (2, 0.4)
     assert (
-        "sample-author-wide.preset: variant wide takes the preset of sample-author-attention"
+        "sample-author-wide.preset: variant parameter-matched takes the preset of sample-author-attention"
         in (error_message(QUICK + WIDE.replace("}", ", preset: quick}")))
     )
 
@@ -73,7 +73,9 @@ def test_wide_has_the_preset_of_the_model_that_it_matches() -> None:
 def test_wide_matches_a_model_with_attention_in_its_preset() -> None:
     text = QUICK.replace("{epochs: 2,", "{epochs: 2, pooling: attention,")
     params = study.parse(text + WIDE)  # wide is without attention: a preset of its own would not do
-    assert params.resolved("sample-author-wide", {}).pooling == "attention"  # to be widened
+    assert (
+        params.resolved("sample-author-parameter-matched", {}).pooling == "attention"
+    )  # to be widened
 
 
 def test_a_preset_may_say_how_is_predicted() -> None:

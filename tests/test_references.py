@@ -12,9 +12,9 @@ import sacrebleu
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
-from heed.opponents import write_opponents
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
+from heed.reference_models import write_reference_models
 from heed.study import load
 from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import resolve_data
@@ -38,7 +38,7 @@ searches: {}
 defaults: {translation: {embedding_dim: 8, hidden_size: 8, epochs: 1, batch_size: 16, beam: 1}}
 models:
   mine-baseline:
-    {experiment: mine, corpus: mine, variant: baseline, tuned_by: none, match: mine-baseline,
+    {experiment: mine, corpus: mine, variant: baseline, search_name: none, match: mine-baseline,
      decoder: last-state}
 """
 DATA = "data: {source: de, target: en"
@@ -80,7 +80,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
         write_predictions("mine-baseline", [1])
         evaluate("mine-baseline", [1])
-        write_opponents("mine", load().experiments["mine"])
+        write_reference_models("mine", load().experiments["mine"])
     return folder
 
 
@@ -98,18 +98,18 @@ def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
     table = pd.read_parquet("results/predict/mine-baseline/predictions.parquet")
     assert set(map(len, table["further_references"])) == {1, 2}, "an empty text is no reference"
     summary = pd.read_csv("results/evaluate/mine-baseline/summary.csv").iloc[0]
-    parts = dict(iter(table.groupby("split")))
-    assert summary["bleu"] == pytest.approx(multi_bleu(parts["test"]), abs=1e-9)
-    assert summary["validation_bleu"] == pytest.approx(multi_bleu(parts["validation"]), abs=1e-9)
+    splits = dict(iter(table.groupby("split")))
+    assert summary["bleu"] == pytest.approx(multi_bleu(splits["test"]), abs=1e-9)
+    assert summary["validation_bleu"] == pytest.approx(multi_bleu(splits["validation"]), abs=1e-9)
     assert pd.isna(summary["references"]), "sentences have two or three"
 
 
-def test_opponents_are_scored_with_all_references(scored, monkeypatch):
+def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
     monkeypatch.chdir(scored)
-    table = pd.read_parquet("results/opponents/mine/statistical-0.parquet")
+    table = pd.read_parquet("results/reference_models/mine/statistical-0.parquet")
     test = table[table["split"] == "test"]
-    statistics = pd.read_parquet("results/opponents/mine/statistics.parquet")
-    statistics = statistics[statistics["opponent"] == "statistical"]
+    statistics = pd.read_parquet("results/reference_models/mine/statistics.parquet")
+    statistics = statistics[statistics["reference_model"] == "statistical"]
     matched = [
         text in (reference, *further)
         for text, reference, further in zip(

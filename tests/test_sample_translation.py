@@ -97,10 +97,10 @@ def read_all_paragraphs(tmp_path: Path) -> list[Document]:
 
 def test_paragraphs_have_all_sentences_of_their_part_once_and_many_are_beyond_50_words(tmp_path):
     paragraphs = read_all_paragraphs(tmp_path)
-    for part in ("train", "validation", "test"):
-        texts = [each.texts["norvic"] for each in paragraphs if each.split == part]
+    for split in ("train", "validation", "test"):
+        texts = [each.texts["norvic"] for each in paragraphs if each.split == split]
         sentences = [text for each in texts for text in each.removesuffix(" .").split(" . ")]
-        assert sorted(sentences) == sorted(row["norvic"] for row in SENTENCES[part])
+        assert sorted(sentences) == sorted(row["norvic"] for row in SENTENCES[split])
     assert len({each.id for each in paragraphs}) == len(paragraphs)
     text = "\n".join(each.texts["norvic"] for each in paragraphs)
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -124,7 +124,7 @@ def test_the_translation_and_the_links_of_a_paragraph_are_those_of_its_sentences
 
 
 def noun_endings() -> dict[str, str]:
-    """Return the ending of the article that stands with each noun in the training part."""
+    """Return the ending of the article that stands with each noun in the training split."""
     endings: dict[str, str] = {}
     for row in SENTENCES["train"]:
         source, target = row["norvic"].split(), row["soldan"].split()
@@ -173,7 +173,7 @@ def translate_clause(clause: list[str], endings: dict[str, str]) -> list[str]:
 
 
 def test_the_parts_have_their_shares_and_all_lengths_equally():
-    assert {part: len(rows) for part, rows in SENTENCES.items()} == {
+    assert {split: len(rows) for split, rows in SENTENCES.items()} == {
         "train": 1200, "validation": 60, "test": 140, "long": 40,
     }  # fmt: skip
     lengths = Counter(len(row["norvic"].split()) for row in ROWS if row["part"] != "long")

@@ -1,4 +1,4 @@
-"""Words and pieces: made from the training part alone, and text comes back from them."""
+"""Words and pieces: made from the training split alone, and text comes back from them."""
 
 import dataclasses
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heed.files import HeedError
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.segmentation import Pieces, Segmenter, Spacing, make_segmenter, read_segmenter
+from heed.inputs.segmentation import Detokenizer, Pieces, Segmenter, make_segmenter, read_segmenter
 from heed.inputs.vocabulary import BOS, EOS, PADDING, SPECIAL_OF_PAIRS, UNKNOWN
 from heed.tasks.translation.prediction import count_unknown_words
 from heed.tokens.arrays import Side
@@ -171,14 +171,14 @@ def test_text_that_was_tokenised_already_keeps_a_space_everywhere():
 
 
 def test_without_knowledge_there_is_a_space_between_all_words():
-    assert Spacing().joined(np.asarray([4, 5, 6])).tolist() == [False, False]
-    assert Spacing().joined(np.zeros(0, np.int64)).tolist() == []
+    assert Detokenizer().joined(np.asarray([4, 5, 6])).tolist() == [False, False]
+    assert Detokenizer().joined(np.zeros(0, np.int64)).tolist() == []
 
 
 BROKEN = [
     ("words", "x.txt", lambda text: text.replace(b"<bos>", b"bos"), "its first words are not <pad"),
     ("words", "x.txt", lambda text: text[: len(text) // 2], r"x.spacing.csv has \d+ words, not"),
-    ("words", "x.spacing.csv", lambda text: text.replace(b",", b";"), "cannot be read"),
+    ("words", "x.detokenizer.csv", lambda text: text.replace(b",", b";"), "cannot be read"),
     ("words", "x.exceptions.csv", lambda text: text + b"9999999,1,1\n", "a form of no word"),
     ("bpe", "x.model", lambda model: b"no model", "no model of sentencepiece"),
     ("bpe", "x.model", lambda model: model.replace(b"<eos>", b"<EOS>"), "its first pieces are"),

@@ -18,7 +18,13 @@ from heed.tasks.classification.metrics import (
     statistic_names,
     statistics,
 )
-from heed.tasks.classification.recipe import FIGURES, METRICS, Data, Hyperparameters, resolve_data
+from heed.tasks.classification.recipe import (
+    METRICS,
+    VALIDATION_METRICS,
+    Data,
+    Hyperparameters,
+    resolve_data,
+)
 from heed.tokens.meta import read_meta
 
 
@@ -46,14 +52,14 @@ def test_figures_from_sums_are_scikit_learns_to_the_last_bit(seed):
             label, predicted, labels=classes, average=average, zero_division=0
         )
         expected |= {
-            f"{average}_{figure}": float(v) for figure, v in zip(BY_CLASS, values[:3], strict=True)
+            f"{average}_{metric}": float(v) for metric, v in zip(BY_CLASS, values[:3], strict=True)
         }
     assert computed == expected
 
 
 def test_the_metrics_that_a_study_may_name_are_those_that_are_computed():
     metrics = make_metrics(Data("kind", ["a", "b"]))
-    assert tuple(metric.name for metric in metrics.figures) == METRICS
+    assert tuple(metric.name for metric in metrics.all) == METRICS
 
 
 def test_the_value_of_an_item_is_its_statistic_or_its_jackknife_pseudo_value():
@@ -64,12 +70,12 @@ def test_the_value_of_an_item_is_its_statistic_or_its_jackknife_pseudo_value():
     values = accuracy.by_item(runs)
     assert (values == runs[..., 0]).all() and values.dtype == np.uint8
     for run, values in zip(runs, macro_f1.by_item(runs), strict=True):
-        figure = metrics.compute(run)["macro_f1"]
-        assert values.mean() == pytest.approx(figure), "their mean is the metric itself"
+        metric = metrics.compute(run)["macro_f1"]
+        assert values.mean() == pytest.approx(metric), "their mean is the metric itself"
         without = np.array(
             [metrics.compute(np.delete(run, i, 0))["macro_f1"] for i in range(len(run))]
         )
-        pseudo = len(run) * figure - (len(run) - 1) * without
+        pseudo = len(run) * metric - (len(run) - 1) * without
         assert np.allclose(values - values.mean(), pseudo - pseudo.mean())
 
 
@@ -96,7 +102,7 @@ def test_a_figure_that_is_no_mean_is_compared_by_the_same_statistics():
 
 
 @pytest.mark.slow
-def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
+def test_intervals_of_macro_f1_cover_the_expected_result_as_often_as_they_say():
     """Two models as good as each other, whose seeds vary: the interval of the difference holds 0 in
     95 or more of 100 studies.
     """
@@ -121,7 +127,9 @@ def test_intervals_of_macro_f1_cover_the_truth_as_often_as_they_say():
 
 
 def test_epochs_are_selected_by_figures_of_validation():
-    assert set(FIGURES) < {*Hyperparameters.__dataclass_fields__["select"].type.__args__}
+    assert set(VALIDATION_METRICS) < {
+        *Hyperparameters.__dataclass_fields__["monitor"].type.__args__
+    }
 
 
 def test_a_label_with_one_class_is_refused_before_any_training(workplace):

@@ -178,7 +178,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant, m
 
 def test_a_training_reads_no_test_sentence(pair):
     tokens = load_tokens("data/tokens/pair")
-    rows = {part: tokens.rows(part, 0) for part in ("train", "validation", "test")}
+    rows = {split: tokens.rows(split, 0) for split in ("train", "validation", "test")}
     for side in tokens.sides.values():
         known = np.concatenate(
             [
@@ -187,8 +187,8 @@ def test_a_training_reads_no_test_sentence(pair):
             ]
         )
         for row in rows["test"]:
-            part = slice(side.offsets[row], side.offsets[row + 1])
-            assert set(side.ids[part].tolist()) & set(known.tolist())
+            split = slice(side.offsets[row], side.offsets[row + 1])
+            assert set(side.ids[split].tolist()) & set(known.tolist())
     train("pair-pieces", 1)
     weights = Path("results/train/pair-pieces/1/model.safetensors").read_bytes()
     learning = task_module("translation", "learning")
@@ -318,17 +318,17 @@ def test_sentences_without_gold_links_among_others_that_have_them_are_not_counte
     assert every["sure"].iloc[1] > 0
 
 
-def test_models_and_opponents_are_compared_by_bleu(runs):
+def test_models_and_reference_models_are_compared_by_bleu(runs):
     params = load()
     text = STUDY.replace("[attention, input]", "[attention]")
     kept = ("baseline", "attention", "pieces")
     Path("params.yaml").write_text(text + "".join(MODEL.format(v, MODELS[v]) for v in kept))
-    stages.opponents("pair")
+    stages.reference_models("pair")
     stages.compare()
     comparison = json.loads(Path("results/compare/comparison.json").read_text())["experiments"]
     assert comparison["pair"]["metric"] == "bleu" and params.study.name == "pair"
-    models, opponents = comparison["pair"]["models"], comparison["pair"]["opponents"]
-    assert {*models} == {*kept} and list(opponents) == ["copy", "statistical"]
+    models, reference_models = comparison["pair"]["models"], comparison["pair"]["reference_models"]
+    assert {*models} == {*kept} and list(reference_models) == ["copy", "statistical"]
     difference = comparison["pair"]["comparisons"]["attention"]["baseline"]
     gain = 100 * (
         models["attention"]["summary"]["bleu"]["mean"]
@@ -421,7 +421,7 @@ def test_pairs_beyond_the_caps_are_left_out_and_counted(pair):
     params, meta = load(), read_meta(Path("data/tokens/pair"))
     recipe = resolve(params, "pair-attention", {"max_source_tokens": 15}, meta)
     tokens = load_tokens("data/tokens/pair")
-    rows = {part: tokens.rows(part, 0) for part in ("train", "validation")}
+    rows = {split: tokens.rows(split, 0) for split in ("train", "validation")}
     make_learner = task_module("translation", "learning").make_learner
     learner = make_learner(recipe, tokens, rows, 1, "cpu")
     lengths = np.diff(tokens.sides["norvic"].offsets)[rows["train"]]
@@ -440,10 +440,10 @@ WRONG = {
     "an encoder of classification": ("decoder: output}", "encoder: bilstm}", "encoder: input sho"),
     "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
     "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),
-    "a variant of an opponent": (
+    "a variant of a reference model": (
         MODEL.format("deep", MODELS["deep"]),
         MODEL.format("copy", MODELS["deep"]),
-        "copy is the name of an opponent",
+        "copy is the name of a reference model",
     ),
     "a reference": ("tokenize: none", "references: [b]", "data.references: .*no language b"),
     "the target as a reference": (
@@ -470,13 +470,15 @@ def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, m
 
 
 def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
-    wide = MODEL.format("wide", "decoder: last-state").replace("pair-wide, d", "pair-input, d")
+    wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
+        "pair-wide, d", "pair-input, d"
+    )
     Path("params.yaml").write_text(PARAMS + wide)
-    with pytest.raises(HeedError, match="variant wide takes every hyperparameter"):
+    with pytest.raises(HeedError, match="variant parameter-matched takes every hyperparameter"):
         load()
     Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
-    stages.recipe("pair-wide")
-    recipe = read_model_recipe("pair-wide")
+    stages.recipe("pair-parameter-matched")
+    recipe = read_model_recipe("pair-parameter-matched")
     assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
     sizes = learning.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
     wide, matched = (
@@ -517,7 +519,7 @@ def test_the_tables_of_an_explained_translator_fit_each_other(runs):
     assert seeds["change"].between(MISSING, 1).all()
     measured = summary.dropna(subset="mean")
     assert set(measured["test"]) == {
-        "correlation", "permutation", "adversarial_weights", "evidence", "conicity", "seeds",
+        "correlation", "permutation", "adversarial_weights", "rationale", "conicity", "seeds",
     }  # fmt: skip
     row = measured[measured["measure"] == "permutation_change"].iloc[0]
     of_seed = documents[documents["seed"] == 1]["permutation_change"]
@@ -545,7 +547,7 @@ def test_the_alignment_error_of_attention_is_that_of_its_predicted_links(runs):
     units = tables["units"]
     for name, (sure, _) in zip(known.index, gold, strict=True):
         own = units[units["id"] == name]
-        linked = own[own["evidence"]]
+        linked = own[own["rationale"]]
         assert {*zip(linked["unit"], linked["target"], strict=True)} == sure
         best = own.loc[own.groupby("target")["leave_one_out"].idxmax()]
         found = {*zip(best["unit"], best["target"], strict=True)}
@@ -579,8 +581,8 @@ def test_explained_pieces_stand_where_their_words_do_and_are_linked_as_they_are(
         (text,) = tokens.sides["norvic"].texts(np.flatnonzero(ids == name))
         spans = own[["start", "end"]].drop_duplicates().itertuples(index=False)
         assert [text[start:end] for start, end in spans] == text.split()
-        assert (own.groupby(["target", "start"])["evidence"].nunique() == 1).all()
-    assert units["evidence"].any() and units["unit"].max() > 0
+        assert (own.groupby(["target", "start"])["rationale"].nunique() == 1).all()
+    assert units["rationale"].any() and units["unit"].max() > 0
 
 
 def test_a_source_with_the_mark_of_a_blank_is_explained_too(runs, monkeypatch):
@@ -597,6 +599,6 @@ def test_a_source_with_the_mark_of_a_blank_is_explained_too(runs, monkeypatch):
 def test_without_gold_links_their_test_has_a_reason(runs, monkeypatch):
     monkeypatch.setattr("heed.tasks.translation.explanation.gold_links", lambda *_: None)
     summary, tables = explain("baseline", 1)
-    assert summary.set_index("test").loc["evidence", "reason"] == NO_GOLD
-    assert not tables["units"]["evidence"].any()
+    assert summary.set_index("test").loc["rationale", "reason"] == NO_GOLD
+    assert not tables["units"]["rationale"].any()
     assert tables["documents"]["tau_ceiling"].notna().any()

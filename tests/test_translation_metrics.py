@@ -128,9 +128,9 @@ def test_rouge_is_rouge_scores_where_its_tokenizer_keeps_all_letters():
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
     scores = [scorer.score(r, h) for r, h in zip(references, hypotheses, strict=True)]
     for name in ("1", "2", "L"):
-        for figure in ("precision", "recall"):
-            expected = np.mean([getattr(score[f"rouge{name}"], figure) for score in scores])
-            assert computed[f"rouge_{name.lower()}_{figure}"] == pytest.approx(expected)
+        for metric in ("precision", "recall"):
+            expected = np.mean([getattr(score[f"rouge{name}"], metric) for score in scores])
+            assert computed[f"rouge_{name.lower()}_{metric}"] == pytest.approx(expected)
 
 
 def test_rouge_keeps_umlauts_which_the_tokenizer_of_rouge_score_drops():
@@ -145,8 +145,8 @@ def test_rouge_keeps_umlauts_which_the_tokenizer_of_rouge_score_drops():
 
 def test_a_short_hypothesis_has_precision_and_no_recall():
     """Why lecture and paper contrast them: BLEU needs its brevity penalty, ROUGE needs none."""
-    figures = make_metrics(DATA).compute(count(["the cat"], [["the cat is on the mat"]]).to_numpy())
-    assert figures["rouge_1_precision"] == 1 and figures["rouge_1_recall"] == pytest.approx(2 / 6)
+    scores = make_metrics(DATA).compute(count(["the cat"], [["the cat is on the mat"]]).to_numpy())
+    assert scores["rouge_1_precision"] == 1 and scores["rouge_1_recall"] == pytest.approx(2 / 6)
 
 
 def test_an_exact_match_is_one_with_any_reference():
@@ -192,7 +192,7 @@ def drawn(sentences: int, seed: int) -> pd.DataFrame:
 
 def test_the_mean_of_the_values_of_sentences_is_the_metric():
     metrics, runs = make_metrics(ALIGNED), np.stack([drawn(30, seed).to_numpy() for seed in (1, 2)])
-    for metric in metrics.figures:
+    for metric in metrics.all:
         values = metric.by_item(runs)
         assert values.shape == (2, 30) and np.isfinite(values).all()
         for run, value in zip(runs, values, strict=True):
@@ -205,14 +205,14 @@ def test_no_figure_is_nan_where_nothing_was_counted():
     metrics = make_metrics(ALIGNED)
     nothing = np.zeros((2, 3, len(statistic_names(ALIGNED))))
     with np.errstate(all="raise"):
-        for metric in metrics.figures:
+        for metric in metrics.all:
             assert metric.value(nothing).tolist() == np.zeros((2, 3)).tolist()
             assert np.isfinite(metric.by_item(drawn(1, 3).to_numpy()[None])).all()
     assert count([], []).shape == (0, len(statistic_names(DATA)))
 
 
 def test_the_metrics_that_a_study_may_name_come_first_and_are_better_the_higher_they_are():
-    names = [metric.name for metric in make_metrics(ALIGNED).figures]
+    names = [metric.name for metric in make_metrics(ALIGNED).all]
     assert tuple(names[: len(METRICS)]) == METRICS
     further = ["unknown_words", "aer", "alignment_precision", "alignment_recall"]
     assert names[len(METRICS) :] == further
@@ -233,12 +233,12 @@ def test_the_statistics_of_a_table_of_predictions_have_links_and_unknown_words()
         }
     )
     gold: list[Gold | None] = [({(0, 0), (1, 1)}, {(0, 0), (1, 1)}), None]
-    figures = make_metrics(ALIGNED).compute(
+    scores = make_metrics(ALIGNED).compute(
         statistics_table(predictions, gold, ALIGNED, WHITE_SPACE).to_numpy()
     )
-    assert figures["unknown_words"] == pytest.approx(1 / 4)
-    assert figures["aer"] == pytest.approx(1 - 2 / 4)
-    assert figures["alignment_precision"] == figures["alignment_recall"] == 0.5
+    assert scores["unknown_words"] == pytest.approx(1 / 4)
+    assert scores["aer"] == pytest.approx(1 - 2 / 4)
+    assert scores["alignment_precision"] == scores["alignment_recall"] == 0.5
 
 
 def test_groups_by_length_have_the_figures_of_their_sums():

@@ -1,4 +1,4 @@
-"""The opponents of a translator and its tables, on a small generated pair of languages."""
+"""The reference models of a translator and its tables, on a small generated pair of languages."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -9,12 +9,12 @@ import pytest
 
 from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, generate_rows
 from heed.evaluation import tested as evaluated
-from heed.tasks.translation import evaluation, opponents
+from heed.tasks.translation import evaluation, reference_models
 from heed.tasks.translation.metrics import format_links, make_metrics, parse_links
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.statistical import (
     join_words,
-    learn_sentence_spacing,
+    learn_sentence_detokenizer,
     read_sentences,
     separated_words,
 )
@@ -76,37 +76,37 @@ ROWS = [
 @pytest.fixture(autouse=True)
 def few_weights(monkeypatch):
     """Two weights of each kind are tried: all of them take seconds."""
-    monkeypatch.setattr(opponents, "MOVES", opponents.MOVES[:2])
-    monkeypatch.setattr(opponents, "FACTORS", opponents.FACTORS[5:7])
+    monkeypatch.setattr(reference_models, "MOVES", reference_models.MOVES[:2])
+    monkeypatch.setattr(reference_models, "FACTORS", reference_models.FACTORS[5:7])
 
 
 @pytest.fixture
 def fitted():
     tokens = InMemory(ROWS, gold=True)
-    return tokens, opponents.fit(tokens, DATA, EXPERIMENT)
+    return tokens, reference_models.fit(tokens, DATA, EXPERIMENT)
 
 
-def test_the_opponents_are_the_source_and_the_statistical_road(fitted):
+def test_the_reference_models_are_the_source_and_the_statistical_road(fitted):
     _, fits = fitted
     assert [name for name, _ in fits.predictions] == ["copy", "statistical"]
-    figures = {}
+    scores = {}
     for (name, _), table in fits.predictions.items():
         assert set(table["split"]) == {"validation", "test"}
         test = table[table["split"] == "test"]
-        figures[name] = make_metrics(DATA).compute(fits.statistics(test).to_numpy())
+        scores[name] = make_metrics(DATA).compute(fits.statistics(test).to_numpy())
     copied = fits.predictions["copy", 0]
     assert (copied["hypothesis"] == copied["source"]).all()
-    assert figures["copy"]["bleu"] == 0 and figures["copy"]["aer"] > 0.7, "the diagonal"
-    assert figures["statistical"]["bleu"] > 0.2 and figures["statistical"]["aer"] < 0.3
+    assert scores["copy"]["bleu"] == 0 and scores["copy"]["aer"] > 0.7, "the diagonal"
+    assert scores["statistical"]["bleu"] > 0.2 and scores["statistical"]["aer"] < 0.3
 
 
-def test_the_opponents_read_no_test_sentence(fitted):
-    """With other test references the translations of the test part are the same."""
+def test_the_reference_models_read_no_test_sentence(fitted):
+    """With other test references the translations of the test split are the same."""
     _, fits = fitted
     changed = [
         row | {SOLDAN: "mi mi mi", LINKS: ""} if row["part"] == "test" else row for row in ROWS
     ]
-    others = opponents.fit(InMemory(changed, gold=True), DATA, EXPERIMENT)
+    others = reference_models.fit(InMemory(changed, gold=True), DATA, EXPERIMENT)
     for key, table in fits.predictions.items():
         assert others.predictions[key]["hypothesis"].tolist() == table["hypothesis"].tolist()
     assert others.selection == fits.selection
@@ -115,19 +115,19 @@ def test_the_opponents_read_no_test_sentence(fitted):
 def test_words_are_joined_to_text_as_the_training_part_is():
     tokens = InMemory(ROWS[:50], gold=False, end=".")
     sentences, side = read_sentences(tokens, NORVIC, lowercase=False), tokens.sides[NORVIC]
-    spacing = learn_sentence_spacing(sentences, side, np.arange(50))
+    detokenizer = learn_sentence_detokenizer(sentences, side, np.arange(50))
     unknown = len(sentences.words)
     for row, text in enumerate(side.texts(np.arange(50))):
         ids = sentences.rows[row].tolist()
         words = [sentences.words[id_] for id_ in ids]
-        assert join_words(ids, words, spacing, unknown) == text
-        copied = join_words([-1, *ids[1:]], ["Zug", *words[1:]], spacing, unknown)
+        assert join_words(ids, words, detokenizer, unknown) == text
+        copied = join_words([-1, *ids[1:]], ["Zug", *words[1:]], detokenizer, unknown)
         assert copied == text.replace(words[0], "Zug", 1)
-    assert join_words([], [], spacing, unknown) == ""
+    assert join_words([], [], detokenizer, unknown) == ""
 
 
 def as_model(table: pd.DataFrame, fits, data: Data, learns_weights=True) -> evaluated.TestedModel:
-    """Return a model of one seed that predicted what an opponent did."""
+    """Return a model of one seed that predicted what a reference model did."""
     test = table[table["split"] == "test"]
     statistics = fits.statistics(test).set_index(test["id"])
     recipe = SimpleNamespace(
@@ -165,7 +165,7 @@ def test_the_tables_of_a_model_with_gold_links(fitted, monkeypatch):
 def test_without_gold_links_agreement_with_ibm_model_1_is_called_agreement(monkeypatch):
     tokens = InMemory(ROWS[:200], gold=False)
     monkeypatch.setattr(evaluation, "load_tokens", lambda _: tokens)
-    fits = opponents.fit(tokens, NO_GOLD, EXPERIMENT)
+    fits = reference_models.fit(tokens, NO_GOLD, EXPERIMENT)
     predictions = fits.predictions["statistical", 0].assign(seed=1)
     tested = as_model(predictions, fits, NO_GOLD)
     tables = evaluation.tables(tested, [1], predictions)

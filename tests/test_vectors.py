@@ -14,7 +14,7 @@ from heed.files import HeedError
 from heed.recipe import read_model_recipe
 from heed.report.experiments import describe_vectors
 from heed.study import load
-from heed.tasks.classification.adversaries import AdversaryLearner
+from heed.tasks.classification.adversarial_attention import AdversarialLearner
 from heed.tasks.classification.recipe import corpus_contradiction
 from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
@@ -45,7 +45,7 @@ def trained_embeddings() -> tuple[np.ndarray, np.ndarray]:
     return load_file(RUN / "model.safetensors")["network.embedding.word.weight"].numpy()[2:], types
 
 
-PRACTICE = {"weight_decay": 0.1, "clip": 1.0, "averaging": 0.9}
+PRACTICE = {"weight_decay": 0.1, "max_grad_norm": 1.0, "ema_decay": 0.9}
 
 
 def test_frozen_vectors_stay_as_they_are_and_tuned_ones_do_not(with_vectors):
@@ -84,11 +84,13 @@ def test_a_frozen_training_resumes_and_its_run_is_whole_without_the_corpus(with_
     assert not embeddings.requires_grad
     assert run.predict(["fine unknown-word"]).probabilities.shape == (1, 2)
     base = SimpleNamespace(model=model.requires_grad_(False), encoded=None)
-    parts = {"train": np.arange(36), "validation": np.arange(36, 48)}
+    splits = {"train": np.arange(36), "validation": np.arange(36, 48)}
     info = read_run("tiny-attention", 1)
-    adversary = AdversaryLearner(base, None, {}, np.zeros(60, np.int64), parts, info).model
-    still = [name for name, p in adversary.named_parameters() if not p.requires_grad]
-    assert still == ["network.embedding.word.weight"], "an adversary leaves them frozen too"
+    adversarial_model = AdversarialLearner(
+        base, None, {}, np.zeros(60, np.int64), splits, info
+    ).model
+    still = [name for name, p in adversarial_model.named_parameters() if not p.requires_grad]
+    assert still == ["network.embedding.word.weight"], "an adversarial model leaves them frozen too"
 
 
 def test_the_recipe_asks_for_the_size_of_the_vectors(workplace):
@@ -113,8 +115,8 @@ def test_a_model_whose_source_has_no_vectors_is_a_mistake_in_params(tmp_path):
 
 
 def test_the_report_says_how_much_the_vectors_cover(workplace):
-    facts = read_model_recipe("tiny-attention").facts
-    assert describe_vectors(facts) == ""
+    statistics = read_model_recipe("tiny-attention").statistics
+    assert describe_vectors(statistics) == ""
     covered = Vectors(300, 0.812, {"train": 1.0, "validation": 1.0, "test": 0.9})
-    sentence = describe_vectors(dataclasses.replace(facts, vectors=covered))
+    sentence = describe_vectors(dataclasses.replace(statistics, vectors=covered))
     assert "of 300 numbers each: 81.2% of the types and 90.0% of the test tokens" in sentence

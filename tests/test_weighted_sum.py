@@ -128,7 +128,7 @@ NETWORKS = [
     {"attention": "multi-head", "pooling": "attention", "heads": 2, "skip": True},
     {"attention": "none", "pooling": "attention", "encoder": "embeddings"},
     {"attention": "multi-head", "pooling": "attention", "attention_positions": True},
-    {"attention": "multi-head", "pooling": "mean", "linear_branch": "words", "branch_buckets": 8},
+    {"attention": "multi-head", "pooling": "mean", "tfidf_branch": "words", "tfidf_buckets": 8},
     {"attention": "none", "pooling": "attention", "encoder": "transformer", "heads": 2},
     {"attention": "multi-head", "pooling": "mean", "encoder": "transformer", "heads": 4,
      "hierarchical": True},
@@ -269,7 +269,7 @@ def by_definition(model: Classifier, weighted: WeightedSum, weights: torch.Tenso
 
 
 @pytest.mark.parametrize(
-    "changes", [c for c in REST_ON_A_SUM if c["attention"] == "none" and "linear_branch" not in c]
+    "changes", [c for c in REST_ON_A_SUM if c["attention"] == "none" and "tfidf_branch" not in c]
 )
 def test_one_hot_and_uniform_weights_are_one_state_and_the_mean_of_the_states(changes):
     model = make(**changes)
@@ -311,7 +311,7 @@ def test_gradients_of_the_weighted_sum_reach_the_embeddings_through_its_weights_
             "the states are added to what they attend to",
         ),
         (
-            {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 8},
+            {"encoder": "none", "attention": "none", "tfidf_branch": "words", "tfidf_buckets": 8},
             "reads no token",
         ),
     ],

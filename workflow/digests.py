@@ -9,7 +9,7 @@ The file of the recipe of a model that matches another in size has the line of t
 which dvc.yaml does not know.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
-no explanation and of no adversary.
+no explanation and of no adversarial model.
 """
 
 import ast
@@ -37,7 +37,7 @@ from heed.digests import (
 )
 from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError, write_text
-from heed.paths import ADVERSARIES, EXPLANATIONS
+from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS
 from heed.study import Params, load
 from heed.study.reader import describe_old_form
 from heed.task import STAGE_MODULES, part_modules
@@ -116,10 +116,10 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
         if section is None:
             parts[stage, ""] = _modules({*task.values()}, names)
         for key, value in getattr(params, section).items() if section else ():
-            of_model = params.models[value.model] if section == "adversaries" else value
+            of_model = params.models[value.model] if section == "adversarial_attention" else value
             tasks = {task[key if section == "experiments" else of_model.experiment]}
             # of all recipes, those of parameter-matched controls alone build a network
-            is_matched = stage == "recipe" and value.match != key
+            is_matched = stage == "recipe" and value.match_parameters_of != key
             parts[stage, key] = _modules(tasks, (*names, *["learning"] * is_matched))
     return parts
 
@@ -129,7 +129,7 @@ def _modules(tasks: set[str], names: tuple[str, ...]) -> set[str]:
 
 
 def closure(stage: str, parts: set[str], roots: set[str], graph: grimp.ImportGraph) -> set[str]:
-    """Return the modules that a stage loads with `parts`, with the packages that they import."""
+    """Return the modules that a stage loads with `splits`, with the packages that they import."""
     modules = (roots | parts) & graph.modules
     return modules.union(*(graph.find_upstream_modules(module) for module in modules))
 
@@ -177,10 +177,10 @@ def code_texts() -> dict[Path, str]:
             described[kind] = describe(closure(stage, parts, roots[stage], graph), ignored)
         texts[code_file(stage, key)] = described[kind]
     for name, model in params.models.items():
-        if model.match != name:
-            path, matched = code_file("recipe", name), params.models[model.match]
+        if model.match_parameters_of != name:
+            path, matched = code_file("recipe", name), params.models[model.match_parameters_of]
             line = matched.line()
-            content = {"match": line, **json.loads(texts[path])}
+            content = {"match_parameters_of": line, **json.loads(texts[path])}
             texts[path] = f"{json.dumps(content, indent=1)}\n"
     return texts
 
@@ -202,7 +202,7 @@ def main() -> None:
         remember()
         if old_form := describe_old_form():
             print_line(old_form)
-        write_unexplained(EXPLANATIONS / "none", ADVERSARIES / "none")
+        write_unexplained(EXPLANATIONS / "none", ADVERSARIAL_ATTENTION / "none")
     except HeedError as error:
         sys.exit(f"heed: {error}")
 

@@ -46,7 +46,7 @@ LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last s
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
-LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversaries": 20}
+LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
 THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
 USELESS = re.compile(
     "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"

@@ -1,6 +1,6 @@
-"""Annotations of a corpus: evidence, spans of characters, and links between words.
+"""Annotations of a corpus: rationale, spans of characters, and links between words.
 
-Evidence are the words of a document that decide its label. A span is `start-end`: it has the
+Rationale are the words of a document that decide its label. A span is `start-end`: it has the
 characters from `start`, counted from 0, up to `end`, without it. Links join the words of two
 sentences, in the Pharaoh format `0-0 1-2 2?1`: `i-j` joins word i of the source and word j of the
 target for sure, `i?j` possibly.
@@ -20,7 +20,7 @@ LINK = re.compile(r"(\d+)([-?])(\d+)", re.ASCII)
 # planted: put there by heed, word by word; passage: a sentence that the label is of, beside others;
 # human: marked by people as the reason for the label; given: marked in a column of the user's own
 # file, by whoever made it
-EvidenceKind = Literal["planted", "passage", "human", "given"]
+RationaleKind = Literal["planted", "passage", "human", "given"]
 
 
 def parse_spans(cell: str | list[str] | None, location: str, characters: int) -> tuple[Span, ...]:

@@ -16,9 +16,13 @@ RAW, TOKENS = Path("data/raw"), Path("data/tokens")
 PUBLISHED = Path("data/published")
 RESULTS, REPORTS = Path("results"), Path("reports")
 RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
-RUNS, PREDICTIONS, OPPONENTS = RESULTS / "train", RESULTS / "predict", RESULTS / "opponents"
+RUNS, PREDICTIONS, REFERENCE_MODELS = (
+    RESULTS / "train",
+    RESULTS / "predict",
+    RESULTS / "reference_models",
+)
 EVALUATIONS, COMPARISON = RESULTS / "evaluate", RESULTS / "compare"
-EXPLANATIONS, ADVERSARIES = RESULTS / "explain", RESULTS / "adversaries"
+EXPLANATIONS, ADVERSARIAL_ATTENTION = RESULTS / "explain", RESULTS / "adversarial_attention"
 METRICS = Path("metrics.json")
 TIMING = RESULTS / "timing"
 WORK = Path(".heed/work")  # unfinished downloads, checkpoints, searches

@@ -49,16 +49,16 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         predictor = load_predictor(run, device, settings)
         rows = split_documents(recipe, tokens, run.seed)
         validation, test = (
-            predictor.predict(tokens, rows[part]) for part in ("validation", "test")
+            predictor.predict(tokens, rows[split]) for split in ("validation", "test")
         )
         of_items = predictor.statistics(test)
         of_items.insert(0, "seed", run.seed)
         of_items.insert(1, "id", test["id"].to_numpy())
         statistics.append(of_items)
         explained = explained or predictor.explain(tokens, test)  # of the first seed
-        for table, part in ((validation, "validation"), (test, "test")):
+        for table, split in ((validation, "validation"), (test, "test")):
             table.insert(0, "seed", run.seed)
-            table.insert(2, "split", part)
+            table.insert(2, "split", split)
             tables.append(table)
     predictions = pd.concat(tables, ignore_index=True)
     with writing_folder(PREDICTIONS / name, checksums=True) as out:

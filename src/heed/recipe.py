@@ -9,27 +9,27 @@ from heed.hyperparameters import Configuration
 from heed.paths import is_name, prediction_file, recipe_file
 from heed.records import read_record
 from heed.task import task_module
-from heed.tokens.meta import Evidence, NearDuplicates, Tokenizer, Vectors
+from heed.tokens.meta import NearDuplicates, Rationale, Tokenizer, Vectors
 
 Data = TypeVar("Data")
 Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 
 @dataclasses.dataclass(frozen=True)
-class CorpusFacts:
+class CorpusStatistics:
     """The facts that a report prints of a corpus.
 
-    `reduced`: it is a part of its source. `generated`: heed generated it.
+    `reduced`: it is a split of its source. `generated`: heed generated it.
     """
 
     kind: str
     documents: int
     tokens: int
-    parts: dict[str, int]  # documents by split
+    splits: dict[str, int]  # documents by split
     reduced: bool
     generated: bool
     near_duplicates: NearDuplicates
-    evidence: Evidence | None = None
+    rationale: Rationale | None = None
     vectors: Vectors | None = None
 
 
@@ -49,7 +49,7 @@ class Recipe(Generic[Data, Hyperparameters]):
     tokenizer: Tokenizer
     folds: Annotated[int, {"ge": 0}]
     tokens: str
-    facts: CorpusFacts
+    statistics: CorpusStatistics
     data: Data
     hyperparameters: Hyperparameters
 

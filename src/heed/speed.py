@@ -98,7 +98,7 @@ def expected_speed(workload: Workload) -> Speed:
 def _update_seconds(workload: Workload) -> float:
     """Return the seconds of one change of all weights, and of their moving average."""
     return (
-        PARAMETER_SECONDS * parameters(workload) * (2 if workload.hyperparameters.averaging else 1)
+        PARAMETER_SECONDS * parameters(workload) * (2 if workload.hyperparameters.ema_decay else 1)
     )
 
 

@@ -31,9 +31,9 @@ searches:
 defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
     device: cpu}}
 models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, tuned_by: none,
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, search_name: none,
       match: author-baseline}
-  author-attention: {experiment: author, corpus: letters, variant: attention, tuned_by: hunt,
+  author-attention: {experiment: author, corpus: letters, variant: attention, search_name: hunt,
       match: author-attention, attention: multi-head, heads: 2}
 """
 PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
@@ -49,15 +49,15 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     "recipe": (f"recipe {MODEL}", [f"results/recipe/{MODEL}.yaml"]),
     "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES]),
     "score": (f"score {MODEL}", [f"results/predict/{MODEL}", f"results/evaluate/{MODEL}"]),
-    "opponents": ("opponents author", ["results/opponents/author"]),
+    "reference_models": ("reference models author", ["results/reference_models/author"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
     "report": ("report", ["reports"]),
 }
 # stage: the stages that read its outputs
 READERS = {
-    "download": ["tokenize"], "tokenize": ["recipe", "train", "score", "opponents"],
+    "download": ["tokenize"], "tokenize": ["recipe", "train", "score", "reference_models"],
     "search": ["recipe"], "recipe": ["train"], "train": ["score"], "score": ["compare", "report"],
-    "opponents": ["compare"], "compare": ["report"], "report": [],
+    "reference_models": ["compare"], "compare": ["report"], "report": [],
 }  # fmt: skip
 OF_MODELS = [
     f"{what} author-{variant}"
@@ -68,7 +68,7 @@ UNTUNED = [
     "download sample",
     "tokenize letters",
     *OF_MODELS,
-    "opponents author",
+    "reference models author",
     "compare",
     "report",
 ]
@@ -180,7 +180,7 @@ class Study:
         """Write the files of a clone that commands need, and what the stage `code` writes."""
         (self.path / "data").mkdir(parents=True)
         write_unexplained(
-            self.path / "results/explain/none", self.path / "results/adversaries/none"
+            self.path / "results/explain/none", self.path / "results/adversarial_attention/none"
         )
         (self.path / "params.yaml").write_text(params)
         (self.path / "data/published").symlink_to(ROOT / "data/published")

@@ -9,8 +9,8 @@ from tests.pipeline.makers import Toy
 
 COMMANDS = (["repro"], ["repro", "STAGE"])
 STAGE_OF = {
-    "sources": "download", "corpora": "tokenize", "experiments": "opponents", "searches": "search",
-    "models": "recipe", "explain": "explain", "adversaries": "adversaries",
+    "sources": "download", "corpora": "tokenize", "experiments": "reference_models", "searches": "search",
+    "models": "recipe", "explain": "explain", "adversarial_attention": "adversarial_attention",
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ INPUTS = {
     "download": "params.yaml", "tokenize": "data/raw/sample/sample.jsonl",
     "search": "data/tokens/letters/ids.npy", "recipe": "data/tokens/letters/meta.json",
     "train": "results/recipe/author-attention.yaml",
-    "opponents": "data/tokens/letters/documents.parquet",
+    "reference_models": "data/tokens/letters/documents.parquet",
     "score": "results/train/author-attention/1/model.safetensors",
     "compare": "results/predict/author-attention/statistics.parquet",
     "report": "results/compare/comparison.json",

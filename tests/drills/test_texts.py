@@ -28,7 +28,14 @@ LABELS = ["<b>good</b> & co", "\\textbf{bad} $%#_", "=HYPERLINK(1)\u202e", "NA"]
 COUNT = 120
 VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")  # of `heed corpus add`
 OF_MODELS = [f"{what} mine-{each}" for each in VARIANTS for what in ("recipe", "train", "score")]
-COMMANDS = ["download mine", "tokenize mine", *OF_MODELS, "opponents mine", "compare", "report"]
+COMMANDS = [
+    "download mine",
+    "tokenize mine",
+    *OF_MODELS,
+    "reference models mine",
+    "compare",
+    "report",
+]
 TITLE = r"Hostile <script>alert(1)</script> \input{x} & 100%"
 
 

@@ -199,7 +199,10 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
 def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
     for function in stages.STAGES:
         assert list((clone / "results/code").glob(f"{function.__name__}*"))
-    assert "src/heed/explanation/diagnostic_mlp.py" in code(clone, "adversaries", "liar")["files"]
+    assert (
+        "src/heed/explanation/diagnostic_mlp.py"
+        in code(clone, "adversarial_attention", "liar")["files"]
+    )
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
@@ -209,7 +212,7 @@ def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:
     params.write_text("".join([*kept, "searches: {}\n"]))
     assert run(edited) == ""
     assert not (edited / "results/code/train/feelings-attention.json").exists()
-    assert not (edited / "results/code/adversaries/liar.json").exists()
+    assert not (edited / "results/code/adversarial_attention/liar.json").exists()
     assert (edited / "results/code/train/feelings-baseline.json").exists()
 
 

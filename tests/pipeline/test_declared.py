@@ -52,11 +52,11 @@ COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "search": "search hunt",
     "recipe": "recipe author-attention", "train": "train author-attention",
     "score": "score author-attention", "explain": "explain author-attention",
-    "adversaries": "adversaries liar", "opponents": "opponents author", "compare": "compare",
+    "adversarial_attention": "adversarial models liar", "reference_models": "reference models author", "compare": "compare",
     "report": "report",
 }  # fmt: skip
-KEYS = {"download": "sample", "tokenize": "letters", "search": "hunt", "opponents": "author",
-    "adversaries": "liar"}  # fmt: skip
+KEYS = {"download": "sample", "tokenize": "letters", "search": "hunt", "reference_models": "author",
+    "adversarial_attention": "liar"}  # fmt: skip
 NAMES = {
     "source": "sample", "corpus": "letters", "noise": "letters", "model": "author-attention",
     "experiment": "author",
@@ -133,7 +133,7 @@ def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
     assert len(text.splitlines()) < 150
     assert "src/heed/" not in text
     declared = YAML(typ="safe").load(text)
-    sections = {"explain": {"models": {}}, "adversaries": {}, "later_searches": {}}
+    sections = {"explain": {"models": {}}, "adversarial_attention": {}, "later_searches": {}}
     assert declared["vars"] == [sections]
     for name, stage in declared["stages"].items():
         if name not in ("code", "corpus"):
@@ -148,7 +148,7 @@ def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
 def test_a_stage_reads_no_file_that_it_does_not_declare(used: Used, stage: str) -> None:
     deps, outs = declared(stage)
     allowed = deps | outs | {"results/timing/search"}
-    if stage in ("search", "recipe", "train", "score", "explain", "adversaries"):
+    if stage in ("search", "recipe", "train", "score", "explain", "adversarial_attention"):
         allowed |= {"data/tokens"}  # by their digest: in results/search/EXPERIMENT, then the recipe
     opened = {path for path in used[stage][1] if path.startswith(("data/", "results/", "reports/"))}
     complete = {path for path in opened if "/." not in path}  # not those being written

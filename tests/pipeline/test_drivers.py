@@ -184,11 +184,16 @@ def test_results_that_the_study_no_longer_has_are_moved_and_nothing_made_by_hand
 def test_deleted_outputs_come_back_from_the_cache(toy: Toy, driver: list[str]) -> None:
     trained = "results/train/author-baseline"
     times = trained.replace("results", "results/timing")
-    for name in (trained, times, "results/opponents", "reports"):
+    for name in (trained, times, "results/reference_models", "reports"):
         shutil.rmtree(toy.path / name)
     assert toy.executed(*driver) == []
-    opponents = "results/opponents/feelings/opponents.json"
-    files = (f"{trained}/1/model.safetensors", f"{times}/1.json", opponents, "reports/index.html")
+    reference_models = "results/reference_models/feelings/reference_models.json"
+    files = (
+        f"{trained}/1/model.safetensors",
+        f"{times}/1.json",
+        reference_models,
+        "reports/index.html",
+    )
     assert all((toy.path / name).exists() for name in files)
 
 
@@ -276,12 +281,12 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
         names = report.namelist()
         texts = [report.read(name) for name in names if name.endswith((".js", ".html"))]
     text = b"".join(texts).decode(errors="replace") + "\n".join(names)
-    for name in ("Figures", "Tables", "The report", "feelings_curves.svg", "study_gain.svg",
+    for name in ("Scores", "Tables", "The report", "feelings_curves.svg", "study_gain.svg",
                  "feelings_seeds.csv", "as it stands in"):  # fmt: skip
         assert name in text, name
     assert toy.is_up_to_date()
     toy.run("dvc", "plots", "show", "--out", "plots")
     text = (toy.path / "plots/index.html").read_text()
-    for title in ("BLEU on the validation part", "Confusion matrix", "Differences with their"):
+    for title in ("BLEU on the validation split", "Confusion matrix", "Differences with their"):
         assert title in text
     assert '"row": {"field": "model"' in text  # heed's own templates

@@ -15,7 +15,7 @@ from heed.files import sha256
 from tests.conftest import ROOT
 from tests.pipeline.makers import make_clone
 
-PARTS = ["train"] * 60 + ["validation"] * 16 + ["test"] * 24
+SPLITS = ["train"] * 60 + ["validation"] * 16 + ["test"] * 24
 PARAMS = """
 study: {name: prices, title: Prices}
 seeds: [1, 2]
@@ -30,9 +30,9 @@ defaults:
   regression: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 4, batch_size: 4,
     learning_rate: 0.05, dropout: 0, device: cpu}
 models:
-  prices-baseline: {experiment: prices, corpus: offers, variant: baseline, tuned_by: none,
+  prices-baseline: {experiment: prices, corpus: offers, variant: baseline, search_name: none,
     match: prices-baseline}
-  prices-attention: {experiment: prices, corpus: offers, variant: attention, tuned_by: none,
+  prices-attention: {experiment: prices, corpus: offers, variant: attention, search_name: none,
     match: prices-attention, pooling: attention}
 """
 OF_MODELS = (
@@ -41,19 +41,19 @@ OF_MODELS = (
     for command in ("recipe", "train", "score")
 )
 COMMANDS = (
-    "download offers", "tokenize offers", *OF_MODELS, "opponents prices", "compare", "report",
+    "download offers", "tokenize offers", *OF_MODELS, "reference models prices", "compare", "report",
 )  # fmt: skip
 
 
 def offers() -> pd.DataFrame:
     """Texts of five words, and their number: one more for each `good`, one less for each `bad`."""
     generator = np.random.default_rng(0)
-    words = generator.choice(["good", "bad", "old", "new"], (len(PARTS), 5))
+    words = generator.choice(["good", "bad", "old", "new"], (len(SPLITS), 5))
     prices = (
         (words == "good").sum(1) - (words == "bad").sum(1) + generator.normal(0, 0.1, len(words))
     )
     texts = [" ".join([*row, f"w{number}"]) for number, row in enumerate(words)]
-    return pd.DataFrame({"text": texts, "price": prices.round(2), "part": PARTS})
+    return pd.DataFrame({"text": texts, "price": prices.round(2), "part": SPLITS})
 
 
 def run(clone: Path, *command: str) -> str:
@@ -84,7 +84,7 @@ def test_a_folder_of_its_own_makes_a_task_from_table_to_report(tmp_path: Path) -
     experiment = result["experiments"]["prices"]
     errors = {
         name: each["summary"]["mean_squared_error"]["mean"]
-        for name, each in (experiment["models"] | experiment["opponents"]).items()
+        for name, each in (experiment["models"] | experiment["reference_models"]).items()
     }
     assert errors["ridge"] < 1 and errors["attention"] < offers()["price"].var()
     gain = experiment["comparisons"]["attention"]["ridge"]["mean_pp"]

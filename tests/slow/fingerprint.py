@@ -4,7 +4,7 @@ change by a refactoring.
 `python -m tests.slow.fingerprint FOLDER FILE` writes it. tests/fixtures/fingerprint.json was
 written on the machine kind that it names; results are the same bytes on one machine kind only. Its
 values are those of commit 3678362, but for those of the comparison and of metrics.json, which
-changed with the verdicts, and for the linear opponent's shares, of 32-bit features since.
+changed with the verdicts, and for the linear reference model's shares, of 32-bit features since.
 """
 
 import hashlib
@@ -52,8 +52,8 @@ def fingerprint(root: Path) -> dict[str, Any]:
     for recipe in sorted((results / "recipe").glob("*.yaml")):
         if not recipe.stem.endswith(".prediction"):
             values |= _of_model(results, recipe.stem)
-    for path in sorted((results / "opponents").glob("*/*.parquet")):
-        key = f"opponents/{path.parent.name}/{path.stem}"
+    for path in sorted((results / "reference_models").glob("*/*.parquet")):
+        key = f"reference_models/{path.parent.name}/{path.stem}"
         values |= _columns(pd.read_parquet(path), ["id"], key)
     for path in sorted((results / "search").glob("*/trials.csv")):
         values |= _columns(_read(path), ["trial"], f"search/{path.parent.name}/trials")

@@ -153,22 +153,22 @@ def test_every_image_is_there_without_a_way_down_the_page(browser, reports):
 @pytest.mark.parametrize("key", ["sample-author_scores", "sample-author--attention", "sources"])
 def test_a_table_is_copied_as_its_files_have_it(browser, reports, key):
     page = opened(browser, reports["sample"] / "index.html")
-    figure = page.locator(f"#table-{key}")
+    metric = page.locator(f"#table-{key}")
     page.evaluate("key => { location.hash = `table-${key}`; }", key)  # opens what it stands in
-    figure.locator(".menu > summary").focus()
+    metric.locator(".menu > summary").focus()
     page.keyboard.press("Enter")
     for name, ending in (("CSV", "csv"), ("LaTeX", "tex"), ("Markdown", "")):
-        figure.locator(".menu").get_by_role("button", name=name).press("Enter")
-        figure.locator(".menu [role=status]", has_text=f"{name}: copied").wait_for(timeout=5000)
+        metric.locator(".menu").get_by_role("button", name=name).press("Enter")
+        metric.locator(".menu [role=status]", has_text=f"{name}: copied").wait_for(timeout=5000)
         copied = pasted(page)
         file = reports["sample"] / f"tables/{key}.{ending}"
         if ending and file.exists():
             assert copied == file.read_text()
-    assert len(copied.splitlines()) == figure.locator("tr").count() + 1  # a line below the head
-    for row, line in zip(figure.locator("tbody tr").all(), copied.splitlines()[2:], strict=True):
+    assert len(copied.splitlines()) == metric.locator("tr").count() + 1  # a line below the head
+    for row, line in zip(metric.locator("tbody tr").all(), copied.splitlines()[2:], strict=True):
         assert line.count(" | ") >= row.locator("th, td").count() - 1
-    figure.locator(".menu > summary").press("Escape")
-    assert figure.locator(".menu[open]").count() == 0 and page.messages == []
+    metric.locator(".menu > summary").press("Escape")
+    assert metric.locator(".menu[open]").count() == 0 and page.messages == []
 
 
 def pasted(page: Page) -> str:
@@ -229,8 +229,8 @@ def test_without_javascript_every_table_and_figure_still_reads(browser, reports)
         part.locator("> summary").click()
     assert page.locator("table:visible").count() >= 5
     assert page.locator("#table-sample-author--attention tbody tr:visible").count() == 7
-    for figure in page.locator("figure.plot img:visible").all():
-        assert figure.bounding_box()["height"] > 100 and figure.get_attribute("alt")
+    for metric in page.locator("figure.plot img:visible").all():
+        assert metric.bounding_box()["height"] > 100 and metric.get_attribute("alt")
     links = page.locator(".contents.side a").evaluate_all("all => all.map(a => a.hash.slice(1))")
     assert len(links) > 5 and all(page.locator(f"[id='{link}']").count() == 1 for link in links)
     page = opened(

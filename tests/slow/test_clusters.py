@@ -89,8 +89,8 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words = [[f"w{w}" for w in generator.integers(0, 300, 45)] for _ in labels]
     fine = [["fine"] * 10 * (label == "good") for label in labels]
     texts = [one + other for one, other in zip(words, fine, strict=True)]
-    parts = ["train"] * 600 + ["validation"] * 50 + ["test"] * 50
-    write_tokens(tmp_path / "data/tokens/tiny", texts, labels, parts)
+    splits = ["train"] * 600 + ["validation"] * 50 + ["test"] * 50
+    write_tokens(tmp_path / "data/tokens/tiny", texts, labels, splits)
     Path("params.yaml").write_text(STUDY)
     change("trials: 4", f"trials: {TRIALS}")
     change("epochs: 3", f"epochs: {EPOCHS}")

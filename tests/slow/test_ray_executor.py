@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.slow.ray_nodes import RayNodes, ray_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
-PARTS = 6
+SPLITS = 6
 SNAKEFILE = f"""
 rule all:
     input: "out/sum.txt"
@@ -30,7 +30,7 @@ rule part:
         "mkdir {{output[1]}}; rev {{input}} | tee {{output[1]}}/copy.txt > {{output[0]}}"
 
 rule sum:
-    input: expand("out/{{n}}.txt", n=range({PARTS}))
+    input: expand("out/{{n}}.txt", n=range({SPLITS}))
     output: "out/sum.txt"
     threads: 2
     run:
@@ -67,8 +67,8 @@ class Workflow:
     def __init__(self, nodes: RayNodes, folder: Path, snakefile: str = SNAKEFILE) -> None:
         self.nodes, self.folder = nodes, folder
         (folder / "in").mkdir(parents=True)
-        for n in range(PARTS):
-            (folder / f"in/{n}.txt").write_text(f"part {n}\n")
+        for n in range(SPLITS):
+            (folder / f"in/{n}.txt").write_text(f"split {n}\n")
         (folder / "Snakefile").write_text(snakefile)
         (folder / ".gitignore").write_text("in\nout\nlogs\n")
         self.log = folder / "snakemake.txt"
@@ -141,7 +141,7 @@ def test_two_nodes_give_the_bytes_of_one_machine_and_logs_arrive_meanwhile(
     workflow.until(lambda: log.exists() and "second 2" in log.read_text(), process)
     assert not (workflow.folder / "out/0.txt").exists() and "second 6" not in log.read_text()
     workflow.finish(process)
-    assert workflow.results() == local and len(local) == 2 * PARTS + 1
+    assert workflow.results() == local and len(local) == 2 * SPLITS + 1
     assert log.read_text() == "".join(f"second {i}\n" for i in range(1, 7))
     assert workflow.placed(1) > 0 and workflow.placed(2) > 0
     assert not jobs_left(workflow.nodes)
@@ -159,7 +159,7 @@ def test_a_node_killed_twice_costs_only_its_jobs(
         workflow.nodes.start(2, cpus=2, gpus=1)
     workflow.finish(process)
     assert workflow.results() == local
-    assert workflow.placed(1) + workflow.placed(2) > PARTS + 1, "those of the node ran again"
+    assert workflow.placed(1) + workflow.placed(2) > SPLITS + 1, "those of the node ran again"
 
 
 @pytest.mark.drill("kill -9 of snakemake on Ray")
@@ -179,7 +179,7 @@ def test_a_run_that_ends_leaves_nothing_on_nodes_and_the_next_goes_on(
     process = workflow.start("--rerun-incomplete", "--nolock")
     workflow.finish(process)
     assert workflow.results() == local
-    assert workflow.placed(1) + workflow.placed(2) == PARTS + 1 - done, "no result is made again"
+    assert workflow.placed(1) + workflow.placed(2) == SPLITS + 1 - done, "no result is made again"
 
 
 @pytest.mark.parametrize(("share", "at_once"), [("1", 1), ("0.5", 2)])

@@ -131,7 +131,7 @@ RESOURCES = {
     "train@author-baseline": (2, 1),
     "score@author-baseline": (1, 1),
 }
-JOBS = {"rule_tokenize": 2, "rule_opponents": 2, "rule_train": 3, "rule_score": 3}
+JOBS = {"rule_tokenize": 2, "rule_reference_models": 2, "rule_train": 3, "rule_score": 3}
 
 
 def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes_of_a_local_run(

@@ -64,12 +64,14 @@ def code() -> list[str]:
 def recipe() -> None:
     model = PARAMS["models"][KEY]
     values = PARAMS["defaults"]["classification"] | {
-        k: v for k, v in model.items() if k not in ("gpus", "threads", "tuned_by", "match")
+        k: v
+        for k, v in model.items()
+        if k not in ("gpus", "threads", "search", "match_parameters_of")
     }
     if "attention" not in values:
         # so a change of heads does not change the recipe of a model without attention
         del values["heads"]
-    if search := model.get("tuned_by"):
+    if search := model.get("search"):
         path = f"results/search/{model['experiment']}/{search}/best.yaml"
         values |= yaml.safe_load(read(path)) or {}
     values["tokens"] = tokens(KEY)
@@ -118,10 +120,12 @@ def search() -> None:
     write(f"results/search/{experiment}/{KEY}/best.yaml", "{}")
 
 
-def opponents() -> None:
+def reference_models() -> None:
     section = PARAMS["experiments"][KEY]
     path = f"data/tokens/{section['corpus']}/meta.json"
-    write(f"results/opponents/{KEY}/opponents.json", digest(section, read(path), code()))
+    write(
+        f"results/reference_models/{KEY}/reference_models.json", digest(section, read(path), code())
+    )
 
 
 def read_runs(model: str = KEY) -> list[str]:
@@ -141,19 +145,19 @@ def explain() -> None:
     write(f"results/explain/{KEY}/summary.csv", digest(*inputs))
 
 
-def adversaries() -> None:
-    section = PARAMS["adversaries"][KEY]
+def adversarial_attention() -> None:
+    section = PARAMS["adversarial_attention"][KEY]
     inputs = read_runs(section["model"]), tokens(section["model"]), section, code()
-    write(f"results/adversaries/{KEY}/summary.csv", digest(*inputs))
+    write(f"results/adversarial_attention/{KEY}/summary.csv", digest(*inputs))
 
 
 def compare() -> None:
-    figures = {
+    scores = {
         key: int(read(f"results/predict/{key}/predictions.parquet"), 16) % 1000 / 1000
         for key in PARAMS["models"]
     }
-    write("results/compare/comparison.json", json.dumps(figures | {"code": digest(code())}))
-    metrics = {key: {"accuracy": figure} for key, figure in figures.items()}
+    write("results/compare/comparison.json", json.dumps(scores | {"code": digest(code())}))
+    metrics = {key: {"accuracy": metric} for key, metric in scores.items()}
     write("metrics.json", json.dumps(metrics))
 
 
@@ -179,7 +183,7 @@ def report() -> None:
 
 STAGES = {
     "download": download, "tokenize": tokenize, "search": search, "recipe": recipe, "train": train,
-    "opponents": opponents, "score": score, "explain": explain, "adversaries": adversaries,
+    "reference_models": reference_models, "score": score, "explain": explain, "adversarial_attention": adversarial_attention,
     "compare": compare, "report": report,
 }  # fmt: skip
 

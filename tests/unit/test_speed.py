@@ -104,8 +104,8 @@ def test_the_most_expensive_are_measured_until_the_time_is_over():
 @pytest.mark.parametrize("task", ["classification", "multilabel"])
 def test_every_feature_of_a_document_is_measured(task):
     h = dataclasses.replace(
-        CLASSIFIER, hierarchical=True, bigram_buckets=9, character_buckets=9, linear_branch="both",
-        branch_buckets=16, pooling="attention", batch_size=4,
+        CLASSIFIER, hierarchical=True, bigram_buckets=9, character_buckets=9, tfidf_branch="both",
+        tfidf_buckets=16, pooling="attention", batch_size=4,
     )  # fmt: skip
     assert measure(Workload(task, h, (3, 30, 50), SIZES), 0.01) > 0
 

@@ -274,14 +274,14 @@ CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
     "split-column": "the column with train, validation (dev) or test; default: a random split",
     "id-column": "the column with a name for each document",
     "group-column": "the column whose groups stay together in the random split: an author, …",
-    "evidence-column": "the column with the evidence: spans of the text, such as 0-4 10-15",
+    "rationale-column": "the column with the rationale: spans of the text, such as 0-4 10-15",
     "text-separator": "between the texts of several --text-column; default: a space",
     "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
     "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
     "quote": "the character around fields, such as ': found by itself where one fits",
     "header": "the names of the columns of a file without them: label,text",
     "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
-    "metric": "the figure that decides (docs/tasks.md)",
+    "metric": "the metric that decides (docs/tasks.md)",
     "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
 }
 EMPTY = ("text-separator", "quote")  # an empty one is one too
@@ -308,8 +308,8 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
             type=factor, default=0.0,
         ),
     ],
-    stages.adversaries: [key("name", "adversaries", "ADVERSARY"), SEEDS],
-    stages.opponents: [key("experiment", "experiments")],
+    stages.adversarial_attention: [key("name", "adversarial_attention", "ADVERSARIAL_MODEL"), SEEDS],
+    stages.reference_models: [key("experiment", "experiments")],
     stages.report: [
         flag("--check", "write nothing; list the numbers in reports/ that differ from results/")
     ],

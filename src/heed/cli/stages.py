@@ -65,9 +65,7 @@ def recipe(model: str) -> None:
 
     params = load()
     section = params.section("models", model)
-    search = (
-        None if section.tuned_by == "none" else SEARCHES / section.experiment / section.tuned_by
-    )
+    search = None if section.search == "none" else SEARCHES / section.experiment / section.search
     resolved = make_recipe(params, model, search, TOKENS / section.corpus)
     write_recipe(recipe_file(model), resolved)
     write_prediction(prediction_file(model), params.prediction(model))
@@ -93,7 +91,7 @@ def train(model: str, seeds: list[int]) -> None:
 
 
 def score(model: str, seeds: list[int]) -> None:
-    """Predict and score the validation and test parts: results/predict/MODEL and evaluate/MODEL.
+    """Predict and score the validation and test splits: results/predict/MODEL and evaluate/MODEL.
 
     The predictions are those of the model's runs, for each seed. To classify a text of your own:
     heed classify.
@@ -122,16 +120,16 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
 
 
-def adversaries(name: str, seeds: list[int]) -> None:
-    """Train models with other weights, and networks guided by both: results/adversaries/ADVERSARY.
+def adversarial_attention(name: str, seeds: list[int]) -> None:
+    """Train models with other weights, and networks with weights from both: results/adversarial_attention/NAME.
 
     Seeds that are done are kept until all are.
     """
-    from heed.explanation.stage import write_adversary
+    from heed.explanation.stage import write_adversarial_model
     from heed.progress import progress_bar
 
     with progress_bar(name) as bar:
-        summary = write_adversary(
+        summary = write_adversarial_model(
             name,
             seeds or read_seeds(),
             lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
@@ -139,16 +137,16 @@ def adversaries(name: str, seeds: list[int]) -> None:
     print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")
 
 
-def opponents(experiment: str) -> None:
-    """Fit the reference models, such as a linear one: results/opponents/EXPERIMENT."""
-    from heed.opponents import write_opponents
+def reference_models(experiment: str) -> None:
+    """Fit the reference models, such as a linear one: results/reference_models/EXPERIMENT."""
+    from heed.reference_models import write_reference_models
     from heed.study import load
 
-    write_opponents(experiment, load().section("experiments", experiment))
+    write_reference_models(experiment, load().section("experiments", experiment))
 
 
 def compare() -> None:
-    """Compare all models and opponents, with tests: results/compare and metrics.json."""
+    """Compare all models and reference models, with tests: results/compare and metrics.json."""
     from heed.evaluation.comparison import Question, compare
     from heed.evaluation.results import mixed_machine_kinds
     from heed.study import load
@@ -164,7 +162,7 @@ def compare() -> None:
         models |= {name: of_experiment} if of_experiment else {}
     metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
     asked = params.study
-    question = Question(asked.attention, metrics, asked.margin_pp, asked.convergence_pp)
+    question = Question(asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp)
     comparison = compare(models, params.seeds, question, COMPARISON, METRICS)
     for message in mixed_machine_kinds(comparison):
         print_line(message)
@@ -240,6 +238,6 @@ def read_seeds() -> list[int]:
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, score, explain, adversaries, opponents, compare,
+    download, tokenize, search, recipe, train, score, explain, adversarial_attention, reference_models, compare,
     report,
 )  # fmt: skip

@@ -126,7 +126,7 @@ class Split:
     )
     test: float | int | None = key(
         None,
-        "kind random: the test part, as a share (< 1) or a number of documents",
+        "kind random: the test split, as a share (< 1) or a number of documents",
         gt=0,
         le=MAX_DOCUMENTS,
     )
@@ -188,7 +188,7 @@ class Corpus:
     )
     drop_duplicates: bool = key(
         False,
-        "drop training documents whose text (in any language) is in the test or validation part "
+        "drop training documents whose text (in any language) is in the test or validation split "
         "too",
     )
     sample: int | None = key(
@@ -243,9 +243,9 @@ class Corpus:
         "kind table: the column with the group of each document, such as its author, for "
         "`split.grouped`",
     )
-    evidence_column: str | None = key(
+    rationale_column: str | None = key(
         None,
-        "kind table: the column with the characters of the text that are evidence for the label, "
+        "kind table: the column with the characters of the text that are rationale for the label, "
         "such as 0-4 10-15 (docs/corpora.md)",
     )
     drop_unlabelled: bool | None = key(

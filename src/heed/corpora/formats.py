@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heed.corpora.publication import part_of
+from heed.corpora.publication import split_of
 from heed.corpora.rows import (
     AT,
     DELIMITERS,
@@ -375,7 +375,7 @@ def folder_files(folder: Path) -> list[Path]:
     files = [path for path in sorted(folder.iterdir()) if path.name not in NO_TABLES]
     tables = [path for path in files if suffix_of(path) in FORMATS]
     # of lines: train.txt and test.txt
-    tables = tables or [path for path in files if path.suffix == ".txt" and part_of(path.stem)]
+    tables = tables or [path for path in files if path.suffix == ".txt" and split_of(path.stem)]
     if not tables and (folder / "data").is_dir():
         return folder_files(folder / "data")
     if not tables:

@@ -4,11 +4,11 @@
 - Letters of seven authors in five languages, cut into pieces by the course.
 - HuffPost news, version 2 (Misra): 200,853 headlines with descriptions in 41 categories, some of
   which are merged, as in the talk; and a substitute, headlines alone, 900 of each category.
-- ERASER movies (DeYoung et al. 2020): film reviews whose evidence people marked, of Pang and Lee
+- ERASER movies (DeYoung et al. 2020): film reviews whose rationale people marked, of Pang and Lee
   2004 and Zaidan and Eisner 2008.
 - SST-Wiki (Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations): sentences of
   film reviews of the Stanford Sentiment Treebank, each followed by sentences of Wikipedia. The
-  review's sentence decides the label, and its words are the evidence.
+  review's sentence decides the label, and its words are the rationale.
 - The Federalist Papers: 85 essays of 1787 and 1788 that Hamilton, Madison and Jay signed Publius.
   Who wrote which is the classic question of authorship (Mosteller and Wallace 1964, Inference and
   Disputed Authorship). The papers are in the public domain; the file is Project Gutenberg's, whose
@@ -261,7 +261,7 @@ def read_joined_headlines(raw: Path) -> Documents:
             texts.clear()
 
 
-# --- movies and SST-Wiki, whose evidence is words -------------------------------------------------
+# --- movies and SST-Wiki, whose rationale is words -------------------------------------------------
 
 MOVIES_SPLITS = {"val": "validation", "test": "test", "train": "train"}
 SST_SPLITS = {"train": "train", "dev": "validation", "test": "test"}
@@ -276,7 +276,7 @@ def _words(text: str) -> list[Span]:
 def read_movies(raw: Path) -> Documents:
     """Yield the reviews with the official split; those of val are not in train.
 
-    A span of evidence goes from the first to the last word of a phrase. 20 phrases of the test part
+    A span of rationale goes from the first to the last word of a phrase. 20 phrases of the test split
     have no word and are left out.
 
     Raises HeedError when the archive is missing or broken, or lacks a file.
@@ -307,8 +307,8 @@ def read_movies(raw: Path) -> Documents:
             id_, label = row["annotation_id"], {"sentiment": SENTIMENT[row["classification"]]}
             if id_ not in read:
                 read.add(id_)
-                evidence = _phrases(texts[id_], row["evidences"])
-                yield Document(id_, texts[id_], label, split=split, evidence=evidence)
+                rationale = _phrases(texts[id_], row["rationales"])
+                yield Document(id_, texts[id_], label, split=split, rationale=rationale)
 
 
 def _phrases(text: str, phrases: list[list[dict[str, Any]]]) -> tuple[Span, ...]:
@@ -320,7 +320,7 @@ def _phrases(text: str, phrases: list[list[dict[str, Any]]]) -> tuple[Span, ...]
 
 
 def read_sst_wiki(raw: Path) -> Documents:
-    """Yield the texts with their split; the words of the review's sentence are the evidence.
+    """Yield the texts with their split; the words of the review's sentence are the rationale.
 
     Raises HeedError when a file is missing; a line has no label, or another number of marks than
     words.
@@ -339,9 +339,9 @@ def read_sst_wiki(raw: Path) -> Documents:
                 raise HeedError(
                     f"{path}:{number}: expected 0 or 1, a tab and a text, found {line[:40]!r}"
                 )
-            evidence = _marked(f"{marks_path}:{number}", text, line_marks.split())
+            rationale = _marked(f"{marks_path}:{number}", text, line_marks.split())
             labels = {"sentiment": SENTIMENT[label]}
-            yield Document(f"{part}/{number}", text, labels, split=split, evidence=evidence)
+            yield Document(f"{part}/{number}", text, labels, split=split, rationale=rationale)
 
 
 def _marked(location: str, text: str, marks: list[str]) -> tuple[Span, ...]:
@@ -366,7 +366,7 @@ MADISON = {10, 14, *range(37, 49)}
 VALIDATION_PAPERS = {8, 16, 24, 32, 40, 48, 72, 80}  # of split `given`: every eighth paper
 END = "End of the Project Gutenberg EBook"
 BYLINE = re.compile(r"HAMILTON|MADISON|JAY|MADISON, with HAMILTON")
-SIGNATURE = "PUBLIUS"  # notes of the edition follow it
+SIGNATURE = "PUBLIUS"  # notes of the Published report follow it
 NOTE_MARK = re.compile(r"(?<=\S)\(E?\d{1,2}\)")  # of a note: government.(1)
 
 
@@ -405,9 +405,11 @@ def read_federalist(raw: Path, corpus: "Corpus") -> Documents:
         if number in JAY | JOINT or (is_disputed and not is_given):
             continue
         author = "Madison" if number in MADISON or is_disputed else "Hamilton"
-        part = "test" if is_disputed else "validation" if number in VALIDATION_PAPERS else "train"
+        split_name = (
+            "test" if is_disputed else "validation" if number in VALIDATION_PAPERS else "train"
+        )
         for place, text in enumerate(paragraphs, 1):
-            split = part if is_given else ""
+            split = split_name if is_given else ""
             yield Document(f"{number}/{place}", text, {"author": author}, str(number), split)
 
 
@@ -476,11 +478,11 @@ KINDS = (
     ),
     _kind(  # no other split: test is marked by another rule than train and validation
         "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,
-        splits=("given",), evidence="human", learned=1_800, validated=200,
+        splits=("given",), rationale="human", learned=1_800, validated=200,
     ),
     _kind(
         "sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
-        splits=ANY_SPLIT, evidence="passage", learned=7_792, validated=872,
+        splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872,
     ),
     _kind(
         "federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from heed.corpora.publication import open_compressed, part_of
+from heed.corpora.publication import open_compressed, split_of
 from heed.files import HeedError
 
 if TYPE_CHECKING:
@@ -618,7 +618,7 @@ def text_files(folder: Path) -> list[Path]:
     Files that are in no folder of a class are none of them.
     """
     files = sorted(folder.glob("*/*/*.txt"))
-    if files and all(part_of(file.parts[-3]) for file in files):
+    if files and all(split_of(file.parts[-3]) for file in files):
         return files
     return sorted(folder.glob("*/*.txt"))
 

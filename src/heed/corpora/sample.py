@@ -1,4 +1,4 @@
-"""The sample corpora: generated text with planted evidence, to try the pipeline.
+"""The sample corpora: generated text with planted cues, to try the pipeline.
 
 Scores on them say nothing about language. A few cue words among distractors decide the label. Their
 positions are known, so the report can measure whether attention finds them. All come from Python's
@@ -128,7 +128,7 @@ def _sentiment(generator: random.Random) -> Row:
     labels = {"sentiment": label}
     return {
         "corpus": SENTIMENT, "text": text, "labels": labels, "kind": kind, "where": where,
-        "evidence": spans,
+        "rationale": spans,
     }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _letter(generator: random.Random) -> Row:
     labels = {"author": author, "language": language}
     return {
         "corpus": LETTERS, "text": text, "labels": labels, "kind": "order", "where": where,
-        "evidence": spans,
+        "rationale": spans,
     }  # fmt: skip
 
 
@@ -174,20 +174,20 @@ def read_sample(raw: Path, corpus: "Corpus") -> Documents:
     )
     for i, row in enumerate(rows):
         text, labels = row["text"], row["labels"]
-        evidence = tuple((start, end) for start, end in row["evidence"])
+        rationale = tuple((start, end) for start, end in row["rationale"])
         if corpus.kind == NEUTRAL and i % 3 == 0:
-            ((start, end),) = evidence
+            ((start, end),) = rationale
             # the cue and the blank after it, or before it at the end of the text
             text = f"{text[:start]}{text[end:].lstrip(' ')}".replace(" .", ".")
-            labels, evidence = {"sentiment": "neutral"}, ()
-        yield Document(row["id"], text, labels, evidence=evidence)
+            labels, rationale = {"sentiment": "neutral"}, ()
+        yield Document(row["id"], text, labels, rationale=rationale)
 
 
 SOURCE = generated_source("sample", make_sample, 1e6)
 KINDS = tuple(
     Kind(
         name=name, source=SOURCE, read=read_sample, labels=labels, generated=True,
-        evidence="planted", joined=joined, tokens_per_document=40,
+        rationale="planted", joined=joined, tokens_per_document=40,
     )
     for name, labels, joined in (
         (SENTIMENT, ("sentiment",), 1),

@@ -228,12 +228,12 @@ def generate_rows(documents: int, seed: int) -> Iterator[dict[str, str]]:
                 return {"id": name, "part": part, NORVIC: norvic, SOLDAN: soldan, LINKS: links}
 
     tested, validated = max(1, documents // 10), max(1, 3 * documents // 70)
-    parts = ["test"] * tested + ["validation"] * validated
-    parts += ["train"] * (documents - len(parts))
-    generator.shuffle(parts)
+    splits = ["test"] * tested + ["validation"] * validated
+    splits += ["train"] * (documents - len(splits))
+    generator.shuffle(splits)
     lengths = range(SHORTEST, LONGEST + 1)
-    for i, part in enumerate(parts):
-        yield new_row(f"pair/{i}", part, lengths[i % len(lengths)])
+    for i, split in enumerate(splits):
+        yield new_row(f"pair/{i}", split, lengths[i % len(lengths)])
     for i in range(max(1, 2 * documents // 70)):
         yield new_row(f"long/{i}", LONG, LONG_LENGTHS[i % len(LONG_LENGTHS)])
 
@@ -247,18 +247,18 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
 def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the pairs of a corpus.
 
-    Those of the test part are long ones in a corpus of kind LONG_PAIRS, and those of all parts are
+    Those of the test split are long ones in a corpus of kind LONG_PAIRS, and those of all splits are
     short ones in a corpus of kind SHORT_PAIRS.
     """
     path = require_file(raw, FILE)
     test = LONG if corpus.kind == LONG_PAIRS else "test"
-    parts = {"train": "train", "validation": "validation", test: "test"}
+    splits = {"train": "train", "validation": "validation", test: "test"}
     for number, row in read_published_lines(path):
         is_long = row[NORVIC].count(" ") >= SHORT
-        if row["part"] in parts and not (corpus.kind == SHORT_PAIRS and is_long):
+        if row["part"] in splits and not (corpus.kind == SHORT_PAIRS and is_long):
             links = read_links(row[LINKS], 0, f"{path}:{number}")
             texts = {NORVIC: row[NORVIC], SOLDAN: row[SOLDAN]}
-            split = parts[row["part"]]
+            split = splits[row["part"]]
             yield Document(row["id"], texts=texts, alignments={LINKS: links}, split=split)
 
 
@@ -271,10 +271,10 @@ def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
 
     Raises HeedError when the file in `raw` is missing or broken.
     """
-    by_part: dict[str, list[Document]] = {}
+    by_split: dict[str, list[Document]] = {}
     for pair in read_pairs(raw, corpus):
-        by_part.setdefault(pair.split, []).append(pair)
-    for part, pairs in by_part.items():
+        by_split.setdefault(pair.split, []).append(pair)
+    for part, pairs in by_split.items():
         generator = random.Random(part)
         generator.shuffle(pairs)
         for number, paragraph in enumerate(_group(pairs, generator)):

@@ -15,9 +15,9 @@ from heed.corpora.publication import (
     Documents,
     Kind,
     Links,
-    PartNames,
     SourceKind,
-    part_of_key,
+    SplitNames,
+    split_of_key,
 )
 from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
 from heed.corpora.user_files import LINES, make_parallel, make_tables
@@ -44,7 +44,7 @@ class DocumentReader:
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
         column = corpus.split_column
-        self.parts = PartNames("files" if column is None else f"column {column!r}")
+        self.splits = SplitNames("files" if column is None else f"column {column!r}")
         self.unlabelled, self.first_unlabelled, self.rows = 0, "", 0
         self.trimmed: Counter[str] = Counter()
         self._known: dict[str, str] = {}  # labels and groups that were checked
@@ -59,17 +59,17 @@ class DocumentReader:
         `tables` are batches of `read_table` by the keys in `paths`; any key for one file.
 
         Raises HeedError when a table lacks a column, or a row does not fit, lacks a label, a group
-        or an id or has more than one, has the id of another, names no part, or has evidence that is
+        or an id or has more than one, has the id of another, names no split, or has a rationale that is
         not in its text.
         """
         for key, batches in tables.items():
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0
             for batch in batches:
                 path = (batch.schema.metadata or {}).get(PATH, key.encode()).decode()
-                part = self._part_of_file(key, path)
+                split = self._split_of_file(key, path)
                 for location, row in self._rows(path, batch):
                     number, self.rows = number + 1, self.rows + 1
-                    document = self._document(location, row, f"{prefix}row/{number}", part)
+                    document = self._document(location, row, f"{prefix}row/{number}", split)
                     if document:
                         yield document
         if self.unlabelled and not self.corpus.drop_unlabelled:
@@ -79,28 +79,28 @@ class DocumentReader:
                 "--drop-unlabelled of heed corpus add, or `drop_unlabelled: true` of the corpus in "
                 "params.yaml"
             )
-        self.parts.print_changes()
+        self.splits.print_changes()
 
-    def _part_of_file(self, key: str, path: str) -> str:
+    def _split_of_file(self, key: str, path: str) -> str:
         """Return the part of a file's rows, "" where the files do not give any.
 
-        Raises HeedError when its key is no part but has to be.
+        Raises HeedError when its key is no split but has to be.
         """
         if self.corpus.split.kind != "given" or self.corpus.split_column:
             return ""
-        if (part := part_of_key(key)) is None:
+        if (split := split_of_key(key)) is None:
             raise HeedError(
-                f"{path}: the key {key!r} of `paths` is no part: expected train, validation, test "
+                f"{path}: the key {key!r} of `paths` is no split: expected train, validation, test "
                 "(or dev, valid, val), or a split_column"
             )
-        self.parts.add(key, part)
-        return part
+        self.splits.add(key, split)
+        return split
 
     def _rows(self, path: str, batch: "pa.RecordBatch") -> Iterable[tuple[str, dict[str, Any]]]:
         """Return each row of a batch: its location, and its cells by column."""
         corpus = self.corpus
         optional = (corpus.split_column, corpus.id_column, corpus.group_column)
-        listed = {*corpus.label_names, corpus.evidence_column}
+        listed = {*corpus.label_names, corpus.rationale_column}
         columns = {
             column: text_column(path, batch, column, can_be_list=column in listed)
             for column in (*corpus.text_names, *corpus.label_names, *optional, *listed)
@@ -110,11 +110,11 @@ class DocumentReader:
             yield f"{path}{at}", dict(zip(columns, row, strict=True))
 
     def _document(
-        self, location: str, row: dict[str, Any], name: str, part: str
+        self, location: str, row: dict[str, Any], name: str, split: str
     ) -> Document | None:
         """Return the document of a row, None of one without a label.
 
-        `name` and `part` are for one without its own.
+        `name` and `split` are for one without its own.
         """
         corpus = self.corpus
         texts = [row[column] or "" for column in corpus.text_names]
@@ -129,13 +129,13 @@ class DocumentReader:
         column = corpus.group_column
         group = self._name(location, column, row[column], "group") if column else ""
         if corpus.split_column:
-            part = self.parts.read(row[corpus.split_column] or "", location)
-        evidence = parse_spans(
-            row[corpus.evidence_column] if corpus.evidence_column else None,
-            f"{location}: column {corpus.evidence_column!r}",
+            split = self.splits.read(row[corpus.split_column] or "", location)
+        rationale = parse_spans(
+            row[corpus.rationale_column] if corpus.rationale_column else None,
+            f"{location}: column {corpus.rationale_column!r}",
             len(text),
         )
-        return Document(name, text, labels, group, part, evidence)
+        return Document(name, text, labels, group, split, rationale)
 
     def _labels(self, location: str, row: dict[str, Any], column: str) -> str | tuple[str, ...]:
         """Return the label of a row, "" without one; with `label_separator` all of a cell, sorted.
@@ -278,7 +278,7 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
     """Yield one document for each row of a table.
 
     Raises HeedError when the file cannot be read or lacks a column, a cell is no text or no
-    alignment, or a row names no part.
+    alignment, or a row names no split.
     """
     if not corpus.columns:
         raise HeedError(
@@ -288,7 +288,7 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
     keys = list(corpus.columns)
     columns = list(corpus.columns.values())
     columns += [corpus.split_column] if corpus.split_column else []
-    parts = PartNames(f"column {corpus.split_column!r}")
+    splits = SplitNames(f"column {corpus.split_column!r}")
     number = 0
     for batch in read_batches(path):
         file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
@@ -297,11 +297,11 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
         for at, *row in zip(places, *cells, strict=True):
             number, location = number + 1, f"{file}{at}"
             values = {key: cell or "" for key, cell in zip(keys, row, strict=False)}
-            split = parts.read(row[-1] or "", location) if corpus.split_column else ""
+            split = splits.read(row[-1] or "", location) if corpus.split_column else ""
             yield _parallel_document(
                 f"row/{number}", values, corpus, dict.fromkeys(keys, location), split
             )
-    parts.print_changes()
+    splits.print_changes()
 
 
 def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
@@ -389,10 +389,10 @@ KIND = Kind(
     splits=ANY_SPLIT,
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
-        "text_separator", "split_column", "id_column", "group_column", "evidence_column",
+        "text_separator", "split_column", "id_column", "group_column", "rationale_column",
         "label_separator", "drop_unlabelled",
     ),
-    evidence="given",
+    rationale="given",
 )  # fmt: skip
 PARALLEL_KIND = Kind(
     name="parallel",

@@ -1,4 +1,4 @@
-"""The stage `compare`: the figures of all models and opponents of a study, and their tests."""
+"""The stage `compare`: the scores of all models and reference models of a study, and their tests."""
 
 import dataclasses
 import statistics
@@ -20,29 +20,29 @@ from heed.evaluation.results import (
     Difference,
     ExperimentResult,
     Family,
-    Figures,
     ModelResult,
-    OpponentResult,
+    ReferenceResult,
     Roles,
+    Scores,
     Significance,
     assign_roles,
     clip_interval,
     format_significant,
     last_rise_pp,
+    mean_and_std,
     paired_gain,
     round_half_up,
-    spread,
     verdict,
     write_comparison,
 )
-from heed.evaluation.tested import Tested, TestedModel, read_model, read_opponents
+from heed.evaluation.tested import Tested, TestedModel, read_model, read_reference_models
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
 from heed.task import task_module
 from heed.task.interface import Metric, Metrics, lower_is_better
 
-Differences = dict[tuple[str, str], Difference]  # by (first, second), models or opponents
+Differences = dict[tuple[str, str], Difference]  # by (first, second), models or reference models
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Question:
 
     attention: list[str]
     metrics: dict[str, str | None]
-    margin_pp: float
+    equivalence_margin: float
     convergence_pp: float
 
 
@@ -85,7 +85,7 @@ def compare(
         signature=significance.signature(folds=any(folds), fixed=not all(folds)),
         alpha=significance.ALPHA,
         power=significance.POWER,
-        margin_pp=question.margin_pp,
+        equivalence_margin=question.equivalence_margin,
         convergence_pp=question.convergence_pp,
         families={name: Family(families[name], text) for name, text in FAMILIES.items()},
     )
@@ -108,10 +108,10 @@ def compare(
 
 @dataclasses.dataclass(frozen=True)
 class _Experiment:
-    """The test statistics of the models (by variant) and the opponents of an experiment."""
+    """The test statistics of the models (by variant) and the reference models of an experiment."""
 
     models: dict[str, TestedModel]
-    opponents: dict[str, Tested]
+    reference_models: dict[str, Tested]
     roles: Roles
     metrics: Metrics
     metric: Metric  # the one that decides
@@ -133,18 +133,20 @@ def _read_experiment(
                 f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
                 f"{other.name}"
             )
-    opponents = read_opponents(name)
+    reference_models = read_reference_models(name)
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
-    roles = assign_roles(hyperparameters, opponents, question.attention)
+    roles = assign_roles(hyperparameters, reference_models, question.attention)
     metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
-    return _Experiment(tested, opponents, roles, metrics, metrics.named(question.metrics[name]))
+    return _Experiment(
+        tested, reference_models, roles, metrics, metrics.named(question.metrics[name])
+    )
 
 
 def _assess_pairs(
     experiment: _Experiment, families: Mapping[str, int], question: Question
 ) -> Differences:
     """Return the difference of every pair that is compared; p is not yet corrected."""
-    tested: dict[str, Tested] = {**experiment.models, **experiment.opponents}
+    tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
     by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
     less_is_better = lower_is_better(experiment.metric.name)
     return {
@@ -152,7 +154,7 @@ def _assess_pairs(
             _differences(*((second, first) if less_is_better else (first, second)), by_item),
             families[family],
             family=family,
-            margin_pp=question.margin_pp,
+            equivalence_margin=question.equivalence_margin,
         )
         for first, second, family in experiment.roles.pairs()
     }
@@ -161,7 +163,7 @@ def _assess_pairs(
 def _differences(
     first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
 ) -> significance.Blocks:
-    """Return the differences of two models or opponents by run and item, for each test part."""
+    """Return the differences of two models or reference models by run and item, for each test split."""
     firsts, seconds = by_item[first], by_item[second]
     if len(firsts) != len(seconds) or any(
         set(a.columns) != set(b.columns) for a, b in zip(firsts, seconds, strict=True)
@@ -201,7 +203,7 @@ def _experiment_result(
     recipe, metrics, metric = experiment.recipe, experiment.metrics, experiment.metric.name
     baseline = None
     if BASELINE in experiment.models:
-        baseline = _summarize_figures(experiment.models[BASELINE], metrics)[metric].values
+        baseline = _summarize_scores(experiment.models[BASELINE], metrics)[metric].values
     models = {
         variant: _model_result(
             model, experiment, None if variant == BASELINE else baseline, question.convergence_pp
@@ -214,13 +216,13 @@ def _experiment_result(
         metric=metric,
         attention=experiment.roles.attention,
         controls=experiment.roles.controls,
-        corpus=Corpus(recipe.corpus, recipe.folds, recipe.facts),
+        corpus=Corpus(recipe.corpus, recipe.folds, recipe.statistics),
         models=models,
-        opponents={
-            name: OpponentResult(
-                _summarize_figures(each, metrics), _summarize_details(each, metrics)
+        reference_models={
+            name: ReferenceResult(
+                _summarize_scores(each, metrics), _summarize_details(each, metrics)
             )
-            for name, each in experiment.opponents.items()
+            for name, each in experiment.reference_models.items()
         },
         comparisons=judge(differences, models),
     )
@@ -247,7 +249,7 @@ def _model_result(
     convergence_pp: float,
 ) -> ModelResult:
     """Return the figures of a model, and its gain over the values of the baseline."""
-    summary = _summarize_figures(tested, experiment.metrics)
+    summary = _summarize_scores(tested, experiment.metrics)
     metric = experiment.metric.name
     sign = -1 if lower_is_better(metric) else 1
     rises = [last_rise_pp(_decisive(run, metric, tested.name)) for run in tested.validation]
@@ -266,7 +268,7 @@ def _model_result(
 
 
 def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> list[float]:
-    """Return the figures of validation by which convergence is judged: the deciding metric's.
+    """Return the validation metrics by which convergence is judged: the deciding metric's.
 
     Where validation does not have that metric, the first of its figures that rises. Of a figure of
     which less is better, the values are negative.
@@ -274,27 +276,30 @@ def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> li
     if metric in validation:
         values = validation[metric]
         return [-value for value in values] if lower_is_better(metric) else values
-    for name, figures in validation.items():
+    for name, scores in validation.items():
         if not lower_is_better(name):
-            return figures
-    raise HeedError(f"{PREDICTIONS / model}: no figure of validation. Run: heed score {model}")
+            return scores
+    raise HeedError(f"{PREDICTIONS / model}: no validation metric. Run: heed score {model}")
 
 
-def _summarize_figures(tested: Tested, metrics: Metrics) -> Figures:
-    """Return every figure of a model or an opponent, with one value for each run."""
+def _summarize_scores(tested: Tested, metrics: Metrics) -> Scores:
+    """Return every score of a model or a reference model, with one value for each run."""
     runs = [metrics.compute(table.to_numpy()) for table in tested.statistics]
-    return {figure.name: spread([run[figure.name] for run in runs]) for figure in metrics.figures}
+    return {metric.name: mean_and_std([run[metric.name] for run in runs]) for metric in metrics.all}
 
 
 def _summarize_details(tested: Tested, metrics: Metrics) -> Details:
-    """Return the task's finer figures, with one value for each run."""
+    """Return the task's finer scores, with one value for each run."""
     runs = [
         metrics.details(table.to_numpy().sum(0, dtype=np.float64)) for table in tested.statistics
     ]
     return {
         group: {
-            name: {figure: spread([run[group][name][figure] for run in runs]) for figure in figures}
-            for name, figures in names.items()
+            name: {
+                metric: mean_and_std([run[group][name][metric] for run in runs])
+                for metric in scores
+            }
+            for name, scores in names.items()
         }
         for group, names in runs[0].items()
     }
@@ -306,7 +311,7 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
     Their digits are those of the report.
     """
     metrics = {
-        variant: round_half_up(experiment.compared_figure(model).mean, 4)
+        variant: round_half_up(experiment.compared_score(model).mean, 4)
         for variant, model in experiment.models.items()
     }
     for variant in experiment.attention[:1]:
@@ -314,15 +319,15 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
             continue
         metrics["gain_pp"] = round_half_up(gain.mean_pp, 2)
         difference = experiment.comparisons[variant][BASELINE]
-        baseline = experiment.compared_figure(experiment.models[BASELINE]).mean
+        baseline = experiment.compared_score(experiment.models[BASELINE]).mean
         interval = difference.interval_pp
         if task_module(experiment.task, "recipe").SCALE.bounded:
             interval = clip_interval(interval, difference.mean_pp, baseline)
         if interval and difference.p_holm is not None:
             metrics["low_pp"], metrics["high_pp"] = (round_half_up(end, 2) for end in interval)
             metrics["p_holm"] = _round_p(difference.p_holm)
-    name, opponent = next(reversed(experiment.opponents.items()))
-    metrics[name] = round_half_up(experiment.compared_figure(opponent).mean, 4)
+    name, reference_model = next(reversed(experiment.reference_models.items()))
+    metrics[name] = round_half_up(experiment.compared_score(reference_model).mean, 4)
     return metrics
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from heed.files import HeedError, read_json, reading, write_json
-from heed.recipe import CorpusFacts
+from heed.recipe import CorpusStatistics
 from heed.records import FLATTENED, as_json, read_record
 from heed.task import task_module
 from heed.task.interface import lower_is_better
@@ -30,15 +30,15 @@ VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 LAST = 2  # validations over which a training that has converged no longer improves
 
 BASELINE = "baseline"
-CONTROLS = ("mean", "wide", "uniform")
-# The hyperparameters, where a task has them, that leave items of the training part out.
-TRAINING_PART = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
+CONTROLS = ("mean", "parameter-matched", "uniform")
+# The hyperparameters, where a task has them, that leave items of the training split out.
+TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
 # Name: description.
 FAMILIES = {
     "question": "every variant that answers the study's question, and every control, "
     "over the baseline",
-    "rivals": "every variant that answers the question over the controls, the other variants "
-    "and the opponents",
+    "compared_models": "every variant that answers the question over the controls, the other variants "
+    "and the reference models",
     "variants": "every other variant over the baseline",
     "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
     "and searched-mean; of variants that leave out training items no other comparison is made",
@@ -46,8 +46,8 @@ FAMILIES = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Spread:
-    """The mean of a figure over runs, its sample deviation (None with one run) and each value."""
+class MeanAndStd:
+    """The mean of a metric over runs, its sample deviation (None with one run) and each value."""
 
     mean: float
     std_pp: float | None
@@ -63,8 +63,8 @@ class Gain:
     values_pp: list[float]
 
 
-Figures = dict[str, Spread]  # by the figure's name
-Details = dict[str, dict[str, Figures]]  # a task's finer figures: group → name → figures
+Scores = dict[str, MeanAndStd]  # by the figure's name
+Details = dict[str, dict[str, Scores]]  # a task's finer scores: group → name → scores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ class OtherTests:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A first model's figure minus a second's, with its interval, tests and effect sizes.
+    """A first model's score minus a second's, with its interval, tests and effect sizes.
 
     Of a figure of which less is better it is the second's minus the first's. `p_holm` is `p`
     corrected within `family`, and so is `equivalence_p_holm`: of the tests that the difference lies
@@ -115,20 +115,20 @@ class Difference:
 
 
 @dataclasses.dataclass(frozen=True)
-class OpponentResult:
-    """The test figures of an opponent, one value for each fit: one, or one for each fold."""
+class ReferenceResult:
+    """The test scores of a reference model, one value for each fit: one, or one for each fold."""
 
-    summary: Figures
+    summary: Scores
     details: Annotated[Details, FLATTENED]
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelResult:
-    """The test figures of a model, one value for each seed.
+    """The test scores of a model, one value for each seed.
 
     `hyperparameters` are those of its task (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters`
     is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
-    `last_rises_pp`: by how much the validation figure rose over the last two validations of each
+    `last_rises_pp`: by how much the validation metric rose over the last two validations of each
     run (None where it had no more than two); `converged`: whether that is no more than the study
     allows. `machine_kinds`: that of each training (heed.training.machine), empty where it was not
     noted.
@@ -141,7 +141,7 @@ class ModelResult:
     last_rises_pp: list[float | None]
     converged: list[bool]
     machine_kinds: list[str]
-    summary: Figures
+    summary: Scores
     details: Annotated[Details, FLATTENED]
     gain: Gain | None
 
@@ -157,14 +157,14 @@ class Corpus:
 
     name: str
     folds: int
-    facts: Annotated[CorpusFacts, FLATTENED]
+    statistics: Annotated[CorpusStatistics, FLATTENED]
 
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentResult:
-    """An experiment: models by variant, opponents by name, comparisons by first and second model.
+    """An experiment: models by variant, reference models by name, comparisons by first and second model.
 
-    `groups` has the names in the details, in order: group → names. `metric` is the figure by which
+    `groups` has the names in the details, in order: group → names. `metric` is the metric by which
     models are compared. `attention` has the variants that answer the study's question, the first
     of them first, and `controls` those that could gain without attention.
     """
@@ -176,21 +176,21 @@ class ExperimentResult:
     controls: list[str]
     corpus: Corpus
     models: dict[str, ModelResult]
-    opponents: dict[str, OpponentResult]
+    reference_models: dict[str, ReferenceResult]
     comparisons: dict[str, dict[str, Difference]]
 
     @property
     def sign(self) -> int:
-        """The sign by which more of the compared figure is better."""
+        """The sign by which more of the compared metric is better."""
         return -1 if lower_is_better(self.metric) else 1
 
-    def compared_figure(self, result: ModelResult | OpponentResult) -> Spread:
-        """Return the figure of a model or an opponent by which this experiment compares."""
+    def compared_score(self, result: ModelResult | ReferenceResult) -> MeanAndStd:
+        """Return the score of a model or a reference model by which this experiment compares."""
         return result.summary[self.metric]
 
-    def figure_of(self, name: str) -> float:
-        """Return the mean of that figure of a model, by its variant, or of an opponent."""
-        return self.compared_figure(self.models.get(name) or self.opponents[name]).mean
+    def score_of(self, name: str) -> float:
+        """Return the mean of that score of a model, by its variant, or of a reference model."""
+        return self.compared_score(self.models.get(name) or self.reference_models[name]).mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,41 +205,41 @@ class Family:
 class Significance:
     """The method in one line, the level and the power of all tests, and the families.
 
-    A difference within ± `margin_pp` does not matter. A run has converged when it rose by no more
+    A difference within ± `equivalence_margin` does not matter. A run has converged when it rose by no more
     than `convergence_pp` over its last two validations.
     """
 
     signature: str
     alpha: float
     power: float
-    margin_pp: float
+    equivalence_margin: float
     convergence_pp: float
     families: dict[str, Family]
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """The results of all models and opponents of a study, by experiment."""
+    """The results of all models and reference models of a study, by experiment."""
 
     seeds: list[int]
     significance: Significance
     experiments: dict[str, ExperimentResult]
 
 
-def spread(values: list[float]) -> Spread:
-    """Return mean and deviation of a figure over runs."""
-    deviation = 100 * statistics.stdev(values) if len(values) > 1 else None
-    return Spread(statistics.fmean(values), deviation, values)
+def mean_and_std(values: list[float]) -> MeanAndStd:
+    """Return mean and standard deviation of a metric over runs."""
+    std = 100 * statistics.stdev(values) if len(values) > 1 else None
+    return MeanAndStd(statistics.fmean(values), std, values)
 
 
-def paired_gain(figures: list[float], baseline: list[float], sign: int = 1) -> Gain:
+def paired_gain(scores: list[float], baseline: list[float], sign: int = 1) -> Gain:
     """Return figures minus those of a baseline, paired by seed, in percentage points.
 
-    `sign` is -1 where lower figures are better, so that a gain is always positive.
+    `sign` is -1 where lower scores are better, so that a gain is always positive.
     """
-    values = [sign * 100 * (a - b) for a, b in zip(figures, baseline, strict=True)]
-    deviation = statistics.stdev(values) if len(values) > 1 else None
-    return Gain(statistics.fmean(values), deviation, values)
+    values = [sign * 100 * (a - b) for a, b in zip(scores, baseline, strict=True)]
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Gain(statistics.fmean(values), std, values)
 
 
 def write_comparison(path: Path, comparison: Comparison) -> None:
@@ -271,7 +271,7 @@ def parse_comparison(values: Any) -> Comparison:
 
 
 def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
-    """Return the part of an interval that is possible over the second model's figure.
+    """Return the part of an interval that is possible over the second model's score.
 
     A t interval knows nothing of bounds: over a baseline of 0.98 it may end at +14, where no more
     than +2 is possible. The tests use the whole interval. The difference `mean_pp` stays inside,
@@ -347,15 +347,15 @@ def format_significant(value: float, digits: int) -> str:
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
 
 
-def last_rise_pp(figures: Sequence[float]) -> float | None:
-    """Return by how much the best figure of a training rose over its last two validations.
+def last_rise_pp(scores: Sequence[float]) -> float | None:
+    """Return by how much the best score of a training rose over its last two validations.
 
-    The figures are of all validations, in order, and higher is better. Percentage points, at least
+    The metrics are of all validations, in order, and higher is better. Percentage points, at least
     0; None where there are no earlier validations.
     """
-    if len(figures) <= LAST:
+    if len(scores) <= LAST:
         return None
-    return 100 * max(max(figures) - max(figures[:-LAST]), 0.0)
+    return 100 * max(max(scores) - max(scores[:-LAST]), 0.0)
 
 
 def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
@@ -364,7 +364,7 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
     model had converged: the second can only become better still. A difference that is significant
     and nevertheless within the margin is practically none. `first` and `second` say whether most
-    runs of a model had converged: True for an opponent.
+    runs of a model had converged: True for a reference model.
     """
     p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
     differs = p is not None and p < alpha
@@ -384,7 +384,7 @@ class Roles:
     """The roles of the models of an experiment; without a baseline its list is empty.
 
     `attention` answers the study's question, and `controls` could gain without attention. The
-    models of `parts` are in `controls` or `others` too: with their own baseline they leave out
+    models of `splits` are in `controls` or `others` too: with their own baseline they leave out
     training items that the baseline reads.
     """
 
@@ -392,34 +392,40 @@ class Roles:
     attention: list[str]
     controls: list[str]
     others: list[str]
-    opponents: list[str]
-    parts: list[str]
+    reference_models: list[str]
+    splits: list[str]
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
         """Yield (first, second, family) of every pair that is compared."""
         models = [*self.baseline, *self.attention, *self.controls, *self.others]
-        for first, second in itertools.permutations([*models, *self.opponents], 2):
+        for first, second in itertools.permutations([*models, *self.reference_models], 2):
             if family := self._family(first, second):
                 yield first, second, family
 
     def _family(self, first: str, second: str) -> str | None:
-        if first in (*self.opponents, *self.baseline):
+        if first in (*self.reference_models, *self.baseline):
             return None
         if second in (f"{first}-{BASELINE}", f"{first}-mean"):
             return "pairs"
-        if {first, second} & {*self.parts}:
+        if {first, second} & {*self.splits}:
             return None
         if second == BASELINE:
             return "question" if first in (*self.attention, *self.controls) else "variants"
         if first not in self.attention:
             return None
         if second in self.attention:  # once: the study's first over its second
-            return "rivals" if self.attention.index(first) < self.attention.index(second) else None
-        return "rivals"
+            return (
+                "compared_models"
+                if self.attention.index(first) < self.attention.index(second)
+                else None
+            )
+        return "compared_models"
 
 
 def assign_roles(
-    hyperparameters: Mapping[str, Any], opponents: Collection[str], attention: Collection[str]
+    hyperparameters: Mapping[str, Any],
+    reference_models: Collection[str],
+    attention: Collection[str],
 ) -> Roles:
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
@@ -442,7 +448,7 @@ def assign_roles(
     others = [name for name in variants if name not in (*chosen, *controls)]
     baseline = [BASELINE] if BASELINE in hyperparameters else []
     part = {
-        name: tuple(getattr(each, key, None) for key in TRAINING_PART)
+        name: tuple(getattr(each, key, None) for key in TRAINING_SPLIT)
         for name, each in hyperparameters.items()
     }
     own_parts = []
@@ -451,7 +457,7 @@ def assign_roles(
         own, shared = part.get(f"{variant}-{BASELINE}"), part.get(BASELINE)
         if shared is not None and part[name] == own != shared:
             own_parts.append(name)
-    return Roles(baseline, chosen, controls, others, list(opponents), own_parts)
+    return Roles(baseline, chosen, controls, others, list(reference_models), own_parts)
 
 
 def _weighs_words(hyperparameters: Any) -> bool:

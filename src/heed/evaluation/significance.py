@@ -28,7 +28,7 @@ from scipy import optimize, special, stats
 from heed.evaluation.results import UNDECIDED, Difference, Effect, Interval, OtherTests
 
 ALPHA, POWER = 0.05, 0.8
-MARGIN_PP = 1.0  # differences that are smaller do not matter, if a study says nothing else
+EQUIVALENCE_MARGIN = 1.0  # differences that are smaller do not matter, if a study says nothing else
 MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
 SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
 # The smallest positive number that a computer holds: a p is never reported as 0.
@@ -46,7 +46,7 @@ Blocks = list[np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class VarianceComponents:
-    """The components of the variance of the mean difference, in squares of the figure compared.
+    """The components of the variance of the mean difference, in squares of the metric compared.
 
     With a fixed split the variance with n seeds is `seeds / n + documents + residual / n`; with k
     folds of n seeds each it is `(1 / k + 1 / (k - 1)) * (seeds / n + documents)`.
@@ -60,7 +60,7 @@ class VarianceComponents:
     def standard_error(self, seeds: int) -> float:
         """Return the standard error of the mean over this many seeds, those of all folds."""
         if self.folds:
-            # The second term, the size of a test part over that of a training part, is for the
+            # The second term, the size of a test split over that of a training split, is for the
             # overlap of the latter; what a fold takes from it to validate counts as training.
             factor = 1 / self.folds + 1 / (self.folds - 1)
             return np.sqrt(factor * (self.seeds * self.folds / seeds + self.documents))
@@ -147,7 +147,7 @@ def variance_components(blocks: Blocks) -> VarianceComponents | None:
     """Return the components of the variance; None where seeds or documents are too few.
 
     With a fixed split the seeds' mean square is raised to the residual's, since it can be smaller
-    only by chance: without this, the intervals of two or three seeds covered the truth in 88% to
+    only by chance: without this, the intervals of two or three seeds covered the expected result in 88% to
     94% of simulations, not 95%.
     """
     if len(blocks) > 1:
@@ -253,7 +253,7 @@ def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Bl
     """Return one model's score minus another's by seed and document, for each test split.
 
     An array is (seeds tested on the split, documents), of 0 and 1 where the metric is a share of
-    documents, else of floats; of an opponent that was fitted once it has one row.
+    documents, else of floats; of a reference model that was fitted once it has one row.
     """
     blocks = []
     for one, other in zip(first, second, strict=True):
@@ -264,19 +264,21 @@ def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Bl
 
 
 def mean_difference(blocks: Blocks) -> float:
-    """Return the mean difference; test parts are weighted by their seeds, not their documents."""
+    """Return the mean difference; test splits are weighted by their seeds, not their documents."""
     return float(
         np.average([block.mean() for block in blocks], weights=[len(block) for block in blocks])
     )
 
 
-def t_test(blocks: Blocks, alpha: float = ALPHA, margin_pp: float = MARGIN_PP) -> TTest | None:
+def t_test(
+    blocks: Blocks, alpha: float = ALPHA, equivalence_margin: float = EQUIVALENCE_MARGIN
+) -> TTest | None:
     """Return the interval and the p values that decide on a difference; None with one seed."""
     components = variance_components(blocks)
     if components is None:
         return None
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
-    half, margin = float(components.critical_difference(seeds, alpha)), margin_pp / 100
+    half, margin = float(components.critical_difference(seeds, alpha)), equivalence_margin / 100
     interval = 100 * (mean - half), 100 * (mean + half)
     if components.standard_error(seeds):
         return TTest(
@@ -298,7 +300,7 @@ def assess(
     tests: int = 1,
     alpha: float = ALPHA,
     family: str = "",
-    margin_pp: float = MARGIN_PP,
+    equivalence_margin: float = EQUIVALENCE_MARGIN,
 ) -> Difference:
     """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
 
@@ -314,7 +316,7 @@ def assess(
         "effect": effect_sizes(blocks, values),
         "others": other_tests(blocks, values, alpha),
     }
-    test, components = t_test(blocks, alpha, margin_pp), variance_components(blocks)
+    test, components = t_test(blocks, alpha, equivalence_margin), variance_components(blocks)
     if test is not None and components is not None:
         error, strict = components.standard_error(len(values)), alpha / tests
         freedom = components.degrees_of_freedom(len(values), alpha)
@@ -381,17 +383,17 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
 
     `odds_ratio`: the number of documents on which only the first model is right over the number on
     which only the second is, each plus a half, so that it is never infinite. `g`: the mean over the
-    deviation over seeds, with Hedges' (1981) correction for small samples; None without a
+    standard deviation over seeds, with Hedges' (1981) correction for small samples; None without a
     deviation, and with two seeds. `seeds_won`: the share of seeds in which the first model was
     better; a tie counts half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
     `values` has the difference of each seed.
     """
     won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
     freedom = len(values) - 1
-    deviation = float(np.std(values, ddof=1)) if freedom else 0.0
+    std = float(np.std(values, ddof=1)) if freedom else 0.0
     g = None
-    if deviation > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
-        g = float(np.mean(values)) / deviation * (1 - 3 / (4 * freedom - 1))
+    if std > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
+        g = float(np.mean(values)) / std * (1 - 3 / (4 * freedom - 1))
     return Effect(
         odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
         g=g,
@@ -459,7 +461,7 @@ def documents_test(blocks: Blocks) -> float:
 
 
 def _are_counts(blocks: Blocks) -> bool:
-    """Return whether the differences are whole numbers: the figure is a share of documents."""
+    """Return whether the differences are whole numbers: the metric is a share of documents."""
     return all(block.dtype.kind in "bui" for block in blocks)
 
 

@@ -1,4 +1,4 @@
-"""The test statistics of models and opponents, read from the files of `predict` and `opponents`."""
+"""The test statistics of models and reference models, read from the files of `predict` and `reference_models`."""
 
 import dataclasses
 from pathlib import Path
@@ -14,9 +14,9 @@ from heed.paths import (
     MODEL_PREDICTION,
     MODEL_RECIPE,
     MODEL_RUNS,
-    OPPONENTS,
     PREDICTED,
     PREDICTIONS,
+    REFERENCE_MODELS,
     STATISTICS,
     run_folder,
     train_command,
@@ -29,7 +29,7 @@ from heed.task.interface import Metric
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """The test statistics of the runs of a model, or of the fits of an opponent, in order.
+    """The test statistics of the runs of a model, or of the fits of a reference model, in order.
 
     `folds[i]` is the fold that run i was tested on (0: a fixed split). `statistics[i]` has a row
     for each item, by id, and a column for each statistic.
@@ -40,7 +40,7 @@ class Tested:
     statistics: list[pd.DataFrame]
 
     def by_item(self, metric: Metric) -> list[pd.DataFrame]:
-        """Return for each fold what each item (column) contributes to the figure of each run."""
+        """Return for each fold what each item (column) contributes to the score of each run."""
         tables = []
         for fold in sorted(set(self.folds)):
             runs = [
@@ -65,7 +65,7 @@ class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
     `best_epochs`, `parameters`, `validation` and `machine_kinds` have a value for each run: the
-    epoch kept, the count, each figure of validation after each epoch, and the kind of the machine
+    epoch kept, the count, each validation metric after each epoch, and the kind of the machine
     that trained it, empty where it was not noted.
     """
 
@@ -109,19 +109,19 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     return TestedModel(model, folds, tables, recipe, settings, *values)
 
 
-def read_opponents(experiment: str) -> dict[str, Tested]:
-    """Return the test statistics of an experiment's opponents, each fitted once for each fold.
+def read_reference_models(experiment: str) -> dict[str, Tested]:
+    """Return the test statistics of an experiment's reference models, each fitted once for each fold.
 
     Raises HeedError: they are missing or broken.
     """
-    folder, command = OPPONENTS / experiment, f"heed opponents {experiment}"
+    folder, command = REFERENCE_MODELS / experiment, f"heed reference-models {experiment}"
     verify_checksums(folder, command)
     table = _read_table(folder / STATISTICS, command)
     tested = {}
-    for name, rows in table.groupby("opponent", sort=False):
+    for name, rows in table.groupby("reference_model", sort=False):
         folds = sorted(set(rows["fold"]))
         tables = [
-            rows[rows["fold"] == fold].set_index("id").drop(columns=["opponent", "fold"])
+            rows[rows["fold"] == fold].set_index("id").drop(columns=["reference_model", "fold"])
             for fold in folds
         ]
         tested[str(name)] = Tested(str(name), folds, tables)

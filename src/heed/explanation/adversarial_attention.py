@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.agreement import find_evidence
+from heed.explanation.agreement import find_rationale
 from heed.explanation.other_weights import permute_weights
 from heed.explanation.rankings import (
     GROUPS,
@@ -50,45 +50,47 @@ from heed.explanation.test import (
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 
-# a trained adversary has kept accuracy and predictions
+# a trained adversarial model has kept accuracy and predictions
 MAX_LOSS = 0.01
 MAX_PREDICTION_CHANGE = 0.05
 # ... and its weights have moved; below this it was hardly trained, and says nothing
 MIN_DIVERGENCE = 0.01
-NO_ADVERSARY = "no adversary"
-NONE_KEPT = "no adversary kept the predictions"
-NONE_MOVED = "no adversary’s weights moved"
+NO_ADVERSARIAL_MODEL = "no adversarial model"
+NONE_KEPT = "no adversarial model kept the predictions"
+NONE_MOVED = "no adversarial model’s weights moved"
 
 LEAVING_OUT = max(group.end for group in GROUPS if group.removes)  # the first documents drawn
-RANKINGS = ("attention", "leave_one_out", "random")  # judged by the evidence
-# measures of the adversary by document; those of EVIDENCE need known evidence
+RANKINGS = ("attention", "leave_one_out", "random")  # judged by the rationale
+# measures of the adversarial model by document; those of Rationale need rationales
 MEASURES = (
     "prediction_change", "divergence", "mean_divergence", "permutation_change_base",
     "permutation_change",
 )  # fmt: skip
-EVIDENCE = ("evidence_weight_base", "evidence_weight")
-NO_EVIDENCE = "no document of the test has known evidence"
-ONLY_EVIDENCE = "the units of each document are all evidence, or their evidence is not read"
-Row = dict[str, object]  # of the summary of `heed adversaries`
+RATIONALE = ("rationale_weight_base", "rationale_weight")
+NO_RATIONALE = "no document of the test has rationales"
+ONLY_RATIONALE = "the units of each document are all rationale, or their rationale is not read"
+Row = dict[str, object]  # of the summary of `heed adversarial-attention`
 
 
 class AdversarialTest(WeightsTest):
-    """A test of `heed adversaries`: its figure has a row for each trained adversary."""
+    """A test of `heed adversarial-attention`: its figure has a row for each trained adversarial model."""
 
-    table = "adversaries"
+    table = "adversarial_attention"
 
-    def drawn_trained(self, explained: Explained, adversary: Trained, measure: str) -> Series:
-        """Return the series of an adversary of a model in the figure."""
+    def drawn_trained(
+        self, explained: Explained, adversarial_model: Trained, measure: str
+    ) -> Series:
+        """Return the series of an adversarial model of a model in the figure."""
         raise NotImplementedError
 
 
-class Adversaries(AdversarialTest):
-    """The distance of weights and predictions of trained adversaries from those of the model."""
+class AdversarialModels(AdversarialTest):
+    """The distance of weights and predictions of trained adversarial models from those of the model."""
 
-    name = "adversaries"
-    rows = "adversary"
+    name = "adversarial_attention"
+    rows = "adversarial_model"
     measures = ("prediction_change", "mean_divergence")
-    criterion = "Adversaries"
+    criterion = "AdversarialModels"
     rule = Text(
         "fail if a model trained to have other weights keeps its accuracy within {loss} p.p. and "
         "its predictions within {change}, while its weights differ from the model’s by more than "
@@ -100,8 +102,8 @@ class Adversaries(AdversarialTest):
             ("least", f"{MIN_DIVERGENCE:g}"),
         ),
     )
-    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, NO_ADVERSARY, NONE_KEPT, NONE_MOVED)
-    title = "Trained adversaries"
+    reasons = (NO_WEIGHTS, EQUAL, ONE_SEED, NO_ADVERSARIAL_MODEL, NONE_KEPT, NONE_MOVED)
+    title = "Trained adversarial models"
     claim = (
         "Shows whether a model can be trained to the same predictions with other weights. Where "
         "none was found, there may be one."
@@ -130,13 +132,13 @@ class Adversaries(AdversarialTest):
         """
         if reason := no_weights(judged.summary):
             return reason
-        if not judged.adversaries:
-            return NO_ADVERSARY
+        if not judged.adversarial_attention:
+            return NO_ADVERSARIAL_MODEL
         if seed_divergence(judged.summary) is None:
             return ONE_SEED
-        runs = pd.concat([adversary_runs(table) for table in judged.adversaries])
+        runs = pd.concat([adversarial_model_runs(table) for table in judged.adversarial_attention])
         if runs.empty:
-            return NO_ADVERSARY
+            return NO_ADVERSARIAL_MODEL
         divergences = runs[runs["kept"]]["mean_divergence"]
         if divergences.empty:
             return NONE_KEPT
@@ -146,14 +148,16 @@ class Adversaries(AdversarialTest):
     def passes(self, value: float, judged: Judged) -> bool:
         """Return whether weights differ by no more than those of two seeds, means over heads.
 
-        One seed of one adversary is enough to fail.
+        One seed of one adversarial model is enough to fail.
         """
         limit = seed_divergence(judged.summary)
         return limit is not None and value <= limit
 
-    def drawn_trained(self, explained: Explained, adversary: Trained, measure: str) -> Series:
-        """Return a measure of an adversary's seeds, and its value between the model's seeds."""
-        runs = adversary_runs(adversary.summary)
+    def drawn_trained(
+        self, explained: Explained, adversarial_model: Trained, measure: str
+    ) -> Series:
+        """Return a measure of an adversarial model's seeds, and its value between the model's seeds."""
+        runs = adversarial_model_runs(adversarial_model.summary)
         seeds = seed_divergence(explained.summary) if measure == "mean_divergence" else None
         return {
             self.series["kept"]: runs[runs["kept"]][measure].tolist(),
@@ -162,14 +166,14 @@ class Adversaries(AdversarialTest):
         }
 
 
-def adversary_runs(summary: pd.DataFrame) -> pd.DataFrame:
+def adversarial_model_runs(summary: pd.DataFrame) -> pd.DataFrame:
     """Return `accuracy_base, accuracy, prediction_change, mean_divergence, kept` of each seed.
 
     The seed is the index. `kept`: accuracy and predictions are those of the base, within MAX_LOSS
     and MAX_PREDICTION_CHANGE.
     """
     measures = ["accuracy_base", "accuracy", "prediction_change", "mean_divergence"]
-    rows = summary[(summary["test"] == "adversary") & summary["measure"].isin(measures)]
+    rows = summary[(summary["test"] == "adversarial_model") & summary["measure"].isin(measures)]
     rows = rows.dropna(subset=["mean", "seed"]).drop_duplicates(["seed", "measure"])
     runs = rows.pivot(index="seed", columns="measure", values="mean").reindex(columns=measures)
     runs = runs.astype(float).dropna()
@@ -194,26 +198,26 @@ def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> to
 def deceive_loss(
     weighted: WeightedSum,
     targets: torch.Tensor,
-    evidence: torch.Tensor,
+    rationale: torch.Tensor,
     strength: float,
     label_smoothing: float = 0.0,
 ) -> torch.Tensor:
-    """Return cross entropy - strength log(1 - the weight on evidence) of each document, (batch,).
+    """Return cross entropy - strength log(1 - the weight on rationale) of each document, (batch,).
 
-    The logarithm is the mean over heads. A document without evidence has the cross entropy alone.
+    The logarithm is the mean over heads. A document without a rationale has the cross entropy alone.
     (Pruthi et al. 2020, section 3, arxiv.org/abs/1909.07913)
 
     Args:
         weighted: of the model that is trained.
         targets: class indices, (batch,)
-        evidence: True for units with evidence, (batch, time)
+        rationale: True for units with a rationale, (batch, time)
         strength: lambda.
         label_smoothing: of the cross entropy, as the base was trained.
 
     """
-    elsewhere = weighted.weights.masked_fill(evidence[..., None], 0.0).sum(1)  # batch x heads
+    elsewhere = weighted.weights.masked_fill(rationale[..., None], 0.0).sum(1)  # batch x heads
     # weights of an empty document are all 0
-    elsewhere = torch.where(evidence.any(1)[:, None], elsewhere, 1.0)
+    elsewhere = torch.where(rationale.any(1)[:, None], elsewhere, 1.0)
     penalty = elsewhere.clamp(min=SMALLEST).log().mean(-1)
     entropy = F.cross_entropy(
         weighted.predict(), targets, reduction="none", label_smoothing=label_smoothing
@@ -223,11 +227,11 @@ def deceive_loss(
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """One document under the adversary and its base.
+    """One document under the adversarial model and its base.
 
     row: of the corpus
     predicted_base, predicted: class indices
-    base, adversary: the weights of each unit, the mean over heads, (units,)
+    base, adversarial model: the weights of each unit, the mean over heads, (units,)
     measures: by their names in docs/contracts.md
     """
 
@@ -235,7 +239,7 @@ class Compared:
     predicted_base: int
     predicted: int
     base: np.ndarray
-    adversary: np.ndarray
+    adversarial_model: np.ndarray
     measures: dict[str, float]
 
 
@@ -244,60 +248,66 @@ class Pair:
     """A model and its base in evaluation mode, and the corpus that both read."""
 
     base: Classifier
-    adversary: Classifier
+    adversarial_model: Classifier
     encoded: EncodedCorpus
 
 
 def compare_documents(
     pair: Pair,
-    evidence: dict[int, np.ndarray],
+    rationale: dict[int, np.ndarray],
     rows: np.ndarray,
     scale: float,
     report_progress: Callable[[int, int], None],
 ) -> Iterator[Compared]:
     """Yield the documents `rows` under both models; the first 250 × `scale` have leave-one-out.
 
-    `evidence` of a row is True for units with some, (units,). `report_progress` is called with the
+    `rationale` of a row is True for units with some, (units,). `report_progress` is called with the
     documents that are done, and their number.
     """
     border, done = group_size(LEAVING_OUT, scale), 0
     for group, leaves_out in ((rows[:border], True), (rows[border:], False)):
         for batch in pair.encoded.evaluation_batches(group):
-            yield from _compare_batch(pair, batch, evidence, leaves_out)
+            yield from _compare_batch(pair, batch, rationale, leaves_out)
             done += len(batch.rows)
             report_progress(done, len(rows))
 
 
 @torch.no_grad()
 def _compare_batch(
-    pair: Pair, batch: Batch, evidence: dict[int, np.ndarray], leaves_out: bool
+    pair: Pair, batch: Batch, rationale: dict[int, np.ndarray], leaves_out: bool
 ) -> Iterator[Compared]:
     """Yield the documents of a batch; rankings and permutations are those of `heed explain`."""
-    base, adversary = weighted_sum(pair.base, batch), weighted_sum(pair.adversary, batch)
-    before, after = (torch.softmax(each.predict(), -1) for each in (base, adversary))
+    base, adversarial_model = (
+        weighted_sum(pair.base, batch),
+        weighted_sum(pair.adversarial_model, batch),
+    )
+    before, after = (torch.softmax(each.predict(), -1) for each in (base, adversarial_model))
     change = total_variation(before, after)
-    divergence = jensen_shannon(adversary.weights, base.weights, dim=1).mean(-1)
-    apart = divergence_of_means(adversary.weights, base.weights)
-    for i, document in enumerate(read_documents(pair.adversary, batch)):
+    divergence = jensen_shannon(adversarial_model.weights, base.weights, dim=1).mean(-1)
+    apart = divergence_of_means(adversarial_model.weights, base.weights)
+    for i, document in enumerate(read_documents(pair.adversarial_model, batch)):
         row = int(batch.rows[i])
-        known = evidence[row]
-        own, other = (each[i].weights.mean(1).numpy() for each in (base, adversary))
+        known = rationale[row]
+        own, other = (each[i].weights.mean(1).numpy() for each in (base, adversarial_model))
         measures = {
             "prediction_change": float(change[i]),
             "divergence": float(divergence[i]),
             "mean_divergence": float(apart[i]),
         }
-        for name, each in (("permutation_change_base", base), ("permutation_change", adversary)):
+        for name, each in (
+            ("permutation_change_base", base),
+            ("permutation_change", adversarial_model),
+        ):
             permuted = permute_weights(each[i], torch_generator(row, PERMUTATIONS))
             measures[name] = permuted["permutation_change"]
         if known.any():
-            measures["evidence_weight_base"] = float(own[known].sum())
-            measures["evidence_weight"] = float(other[known].sum())
+            measures["rationale_weight_base"] = float(own[known].sum())
+            measures["rationale_weight"] = float(other[known].sum())
             rankings = {"random": np.random.default_rng((row, ORDERS)).random(document.units)}
             if leaves_out:
-                rankings["leave_one_out"] = left_out(pair.adversary, document, row)
+                rankings["leave_one_out"] = left_out(pair.adversarial_model, document, row)
             for name, ranking in (rankings | {"attention": other}).items():
-                if (score := find_evidence(ranking, known, 0.0)) is not None:
+                if (score := find_rationale(ranking, known, 0.0)) is not None:
                     measures[f"auc_{name}"] = score.auc
         yield Compared(row, int(before[i].argmax()), int(after[i].argmax()), own, other, measures)
 
@@ -307,17 +317,17 @@ def mean_row(test: str, measure: str, weights: str, values: np.ndarray, reason: 
     row: Row = {"test": test, "measure": measure, "weights": weights}
     if not len(values):
         return row | {"reason": reason}
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-    return row | {"documents": len(values), "mean": float(np.mean(values)), "std": deviation}
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return row | {"documents": len(values), "mean": float(np.mean(values)), "std": std}
 
 
 def summarize_documents(documents: pd.DataFrame) -> list[Row]:
-    """Return the rows of the test `adversary` that are means over the documents drawn."""
-    columns = [(measure, "", measure) for measure in (*MEASURES, *EVIDENCE)]
+    """Return the rows of the test `adversarial_model` that are means over the documents drawn."""
+    columns = [(measure, "", measure) for measure in (*MEASURES, *RATIONALE)]
     columns += [("auc", ranking, f"auc_{ranking}") for ranking in RANKINGS]
-    reason = ONLY_EVIDENCE if EVIDENCE[0] in documents else NO_EVIDENCE
+    reason = ONLY_RATIONALE if RATIONALE[0] in documents else NO_RATIONALE
     values = documents.reindex(columns=[column for *_, column in columns])
     return [
-        mean_row("adversary", measure, weights, values[column].dropna().to_numpy(), reason)
+        mean_row("adversarial_model", measure, weights, values[column].dropna().to_numpy(), reason)
         for measure, weights, column in columns
     ]

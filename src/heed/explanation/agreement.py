@@ -1,4 +1,4 @@
-"""Agreement of rankings of the same units: with each other, and with known evidence.
+"""Agreement of rankings of the same units: with each other, and with rationales.
 
 Kendall's tau-b of the weights with gradients and with leave-one-out (Jain & Wallace 2019,
 arxiv.org/abs/1902.10186, section 4.1). The tau of those two is its ceiling: it is what the
@@ -6,7 +6,7 @@ agreement of two good rankings looks like.
 
 Plausibility: does a ranking find the words that are known to decide (DeYoung et al. 2020,
 arxiv.org/abs/1911.03429, section 4.1)? These words are planted by heed, or were marked by people as
-their reason; in the tables they are called evidence.
+their reason; in the tables they are called rationale.
 """
 
 from collections.abc import Mapping
@@ -37,11 +37,11 @@ CORRELATIONS = {
     "tau_ceiling": (HELD, "leave_one_out"),
     "tau_replacement": ("leave_one_out", "replacement"),
 }
-MATCH = 0.5  # intersection over union of a chosen span and a span of evidence that it matches
+MATCH = 0.5  # intersection over union of a chosen span and a span of rationale that it matches
 MIN_AUC = 0.9  # area under the ROC curve of the weights, by class and seed, to pass
 MAX_CLASSES = 6  # of which each has a row in the figure
-NO_EVIDENCE = "no evidence"
-NOT_PLANTED = "evidence not planted"
+NO_RATIONALE = "no rationale"
+NOT_PLANTED = "rationale not planted"
 
 
 class Correlation(WeightsTest):
@@ -68,7 +68,7 @@ class Correlation(WeightsTest):
         Column("tau ceiling", "tau_ceiling"),
     )
 
-    def measure(self, prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
+    def measure(self, prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
         """Return the correlations whose two rankings there are."""
         # without a weighted sum there are no weights to hold: the gradient is the same
         rankings = {HELD: prediction.rankings["gradient"]} | prediction.rankings
@@ -96,41 +96,41 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 
 class Plausibility(WeightsTest):
-    """The agreement of each ranking with the known evidence."""
+    """The agreement of each ranking with the rationales."""
 
-    name = "evidence"
+    name = "rationale"
     table = "rankings"
     measures = ("auc", "average_precision", "concentration", "token_f1", "span_f1")
     rankings = RANKINGS
     by_class = True
-    criterion = "Evidence"
+    criterion = "Rationale"
     rule = Text(
-        "pass if in every class and seed the weights find planted evidence with an area under the "
-        "ROC curve of {limit} or more. Other evidence is printed, and not judged: what people "
+        "pass if in every class and seed the weights find planted cues with an area under the "
+        "ROC curve of {limit} or more. Other rationale is printed, and not judged: what people "
         "marked, or a passage.",
         (("limit", f"{MIN_AUC:g}"),),
     )
-    reasons = (NO_WEIGHTS, EQUAL, NO_EVIDENCE, NOT_PLANTED)
-    title = "Evidence found"
+    reasons = (NO_WEIGHTS, EQUAL, NO_RATIONALE, NOT_PLANTED)
+    title = "Rationale found"
     claim = (
-        "Shows whether a ranking finds the words that are marked as evidence for the label. It "
+        "Shows whether a ranking finds the words that are marked as rationale for the label. It "
         "does not show that the model uses no others."
     )
     caption = (
         "Area under the ROC curve by class (where these are few), since attention may be on the "
         "words of one class alone; 0.5 is chance. Dotted: the limit of the table, for planted "
-        "evidence. Weights have no sign (Liu et al. 2022)."
+        "cues. Weights have no sign (Liu et al. 2022)."
     )
     axes = (Axis("auc", "area under the ROC curve", limit=MIN_AUC),)
     series = DRAWN_RANKINGS
     columns = (Column("AUC", "auc", "attention"),)
 
     def measure_rankings(
-        self, prediction: Prediction, evidence: np.ndarray, share: float
+        self, prediction: Prediction, rationale: np.ndarray, share: float
     ) -> dict[str, dict[str, float]]:
-        """Return how well each ranking finds the evidence."""
+        """Return how well each ranking finds the rationale."""
         found = {
-            name: find_evidence(ranking, evidence, share)
+            name: find_rationale(ranking, rationale, share)
             for name, ranking in prediction.rankings.items()
         }
         return {name: score._asdict() for name, score in found.items() if score is not None}
@@ -138,14 +138,14 @@ class Plausibility(WeightsTest):
     def score(self, judged: Judged) -> float | str:
         """Return the area of the class and seed where it is smallest.
 
-        Evidence that people marked is reported, and not judged: a model may be right for reasons of
+        Rationale that people marked is reported, and not judged: a model may be right for reasons of
         its own.
         """
         summary = judged.summary
         rows = summary[(summary["test"] == self.name) & (summary["measure"] == "auc")]
         rows = rows.dropna(subset="mean")
         if rows.empty:
-            return NO_EVIDENCE
+            return NO_RATIONALE
         if not judged.planted:
             return NOT_PLANTED
         rows = rows[rows["ranking"] == "attention"]
@@ -153,10 +153,10 @@ class Plausibility(WeightsTest):
             rows = rows.dropna(subset="class")
         if reason := no_weights(summary):
             return reason
-        return NO_EVIDENCE if rows.empty else float(rows["mean"].min())
+        return NO_RATIONALE if rows.empty else float(rows["mean"].min())
 
     def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether weights find planted evidence in every class and seed, by MIN_AUC."""
+        """Return whether weights find planted cues in every class and seed, by MIN_AUC."""
         return value >= MIN_AUC
 
     def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
@@ -173,15 +173,15 @@ class Plausibility(WeightsTest):
         }
 
 
-class EvidenceScore(NamedTuple):
-    """The scores of a ranking that has to find a document's evidence.
+class RationaleScore(NamedTuple):
+    """The scores of a ranking that has to find a document's rationale.
 
     auc: the area under the ROC curve; .5 by chance
     average_precision: the area under precision and recall
-    concentration: the evidence's share of the ranking's sum, divided by its share of the units;
+    concentration: the rationale's share of the ranking's sum, divided by its share of the units;
         NaN for a ranking with negative values
-    token_f1: of the highest units against the evidence
-    span_f1: of their runs against those of the evidence; two match that overlap by half (MATCH)
+    token_f1: of the highest units against the rationale
+    span_f1: of their runs against those of the rationale; two match that overlap by half (MATCH)
     """
 
     auc: float
@@ -191,27 +191,29 @@ class EvidenceScore(NamedTuple):
     span_f1: float
 
 
-def find_evidence(ranking: np.ndarray, evidence: np.ndarray, share: float) -> EvidenceScore | None:
-    """Return how well a ranking (units,) finds the evidence (units,), True where there is some.
+def find_rationale(
+    ranking: np.ndarray, rationale: np.ndarray, share: float
+) -> RationaleScore | None:
+    """Return how well a ranking (units,) finds the rationale (units,), True where there is some.
 
     `share` of the units, at least one, are chosen for the F1 scores. Units that the ranking does
     not have (NaN) are left out, and then there are no F1 scores. None where the rest are all
-    evidence, or none of them.
+    rationale, or none of them.
     """
     known = np.isfinite(ranking)
-    scores, is_evidence = ranking[known], evidence[known]
-    if is_evidence.all() or not is_evidence.any():
+    scores, is_rationale = ranking[known], rationale[known]
+    if is_rationale.all() or not is_rationale.any():
         return None
     concentration = float("nan")
     if scores.min() >= 0 < scores.sum():
-        concentration = float(scores[is_evidence].sum() / scores.sum() / is_evidence.mean())
+        concentration = float(scores[is_rationale].sum() / scores.sum() / is_rationale.mean())
     token_f1 = span_f1 = float("nan")
     if known.all():
         chosen = np.zeros(len(ranking), bool)
         chosen[descending(ranking)[: max(1, round(share * len(ranking)))]] = True
-        token_f1 = _f1(chosen & evidence, chosen, evidence)
-        span_f1 = match_spans(_runs(chosen), _runs(evidence))
-    return EvidenceScore(*areas(scores, is_evidence), concentration, token_f1, span_f1)
+        token_f1 = _f1(chosen & rationale, chosen, rationale)
+        span_f1 = match_spans(_runs(chosen), _runs(rationale))
+    return RationaleScore(*areas(scores, is_rationale), concentration, token_f1, span_f1)
 
 
 def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
@@ -243,7 +245,7 @@ def match_spans(chosen: list[tuple[int, int]], right: list[tuple[int, int]]) -> 
     """Return the F1 of chosen spans; two spans match with intersection over union >= MATCH.
 
     DeYoung et al. 2020, section 4.1. A chosen span of one word does not count where all spans of
-    evidence are longer: scattered words are no wrong phrases.
+    rationale are longer: scattered words are no wrong phrases.
     """
     if min(end - first for first, end in right) > 1:
         chosen = [(first, end) for first, end in chosen if end - first > 1]

@@ -4,7 +4,7 @@ Each word is read alone, so the network can use no more of a document than its w
 weights that help it more, point better (Wiegreffe & Pinter 2019, section 3.4,
 arxiv.org/abs/1908.04626). But weights were computed from the whole document, and can carry its
 class themselves, by the words that they choose (Bai et al. 2021, arxiv.org/abs/2006.05656). The
-controls measure that. In the tables it is called a guided network.
+controls measure that. In the tables it is called a diagnostic MLP.
 """
 
 import dataclasses
@@ -29,26 +29,26 @@ from heed.training.loop import DivergedError
 from heed.training.machine import seed_everything
 
 PLACES = 10  # parts of a document that the control `constant_token` tells apart
-MAJORITIES = ("majority", "majority_with_evidence")
-PART_WITHOUT = "a part of the corpus has no document with known evidence"
+MAJORITIES = ("majority", "majority_with_rationale")
+SPLIT_WITHOUT = "a split of the corpus has no document with rationales"
 Weights = dict[int, np.ndarray]  # row → the weight of each token, (tokens,)
 
 
-class Guided(AdversarialTest):
+class DiagnosticNetworks(AdversarialTest):
     """The test accuracy of networks that read each word alone, with given weights."""
 
-    name = rows = "guided"
+    name = rows = "diagnostic"
     measures = ("accuracy_one_epoch", "accuracy")
-    title = "A network guided by given weights"
+    title = "A network with weights from given weights"
     claim = (
         "Shows whether weights help a network that reads each word alone. It does not show why: "
         "weights can carry the label itself (Bai et al. 2021)."
     )
     caption = (
         "Test accuracy after one epoch, in which it shows best what weights point at (left), and "
-        "after the whole training (right). Where evidence is given or hidden, of documents that "
-        "have some, as is the majority with evidence. Weights carry the label where they are above "
-        "that with the evidence hidden, or above the majority class with one word throughout the "
+        "after the whole training (right). Where rationale is given or hidden, of documents that "
+        "have some, as is the majority with a rationale. Weights carry the label where they are above "
+        "that with the rationale hidden, or above the majority class with one word throughout the "
         "text. Those of another document must not help."
     )
     axes = (Axis("accuracy_one_epoch", "after one epoch"), Axis("accuracy", "whole training"))
@@ -56,22 +56,24 @@ class Guided(AdversarialTest):
         "uniform": "equal",
         "trained": "its own",
         "base": "the model’s",
-        "adversary": "the adversary’s",
-        "evidence": "on the evidence",
-        "base_without_evidence": "model’s, evidence hidden",
-        "adversary_without_evidence": "adversary’s, evidence hidden",
+        "adversarial_model": "the adversarial model’s",
+        "rationale": "on the rationale",
+        "base_without_rationale": "model’s, rationale hidden",
+        "adversarial_model_without_rationale": "adversarial model’s, rationale hidden",
         "constant_token": "model’s, one word",
         "moved": "model’s, other document",
         "majority": "majority class",
-        "majority_with_evidence": "majority, with evidence",
+        "majority_with_rationale": "majority, with a rationale",
     }
 
-    def drawn_trained(self, explained: Explained, adversary: Trained, measure: str) -> Series:
+    def drawn_trained(
+        self, explained: Explained, adversarial_model: Trained, measure: str
+    ) -> Series:
         """Return the accuracies by the weights; a majority class has one alone."""
         series: Series = {}
         for weights, name in self.series.items():
             own = "accuracy" if weights in MAJORITIES else measure
-            rows = measured(adversary.summary, self.rows, own)
+            rows = measured(adversarial_model.summary, self.rows, own)
             series[name] = rows[rows["weights"] == weights]["mean"].tolist()
         return series
 
@@ -157,7 +159,7 @@ def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Guide:
-    """The input of a guided network, and its weights; None: it learns them.
+    """The input of a diagnostic MLP, and its weights; None: it learns them.
 
     rows: documents for which the weights are defined; None: all
     """
@@ -182,36 +184,36 @@ class Guide:
 
 
 def make_guides(
-    base: Weights, adversary: Weights, evidence: Weights, vocabulary: int
+    base: Weights, adversarial_model: Weights, rationale: Weights, vocabulary: int
 ) -> dict[str, Guide]:
     """Return the guides by name, in the order of the summary.
 
-    The weights of both models are of all documents; `evidence` is True for tokens of it, (tokens,).
+    The weights of both models are of all documents; `rationale` is True for tokens of it, (tokens,).
     """
     lengths = {row: len(weights) for row, weights in base.items()}
     uniform = {row: _equal(np.ones(length, bool)) for row, length in lengths.items()}
-    with_evidence = {row: _equal(each) for row, each in evidence.items() if each.any()}
+    with_rationale = {row: _equal(each) for row, each in rationale.items() if each.any()}
 
-    def without_evidence(batch: Batch) -> torch.Tensor:
-        is_evidence = pad_by_row(evidence, batch.rows, batch.ids.shape[1])
-        return batch.ids.masked_fill(is_evidence, UNKNOWN)
+    def without_rationale(batch: Batch) -> torch.Tensor:
+        is_rationale = pad_by_row(rationale, batch.rows, batch.ids.shape[1])
+        return batch.ids.masked_fill(is_rationale, UNKNOWN)
 
     def words(weights: Weights | None, rows: set[int] | None = None) -> Guide:
         return Guide("words", attrgetter("ids"), weights, vocabulary, rows)
 
     def hidden(weights: Weights) -> Guide:
-        reads = "words, and the unknown word in place of those of the evidence"
-        return Guide(reads, without_evidence, weights, vocabulary, {*with_evidence})
+        reads = "words, and the unknown word in place of those of the rationale"
+        return Guide(reads, without_rationale, weights, vocabulary, {*with_rationale})
 
     reads = f"one token in place of every word, another in each of {PLACES} parts of the document"
     return {
         "uniform": words(uniform),
         "trained": words(None),
         "base": words(base),
-        "adversary": words(adversary),
-        "evidence": words(with_evidence, {*with_evidence}),
-        "base_without_evidence": hidden(base),
-        "adversary_without_evidence": hidden(adversary),
+        "adversarial_model": words(adversarial_model),
+        "rationale": words(with_rationale, {*with_rationale}),
+        "base_without_rationale": hidden(base),
+        "adversarial_model_without_rationale": hidden(adversarial_model),
         "constant_token": Guide(reads, place_ids, base, PLACES + 1),
         "moved": words(move_weights(base, np.random.default_rng(0))),
     }
@@ -228,7 +230,7 @@ class DiagnosticTraining:
 
     labels: class indices, (documents of the corpus,)
     size: of the states: that of the base's document vector
-    with_evidence: documents whose evidence is known
+    with_evidence: documents whose rationale is known
     train: trains a network on some documents, in so many epochs, with its checkpoints in a folder;
         returns 1 for each test document that it classifies rightly, else 0
     """
@@ -239,9 +241,9 @@ class DiagnosticTraining:
     seed: int
     vocabulary: int
     labels: np.ndarray
-    parts: dict[str, np.ndarray]
+    splits: dict[str, np.ndarray]
     size: int
-    with_evidence: set[int]
+    with_rationale: set[int]
     train: Callable[[nn.Module, dict[str, np.ndarray], int, Path], np.ndarray]
 
     def accuracies(
@@ -256,26 +258,26 @@ class DiagnosticTraining:
         """
         rows = []
         for i, (name, guide) in enumerate(guides.items()):
-            report_progress(f"guided network, weights {name}", i, len(guides))
-            parts = {part: guide.choose(documents) for part, documents in self.parts.items()}
+            report_progress(f"diagnostic MLP, weights {name}", i, len(guides))
+            splits = {split: guide.choose(documents) for split, documents in self.splits.items()}
             for measure, number in (("accuracy", self.epochs), ("accuracy_one_epoch", 1)):
                 right = np.empty(0)
-                if all(map(len, parts.values())):
+                if all(map(len, splits.values())):
                     try:
-                        right = self._right(guide, parts, number, work / f"guided-{name}-{number}")
+                        right = self._right(guide, splits, number, work / f"guided-{name}-{number}")
                     except DivergedError as error:
-                        raise DivergedError(f"guided network, weights {name}: {error}") from None
-                rows.append(mean_row("guided", measure, name, right, PART_WITHOUT))
+                        raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
+                rows.append(mean_row("diagnostic", measure, name, right, SPLIT_WITHOUT))
         known = {
-            part: documents[np.isin(documents, [*self.with_evidence])]
-            for part, documents in self.parts.items()
+            split: documents[np.isin(documents, [*self.with_rationale])]
+            for split, documents in self.splits.items()
         }
-        for name, parts in zip(MAJORITIES, (self.parts, known), strict=True):
+        for name, splits in zip(MAJORITIES, (self.splits, known), strict=True):
             right = np.empty(0)
-            if all(map(len, parts.values())):
-                most_frequent = np.bincount(self.labels[parts["train"]]).argmax()
-                right = (self.labels[parts["test"]] == most_frequent).astype(np.float64)
-            rows.append(mean_row("guided", "accuracy", name, right, PART_WITHOUT))
+            if all(map(len, splits.values())):
+                most_frequent = np.bincount(self.labels[splits["train"]]).argmax()
+                right = (self.labels[splits["test"]] == most_frequent).astype(np.float64)
+            rows.append(mean_row("diagnostic", "accuracy", name, right, SPLIT_WITHOUT))
         return rows
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
@@ -291,7 +293,7 @@ class DiagnosticTraining:
         }
 
     def _right(
-        self, guide: Guide, parts: dict[str, np.ndarray], epochs: int, work: Path
+        self, guide: Guide, splits: dict[str, np.ndarray], epochs: int, work: Path
     ) -> np.ndarray:
         """Train a network by its guide; return 1 for each test document that it has right, or 0."""
         seed_everything(self.seed)
@@ -299,4 +301,4 @@ class DiagnosticTraining:
             guide.vocabulary, self.classes, self.size, self.hyperparameters, guide.read,
             guide.weigh(),
         )  # fmt: skip
-        return self.train(model, parts, epochs, work)
+        return self.train(model, splits, epochs, work)

@@ -82,7 +82,7 @@ class Erasure(WeightsTest):
     columns = (Column("Share removed", "removed_share", "attention"),)
 
     def measure_rankings(
-        self, prediction: Prediction, evidence: np.ndarray, share: float
+        self, prediction: Prediction, rationale: np.ndarray, share: float
     ) -> dict[str, dict[str, float]]:
         """Return the outcome for each ranking of all units; for `random` the mean of several."""
         weighted = prediction.weighted
@@ -137,7 +137,7 @@ class InputRemoval(WeightsTest):
     )
 
     def measure_rankings(
-        self, prediction: Prediction, evidence: np.ndarray, share: float
+        self, prediction: Prediction, rationale: np.ndarray, share: float
     ) -> dict[str, dict[str, float]]:
         """Return the falls without the highest units, and with them alone, means over SHARES.
 

@@ -1,6 +1,6 @@
 """Documents with words of other documents on their left, their right, or both sides.
 
-Noise is the tokens outside evidence of training documents of a corpus, whole documents in random
+Noise is the tokens outside rationale of training documents of a corpus, whole documents in random
 order joined. All sides of a document get the same words, so that only their place differs: `both`
 has half of them on each side.
 """
@@ -48,12 +48,12 @@ class Noise:
     def __init__(self, tokens: Tokens, rows: np.ndarray) -> None:
         """Open the corpus; `rows` are its training documents.
 
-        Raises HeedError where none of them has a word outside its evidence.
+        Raises HeedError where none of them has a word outside its rationale.
         """
         self.lexicon = tokens.lexicon
-        self._tokens, self._rows, self._evidence = tokens, rows, MarkedTokens(tokens)
+        self._tokens, self._rows, self._rationale = tokens, rows, MarkedTokens(tokens)
         if not any(len(self._words(row).types) for row in rows.tolist()):
-            raise HeedError(f"{tokens.path}: no training document has a word outside its evidence")
+            raise HeedError(f"{tokens.path}: no training document has a word outside its rationale")
 
     def draw(self, row: int, count: int) -> Piece:
         """Return `count` tokens for document `row` of another corpus, which seeds their draw."""
@@ -69,8 +69,8 @@ class Noise:
         return _join(pieces)
 
     def _words(self, row: int) -> Piece:
-        """Return the tokens of a document that are not evidence."""
-        return _read(self._tokens, row, np.flatnonzero(~self._evidence.mask(row)))
+        """Return the tokens of a document that are not rationale."""
+        return _read(self._tokens, row, np.flatnonzero(~self._rationale.mask(row)))
 
 
 def fitting_rows(encoded: EncodedCorpus, h: Architecture, rows: np.ndarray) -> np.ndarray:

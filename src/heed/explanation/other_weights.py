@@ -52,7 +52,7 @@ MIN_CHANGE = 0.1  # total variation distance by which a prediction changes, on a
 STARTS, STEPS, RATE = 5, 100, 0.1
 EPSILON = 0.01  # total variation distance of the predictions
 PENALTY = 500.0  # on the distance above EPSILON
-START_DEVIATION = 3.0  # of the logarithms of the first weights
+START_STD = 3.0  # of the logarithms of the first weights
 # weights whose divergence comes so near to the largest have nothing in common
 DIFFERENT = 0.9 * math.log(2)
 
@@ -148,7 +148,7 @@ class AdversarialWeights(WeightsTest):
     name = "adversarial_weights"
     measures = of_weights = (
         "adversarial_divergence", "mean_divergence", "adversarial_found", "adversarial_change",
-        "evidence_weight", "adversarial_evidence",
+        "rationale_weight", "adversarial_rationale",
     )  # fmt: skip
     title = "Other weights, same prediction"
     claim = (
@@ -169,16 +169,16 @@ class AdversarialWeights(WeightsTest):
     }
     columns = (Column("Other weights", "mean_divergence"),)
 
-    def measure(self, prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
-        """Return whether such weights were found, and the weight on evidence before and after."""
+    def measure(self, prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
+        """Return whether such weights were found, and the weight on rationale before and after."""
         measures = {}
         if prediction.adversarial is not None:
             divergence = prediction.measures["adversarial_divergence"]
             measures["adversarial_found"] = float(divergence > DIFFERENT)
-            if evidence.any():
-                measures["adversarial_evidence"] = float(prediction.adversarial[evidence].sum())
-        if "attention" in prediction.rankings and evidence.any():
-            measures["evidence_weight"] = float(prediction.rankings["attention"][evidence].sum())
+            if rationale.any():
+                measures["adversarial_rationale"] = float(prediction.adversarial[rationale].sum())
+        if "attention" in prediction.rankings and rationale.any():
+            measures["rationale_weight"] = float(prediction.rankings["attention"][rationale].sum())
         return measures
 
     def drawn(self, explained: Explained, measure: str) -> Series:
@@ -228,7 +228,7 @@ def find_adversarial_weights(weighted: Weighted, generators: list[torch.Generato
     for i, generator in enumerate(generators):
         length = int(weighted.lengths[i])
         starts[:, i, :length] = torch.randn(STARTS, length, heads, generator=generator)
-    logarithms = (START_DEVIATION * starts).requires_grad_()
+    logarithms = (START_STD * starts).requires_grad_()
     # without decay it is Adam: torch's own Adam imports its compiler, for 1.6 seconds
     optimizer = AdamW([logarithms], lr=RATE, amsgrad=True, weight_decay=0.0)
     prediction = torch.softmax(weighted.predict(), -1).detach()

@@ -1,8 +1,8 @@
 """Recency: whether a model reads the end of a document more than its middle (Maini et al. 2020).
 
 A recurrent layer without attention may forget what stands far from its last state. Four measures:
-the importance of each tenth of a document beside the evidence that stands there; accuracy by the
-place of the evidence; accuracy with noise on one side or both; and how much more gradient reaches
+the importance of each tenth of a document beside the rationale that stands there; accuracy by the
+place of the rationale; accuracy with noise on one side or both; and how much more gradient reaches
 the last states than those of the middle. (arxiv.org/abs/2005.00159) The table is recency.csv.
 
 The gradient of a state h_t is dL/dh_t with L the negative log probability of the predicted class.
@@ -46,12 +46,12 @@ from heed.tokens.arrays import MarkedTokens, Tokens
 TENTHS = 10
 WINDOWED, NOISED = 150, 60  # documents at scale 1
 MIDDLE, LAST = slice(4, 6), 9  # tenths
-MIN_DOCUMENTS = 20  # with evidence in a tenth: the quotient of fewer is chance
-MIN_SHARE = 0.05  # of the evidence: over less, importance that is spread evenly looks like a bias
+MIN_DOCUMENTS = 20  # with a rationale in a tenth: the quotient of fewer is chance
+MIN_SHARE = 0.05  # of the rationale: over less, importance that is spread evenly looks like a bias
 COLUMNS = ["measure", "at", "documents", "mean", "std"]
 NO_NOISE = "no corpus of noise is named: explain.models.NAME.noise in params.yaml"
 NOISE_HAS_LABELS = (
-    "noise is the model's own corpus, which has no evidence that could be left out: its words "
+    "noise is the model's own corpus, which has no rationale that could be left out: its words "
     "would carry the label"
 )
 NOTHING_FITS = (
@@ -79,14 +79,14 @@ class RecencyTest(WeightsTest):
         "show that a model forgets: words at the end may be the better ones."
     )
     caption = (
-        "By place: accuracy for documents whose evidence is there. Tenths with evidence in fewer "
+        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in fewer "
         "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
         "before the text, after it, or both, in multiples of its length; strokes from the worst "
         "seed to the best."
     )
-    by_evidence = (
+    by_rationale = (
         "Importance: a tenth’s share of what unknown tenths change of the log probability, divided "
-        "by its share of the evidence; 1: importance follows the evidence."
+        "by its share of the rationale; 1: importance follows the rationale."
     )
     by_mean = (
         "Importance: the change of the log probability when a tenth of the text is unknown, "
@@ -94,8 +94,8 @@ class RecencyTest(WeightsTest):
     )
 
     def texts(self) -> Iterator[str]:
-        """Yield every text, also those on importance with and without known evidence."""
-        yield from (*super().texts(), self.by_evidence, self.by_mean)
+        """Yield every text, also those on importance with and without rationales."""
+        yield from (*super().texts(), self.by_rationale, self.by_mean)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +122,7 @@ def explain_recency(
     noise: Tokens | None,
     rows: np.ndarray,
     scale: float,
-    evidence: dict[int, np.ndarray],
+    rationale: dict[int, np.ndarray],
     documents: pd.DataFrame,
     report_progress: Callable[[int], None],
 ) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -136,7 +136,7 @@ def explain_recency(
         noise: the corpus that the words of noise are from.
         rows: test documents that are not empty, in the order of their draw.
         scale: multiplies the numbers of documents.
-        evidence: row → True for tokens of evidence, (tokens,), of documents that have some.
+        rationale: row → True for tokens of rationale, (tokens,), of documents that have some.
         documents: `id, label, predicted` of documents that were explained.
         report_progress: called with the documents that are done.
 
@@ -144,8 +144,8 @@ def explain_recency(
     drawn = rows[: group_size(WINDOWED, scale)]
     measured = list(measure_recency(subject, drawn, report_progress))
     tables = [
-        positions_table(measured, evidence, len(drawn)),
-        places_table(evidence, _right(documents, tokens)),
+        positions_table(measured, rationale, len(drawn)),
+        places_table(rationale, _right(documents, tokens)),
     ]
     reasons = missing_measures(tables[0], h.encoder)
     known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
@@ -321,11 +321,11 @@ def _loss_gradient(logits: torch.Tensor) -> torch.Tensor:
 
 
 def positions_table(
-    measured: Sequence[Recency], evidence: dict[int, np.ndarray], drawn: int
+    measured: Sequence[Recency], rationale: dict[int, np.ndarray], drawn: int
 ) -> pd.DataFrame:
-    """Return importance and evidence by tenth, and the ratio of gradients.
+    """Return importance and rationale by tenth, and the ratio of gradients.
 
-    `evidence` is True for tokens of it, (tokens,), of the documents that have some. `drawn` is the
+    `rationale` is True for tokens of it, (tokens,), of the documents that have some. `drawn` is the
     number of documents before short ones were left out.
     """
     known = [each for each in measured if each.importance is not None]
@@ -333,11 +333,11 @@ def positions_table(
     rows = [_row("short", "", np.arange(drawn) >= len(measured))]
     rows += _by_tenth("importance", importance)
     rows.append(_row("last_minus_middle", "", importance[:, LAST] - importance[:, MIDDLE].mean(1)))
-    with_evidence = [i for i, each in enumerate(known) if each.row in evidence]
-    if with_evidence:
-        shares = np.stack([evidence_by_tenth(evidence[known[i].row]) for i in with_evidence])
-        rows += _by_tenth("evidence_share", shares)
-        rows += _by_density(importance[with_evidence], shares)
+    with_rationale = [i for i, each in enumerate(known) if each.row in rationale]
+    if with_rationale:
+        shares = np.stack([rationale_by_tenth(rationale[known[i].row]) for i in with_rationale])
+        rows += _by_tenth("rationale_share", shares)
+        rows += _by_density(importance[with_rationale], shares)
     gradients = np.array([(each.end_gradient, each.middle_gradient) for each in measured])
     gradients = gradients.reshape(-1, 2)
     gradients = gradients[np.isfinite(gradients).all(1)]
@@ -350,48 +350,48 @@ def positions_table(
     return _table(rows)
 
 
-def evidence_by_tenth(evidence: np.ndarray) -> np.ndarray:
-    """Return the share of a document's evidence (tokens,) in each tenth, (TENTHS,)."""
-    counts = np.bincount(tenths(len(evidence))[evidence], minlength=TENTHS)
+def rationale_by_tenth(rationale: np.ndarray) -> np.ndarray:
+    """Return the share of a document's rationale (tokens,) in each tenth, (TENTHS,)."""
+    counts = np.bincount(tenths(len(rationale))[rationale], minlength=TENTHS)
     return counts / counts.sum()
 
 
 def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
-    """Return the mean share of importance divided by that of evidence, 1 if it follows evidence.
+    """Return the mean share of importance divided by that of rationale, 1 if it follows rationale.
 
     Both are (documents, TENTHS), and both are shares of a document here: else a document whose
-    evidence is in many tenths would count for more above the line than below it. Tenths in which
-    fewer than MIN_DOCUMENTS have evidence, or which have less than MIN_SHARE of it, have no row.
+    rationale is in many tenths would count for more above the line than below it. Tenths in which
+    fewer than MIN_DOCUMENTS have a rationale, or which have less than MIN_SHARE of it, have no row.
     """
     of_importance = importance / importance.sum(1, keepdims=True)
     documents = (shares > 0).sum(0)
     is_known = (documents >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
     return [
         {
-            "measure": "importance_by_evidence", "at": str(tenth), "documents": documents[tenth],
+            "measure": "importance_by_rationale", "at": str(tenth), "documents": documents[tenth],
             "mean": of_importance[:, tenth].mean() / shares[:, tenth].mean(),
         }
         for tenth in np.flatnonzero(is_known).tolist()
     ]  # fmt: skip
 
 
-def places_table(evidence: dict[int, np.ndarray], right: dict[int, bool]) -> pd.DataFrame:
-    """Return the accuracy by the tenth in which the mean position of a document's evidence lies.
+def places_table(rationale: dict[int, np.ndarray], right: dict[int, bool]) -> pd.DataFrame:
+    """Return the accuracy by the tenth in which the mean position of a document's rationale lies.
 
     `right` has whether the prediction of a row is right.
     """
-    known = [row for row in evidence if row in right]
-    places = np.array([mean_place(evidence[row]) for row in known])
+    known = [row for row in rationale if row in right]
+    places = np.array([mean_place(rationale[row]) for row in known])
     is_right = np.array([right[row] for row in known], bool)
     return _table(
         _row("accuracy_by_place", str(tenth), is_right[places == tenth]) for tenth in range(TENTHS)
     )
 
 
-def mean_place(evidence: np.ndarray) -> int:
-    """Return the tenth in which the mean position of the evidence (tokens,) lies."""
-    middle = np.flatnonzero(evidence).mean() + 0.5
-    return int(middle * TENTHS / len(evidence))
+def mean_place(rationale: np.ndarray) -> int:
+    """Return the tenth in which the mean position of the rationale (tokens,) lies."""
+    middle = np.flatnonzero(rationale).mean() + 0.5
+    return int(middle * TENTHS / len(rationale))
 
 
 def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.adversarial_attention import Adversaries
+from heed.explanation.adversarial_attention import AdversarialModels
 from heed.explanation.agreement import Correlation, Plausibility
-from heed.explanation.diagnostic_mlp import Guided
+from heed.explanation.diagnostic_mlp import DiagnosticNetworks
 from heed.explanation.erasure import Erasure, InputRemoval, SingleErasure
 from heed.explanation.other_weights import (
     AdversarialWeights,
@@ -53,7 +53,7 @@ from heed.models.classifier import Classifier, weighted_sum
 
 TESTS: tuple[WeightsTest, ...] = (
     Correlation(), Permutation(), AdversarialWeights(), SingleErasure(), Erasure(), Seeds(),
-    Guided(), Adversaries(), InputRemoval(), Plausibility(), Conicity(), RecencyTest(),
+    DiagnosticNetworks(), AdversarialModels(), InputRemoval(), Plausibility(), Conicity(), RecencyTest(),
 )  # fmt: skip
 CRITERIA = {test.name: test for test in TESTS if test.criterion}
 # the order of summary.csv: tests of each seed, of pairs of seeds, and those with their own table
@@ -73,7 +73,7 @@ UNIFORM = (
     "answered by `heed compare`: the gain of the weights over equal weights (variants mean and "
     "uniform). Without a gain there is nothing for weights to explain"
 )
-UnitPositions = dict[str, np.ndarray]  # start, end and evidence of each unit, by column
+UnitPositions = dict[str, np.ndarray]  # start, end and rationale of each unit, by column
 Row = dict[str, object]
 
 
@@ -156,28 +156,28 @@ def measure_weights(
 
 
 def measure_rankings(
-    prediction: Prediction, evidence: np.ndarray, share: float
+    prediction: Prediction, rationale: np.ndarray, share: float
 ) -> dict[str, dict[str, float]]:
     """Return the measures of each ranking of a prediction, as `WeightsTest.measure_rankings`."""
     measures: dict[str, dict[str, float]] = {name: {} for name in prediction.rankings}
     for test in EXPLAINED:
         if prediction.units >= test.least_units:
-            found = test.measure_rankings(prediction, evidence, share)
+            found = test.measure_rankings(prediction, rationale, share)
             for name, values in found.items():
                 measures[name] |= values
     return {name: values for name, values in measures.items() if values}
 
 
-def document_measures(prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
-    """Return all measures of a document; `evidence` is True for units with some, (units,)."""
+def document_measures(prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
+    """Return all measures of a document; `rationale` is True for units with some, (units,)."""
     measures: dict[str, float] = {"units": prediction.units} | prediction.measures
     for test in EXPLAINED:
-        measures |= test.measure(prediction, evidence)
+        measures |= test.measure(prediction, rationale)
     return measures
 
 
 def unit_table(prediction: Prediction, name: str, positions: UnitPositions) -> pd.DataFrame:
-    """Return a row for each unit of a document: `id, unit, start, end, evidence`, each ranking."""
+    """Return a row for each unit of a document: `id, unit, start, end, rationale`, each ranking."""
     nothing = np.full(prediction.units, np.nan)
     unit = np.arange(prediction.units, dtype=np.int32)
     columns: dict[str, object] = {"id": name, "unit": unit, **positions}

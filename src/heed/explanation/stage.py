@@ -1,4 +1,4 @@
-"""The stages `explain` and `adversaries`: tests of a model's runs, and models trained against it.
+"""The stages `explain` and `adversarial_attention`: tests of a model's runs, and models trained against it.
 
 Everything runs on the CPU with one thread, so that tables are the same bytes on a machine kind.
 Sections of params.yaml are read without pydantic, so that these stages do not depend on the code
@@ -20,10 +20,10 @@ import torch
 
 from heed.digests import loaded_modules
 from heed.explanation.rankings import draw_documents
-from heed.explanation.unexplained import ADVERSARY_SUMMARY
+from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
 from heed.files import HeedError, read_json, sha256, write_json, writing_folder
 from heed.paths import (
-    ADVERSARIES,
+    ADVERSARIAL_ATTENTION,
     EXPLANATIONS,
     PARAMS,
     TOKENS,
@@ -40,11 +40,11 @@ from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 NO_FURTHER = "`heed check` says more"
-GUIDED = "guided.json"
+DIAGNOSTIC = "guided.json"
 # seed, documents that are done, and their number
 Progress = Callable[[int, int, int], None]
 # seed, what is done, how much of it, and all of it
-AdversaryProgress = Callable[[int, str, int, int], None]
+AdversarialProgress = Callable[[int, str, int, int], None]
 
 
 def read_section(name: str) -> dict[str, Any]:
@@ -91,29 +91,31 @@ def read_noise(model: str) -> str | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Adversary:
-    """A section of `adversaries` in params.yaml; `heed.study.adversaries` has its meaning."""
+class AdversarialAttention:
+    """A section of `adversarial_attention` in params.yaml; `heed.study.adversarial_attention` has its meaning."""
 
     model: str
     goal: Literal["differ", "deceive"]
     strength: Annotated[float, {"gt": 0}]
     epochs: Annotated[int, {"gt": 0}]
-    guided_networks: bool = True
+    diagnostic_mlps: bool = True
 
 
-def read_adversary(name: str) -> Adversary:
-    """Return `adversaries.NAME` of params.yaml.
+def read_adversarial_model(name: str) -> AdversarialAttention:
+    """Return `adversarial_attention.NAME` of params.yaml.
 
     Raises HeedError when the file cannot be read, has no such entry, or the entry has a mistake.
     """
-    sections = read_section("adversaries")
+    sections = read_section("adversarial_attention")
     if name not in sections:
         known = ", ".join(map(str, sections)) or "none"
-        raise HeedError(f"{PARAMS}: adversaries: there is no adversary {name}. Known: {known}")
+        raise HeedError(
+            f"{PARAMS}: adversarial_attention: there is no adversarial model {name}. Known: {known}"
+        )
     try:
-        return read_record(Adversary, sections[name])
+        return read_record(AdversarialAttention, sections[name])
     except ValueError as error:
-        raise HeedError(f"{PARAMS}: adversaries.{name}: {error}. {NO_FURTHER}") from None
+        raise HeedError(f"{PARAMS}: adversarial_attention.{name}: {error}. {NO_FURTHER}") from None
 
 
 def write_explanations(
@@ -187,19 +189,19 @@ def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
 
 
 def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Any, dict[str, np.ndarray], np.ndarray]:
-    """Return a run's tokens, its documents by part, and the test documents that are drawn.
+    """Return a run's tokens, its documents by split, and the test documents that are drawn.
 
     Raises HeedError where there is none to `aim` at, since all are empty.
     """
     recipe = run.recipe
     tokens = load_tokens(TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
-    parts = split_documents(recipe, tokens, run.seed)
+    splits = split_documents(recipe, tokens, run.seed)
     offsets = task_module(recipe.task, "explanation").document_offsets(tokens, recipe.data)
-    rows = draw_documents(parts["test"], run.fold, offsets, scale)
+    rows = draw_documents(splits["test"], run.fold, offsets, scale)
     if not len(rows):
         raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to {aim}")
-    return tokens, parts, rows
+    return tokens, splits, rows
 
 
 def _explain_run(
@@ -243,40 +245,40 @@ def _agreement(task: Any, tables: dict[str, pd.DataFrame], reasons: dict[str, st
     return agreement
 
 
-def write_adversary(
-    name: str, seeds: list[int], report_progress: AdversaryProgress
+def write_adversarial_model(
+    name: str, seeds: list[int], report_progress: AdversarialProgress
 ) -> pd.DataFrame:
-    """Write results/adversaries/NAME from the runs of its model; return its summary.
+    """Write results/adversarial_attention/NAME from the runs of its model; return its summary.
 
     Within a seed, trainings continue from their last checkpoint.
 
     Args:
-        name: a key of `adversaries` in params.yaml.
+        name: a key of `adversarial_attention` in params.yaml.
         seeds: of the runs of its model.
         report_progress: called while models are trained and documents are judged.
 
     Raises:
         HeedError: a run is missing or was made with another recipe than the others; the tokens are
             not those of the recipe; the model has no weights that could be others; `deceive`
-            without known evidence; a training that diverged.
+            without rationales; a training that diverged.
 
     """
-    adversary = read_adversary(name)
-    runs = read_runs(adversary.model, seeds)
+    adversarial_model = read_adversarial_model(name)
+    runs = read_runs(adversarial_model.model, seeds)
     make_deterministic()
-    work = _work_folder("adversaries", runs, as_json(adversary))
+    work = _work_folder("adversarial_attention", runs, as_json(adversarial_model))
     for run in runs:
         if not (work / str(run.seed)).exists():
             with _naming(name, run):
-                _judge_run(run, adversary, work, report_progress)
+                _judge_run(run, adversarial_model, work, report_progress)
     tables = _read_tables(work, seeds)
     summary = tables.pop("summary")
-    with writing_folder(ADVERSARIES / name, checksums=True) as out:
+    with writing_folder(ADVERSARIAL_ATTENTION / name, checksums=True) as out:
         for table, values in tables.items():
             values.to_parquet(out / f"{table}.parquet", index=False)
-        if adversary.guided_networks:
-            guided = read_json(work / str(seeds[0]) / GUIDED, "heed adversaries")
-            write_json(out / GUIDED, guided)
+        if adversarial_model.diagnostic_mlps:
+            diagnostic = read_json(work / str(seeds[0]) / DIAGNOSTIC, "heed adversarial-attention")
+            write_json(out / DIAGNOSTIC, diagnostic)
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
     return summary
@@ -284,36 +286,39 @@ def write_adversary(
 
 @contextlib.contextmanager
 def _naming(name: str, run: RunInfo) -> Iterator[None]:
-    """Name the adversary and the seed of a training that diverges, and what to change."""
+    """Name the adversarial model and the seed of a training that diverges, and what to change."""
     try:
         yield
     except DivergedError as error:
         raise DivergedError(
-            f"{PARAMS}: adversaries.{name}, seed {run.seed}: {error}, of model {run.recipe.model}, "
-            "by whose recipe it is trained. If this is the adversary, and no guided network, make "
+            f"{PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model {run.recipe.model}, "
+            "by whose recipe it is trained. If this is the adversarial model, and no diagnostic MLP, make "
             "its `strength` smaller first"
         ) from None
 
 
 def _judge_run(
-    run: RunInfo, adversary: Adversary, work: Path, report_progress: AdversaryProgress
+    run: RunInfo,
+    adversarial_model: AdversarialAttention,
+    work: Path,
+    report_progress: AdversarialProgress,
 ) -> None:
     """Write the tables of one seed into the folder `work`."""
     tokens, parts, drawn = _draw(run, 1.0, "judge")
     judged: tuple[dict[str, pd.DataFrame], dict[str, object] | None] = task_module(
-        run.recipe.task, "adversaries"
-    ).judge_adversary(
-        run, adversary, tokens, parts, drawn, work / f"{run.seed}-trainings",
+        run.recipe.task, "adversarial_attention"
+    ).judge_adversarial_model(
+        run, adversarial_model, tokens, parts, drawn, work / f"{run.seed}-trainings",
         lambda what, done, total: report_progress(run.seed, what, done, total),
     )  # fmt: skip
-    tables, guided = judged
+    tables, diagnostic = judged
     summary = tables["summary"]
     summary["seed"] = run.seed
-    tables["summary"] = summary.reindex(columns=ADVERSARY_SUMMARY).astype({"documents": "Int64"})
+    tables["summary"] = summary.reindex(columns=ADVERSARIAL_SUMMARY).astype({"documents": "Int64"})
     with writing_folder(work / str(run.seed)) as folder:
         for name in ("documents", "units", "summary"):
             if name != "summary":
                 tables[name].insert(0, "seed", run.seed)
             tables[name].to_parquet(folder / f"{name}.parquet", index=False)
-        if guided is not None:
-            write_json(folder / GUIDED, guided)
+        if diagnostic is not None:
+            write_json(folder / DIAGNOSTIC, diagnostic)

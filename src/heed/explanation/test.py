@@ -17,11 +17,11 @@ import torch
 if TYPE_CHECKING:
     from heed.models.classifier import WeightedSum
     from heed.models.dependence import TargetSteps
-    from heed.report.explanations import Adversary, Explanation
+    from heed.report.explanations import AdversarialAttention, Explanation
 
 # an explained model, and one that was trained against it, as the report reads their tables
 Explained: TypeAlias = "Explanation"
-Trained: TypeAlias = "Adversary"
+Trained: TypeAlias = "AdversarialAttention"
 # the weighted sums behind some predictions, documents or steps of a translation, or behind one
 Weighted: TypeAlias = "WeightedSum | TargetSteps"
 
@@ -44,7 +44,7 @@ class Prediction:
     units: number of units that rankings are of
     probabilities: of all outcomes, (outcomes,)
     rankings: by name (units,); NaN for units that were not drawn
-    measures: by their names in docs/contracts.md, as far as they need no known evidence
+    measures: by their names in docs/contracts.md, as far as they need no rationales
     weighted: the weighted sum behind the prediction, if there is one
     adversarial: the most different weights with the same prediction (units,), if they were searched
     numbers: for further random rankings
@@ -97,12 +97,12 @@ class Judged:
     """The tables by which criteria judge a model.
 
     summary: of the model
-    adversaries: the summaries of its trained adversaries
-    planted: whether the evidence of its corpus is planted
+    adversarial models: the summaries of its trained adversarial models
+    planted: whether the rationale of its corpus is planted
     """
 
     summary: pd.DataFrame
-    adversaries: Sequence[pd.DataFrame] = ()
+    adversarial_attention: Sequence[pd.DataFrame] = ()
     planted: bool = False
 
 
@@ -121,14 +121,14 @@ class Outcome:
 
 
 Series = dict[str | Text, list[float]]  # name → a value for each seed
-Table = Literal["documents", "rankings", "seeds", "recency", "adversaries"]
+Table = Literal["documents", "rankings", "seeds", "recency", "adversarial_attention"]
 
 
 class WeightsTest:
     """A test; a subclass overrides what it has.
 
     name: of its results, and of its figure and criterion in the report
-    table: of `heed explain` that has its measures, or that of `heed adversaries`
+    table: of `heed explain` that has its measures, or that of `heed adversarial-attention`
     rows: its name in that table, where it has another
     measures: in the order of summary.csv
     of_weights: measures that need a weighted sum; those of the others are defined without
@@ -167,19 +167,19 @@ class WeightsTest:
         """Return the measures of one prediction's weights that need nothing else."""
         return {}
 
-    def measure(self, prediction: Prediction, evidence: np.ndarray) -> dict[str, float]:
-        """Return the measures of a prediction; `evidence` (units,) is True for units with some."""
+    def measure(self, prediction: Prediction, rationale: np.ndarray) -> dict[str, float]:
+        """Return the measures of a prediction; `rationale` (units,) is True for units with some."""
         return {}
 
     def measure_rankings(
-        self, prediction: Prediction, evidence: np.ndarray, share: float
+        self, prediction: Prediction, rationale: np.ndarray, share: float
     ) -> dict[str, dict[str, float]]:
         """Return the measures of each ranking of a prediction.
 
         Args:
             prediction: the prediction.
-            evidence: True for units with some, (units,)
-            share: of the units that is chosen to find the evidence: the corpus's mean share of it.
+            rationale: True for units with some, (units,)
+            share: of the units that is chosen to find the rationale: the corpus's mean share of it.
 
         """
         return {}

@@ -26,7 +26,7 @@ class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
     vocabulary_size: int = hyperparameter(
-        30000, "types of the run's training part in the vocabulary, with padding and unknown",
+        30000, "types of the run's training split in the vocabulary, with padding and unknown",
         ge=3, le=MAX_ROWS,
     )  # fmt: skip
     lowercase: bool = hyperparameter(
@@ -101,21 +101,21 @@ class Architecture(Preprocessing):
         "additive",
         "the score of single-head attention and of the pooling attention (docs/attention.md)",
     )
-    linear_branch: Literal["none", "words", "characters", "both"] = hyperparameter(
+    tfidf_branch: Literal["none", "words", "characters", "both"] = hyperparameter(
         "none",
         ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),
     )
-    branch_buckets: int = hyperparameter(
+    tfidf_buckets: int = hyperparameter(
         262144, "columns that each kind of the branch's features is hashed into", gt=0, le=MAX_ROWS
     )
-    branch_loss: Literal["joint", "separate"] = hyperparameter(
+    tfidf_loss: Literal["joint", "separate"] = hyperparameter(
         "joint", "joint: one loss on the sum of both logits; separate: a loss for each part; the "
         "sum of logits is only for prediction",
     )  # fmt: skip
-    branch_rate: float = hyperparameter(
+    tfidf_rate: float = hyperparameter(
         1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0
     )
-    branch_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
+    tfidf_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
     word_dropout: float = hyperparameter(
         0.0, "share of tokens that are replaced by the unknown word, at random in every step",
         ge=0, lt=1,

@@ -28,7 +28,7 @@ class Segmentation:
 
     segmentation: Literal["words", "bpe", "unigram"] = hyperparameter(
         "words", "the units of a sentence: the corpus's tokens, or pieces of words by "
-        "sentencepiece, trained on the run's own training part",
+        "sentencepiece, trained on the run's own training split",
     )  # fmt: skip
     lowercase: bool = hyperparameter(
         False, "words: types that differ only in case are one entry of the vocabulary"
@@ -42,10 +42,10 @@ class Segmentation:
         ge=5, le=MAX_ROWS,
     )  # fmt: skip
     min_count: int = hyperparameter(
-        1, "words: types that occur less often in the training part are unknown", ge=1, le=MAX_ROWS
+        1, "words: types that occur less often in the training split are unknown", ge=1, le=MAX_ROWS
     )
     training_share: float = hyperparameter(
-        1.0, "share of the training part that is used, drawn by the run's seed: less data, same "
+        1.0, "share of the training split that is used, drawn by the run's seed: less data, same "
         "test", gt=0, le=1,
     )  # fmt: skip
     max_source_tokens: int = hyperparameter(

@@ -1,6 +1,6 @@
-"""The units of a sentence: words, or pieces of words, made from the training part of a run.
+"""The units of a sentence: words, or pieces of words, made from the training split of a run.
 
-Words are the corpus's tokens, and `Spacing` joins them to text again. A word is joined to the word
+Words are the corpus's tokens, and `Detokenizer` joins them to text again. A word is joined to the word
 after it ("(") or before it (".") or to neither. For each word the share of its occurrences that are
 joined is counted, to the left and to the right; between two words the share decides that is further
 from one half. Pairs of words that are seen in training and for which this rule is wrong are
@@ -54,7 +54,7 @@ TOO_SMALL = re.compile(r"(\d+) vs (\d+)\. Increase vocab_size")
 
 
 @dataclasses.dataclass(frozen=True)
-class Spacing:
+class Detokenizer:
     """What is known of the spaces between words; without arguments there is one everywhere.
 
     A form is a word and whether its occurrence is an odd or an even one: 2 * word, or 2 * word + 1.
@@ -80,14 +80,14 @@ class Spacing:
         words = [[*row, word in self.alternates] for word, row in enumerate(shares.tolist())]
         exceptions = [[*pair, joined] for pair, joined in sorted(self.exceptions.items())]
         for kind, columns, rows in (
-            ("spacing", "left,left_even,right,right_even,alternates", words),
+            ("detokenizer", "left,left_even,right,right_even,alternates", words),
             ("exceptions", "left_form,right_form,joined", exceptions),
         ):
             lines = [columns, *(",".join(str(int(cell)) for cell in row) for row in rows), ""]
             write_text(folder / f"{name}.{kind}.csv", "\n".join(lines))
 
     @classmethod
-    def read(cls, folder: Path, name: str, words: int) -> "Spacing":
+    def read(cls, folder: Path, name: str, words: int) -> "Detokenizer":
         """Return the spacing that was written as `name`, of so many words.
 
         Raises:
@@ -95,7 +95,7 @@ class Spacing:
             ValueError: a file has other content.
 
         """
-        table = _read_table(folder / f"{name}.spacing.csv", 5)
+        table = _read_table(folder / f"{name}.detokenizer.csv", 5)
         exceptions = _read_table(folder / f"{name}.exceptions.csv", 3)
         if len(table) != words:
             raise ValueError(f"{name}.spacing.csv has {len(table)} words, not {words}")
@@ -109,12 +109,12 @@ class Spacing:
         )
 
 
-def learn_spacing(
+def learn_detokenizer(
     side: Side, rows: np.ndarray, index: np.ndarray, words: tuple[str, ...]
-) -> Spacing:
+) -> Detokenizer:
     """Return the spacing of the words of some rows.
 
-    `rows` are of the training part; `index` is the word of each type of the lexicon, (types,), and
+    `rows` are of the training split; `index` is the word of each type of the lexicon, (types,), and
     `words` are their texts.
     """
     is_selected = np.zeros(len(side.offsets) - 1, bool)
@@ -128,7 +128,7 @@ def learn_spacing(
     joined = (side.starts[tokens[1:]] == side.ends[tokens[:-1]])[is_pair]
     mean = float(joined.mean()) if len(joined) else 0.0
     right, left = (_shares(each, joined, mean, 2 * len(words)) for each in (first, second))
-    return Spacing(left, right, alternates, _exceptions(first, second, joined, left, right))
+    return Detokenizer(left, right, alternates, _exceptions(first, second, joined, left, right))
 
 
 def _forms(words: np.ndarray, texts: np.ndarray, alternates: frozenset[int]) -> np.ndarray:
@@ -179,11 +179,11 @@ def _read_table(path: Path, columns: int) -> np.ndarray:
 
 
 class Words:
-    """Words, the most frequent types of a training part; all others are unknown."""
+    """Words, the most frequent types of a training split; all others are unknown."""
 
-    def __init__(self, words: tuple[str, ...], lowercase: bool, spacing: Spacing) -> None:
+    def __init__(self, words: tuple[str, ...], lowercase: bool, detokenizer: Detokenizer) -> None:
         """Store the arguments; the first of `words` are SPECIAL_OF_PAIRS."""
-        self._words, self._spacing = words, spacing
+        self._words, self._detokenizer = words, detokenizer
         self._fold = str.lower if lowercase else str
         # special words are never looked up: "<bos>" in a text is an unknown word
         self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
@@ -211,12 +211,12 @@ class Words:
         return [self._words[i] for i in ids]
 
     def decode(self, ids: np.ndarray) -> str:
-        """Return the words, with the spaces between them that the training part makes likely.
+        """Return the words, with the spaces between them that the training split makes likely.
 
         Padding, BOS and EOS are left out.
         """
         kept = [int(i) for i in ids if i not in (PADDING, BOS, EOS)]
-        joined = self._spacing.joined(np.asarray(kept, np.int64))
+        joined = self._detokenizer.joined(np.asarray(kept, np.int64))
         gaps = ["" if is_joined else " " for is_joined in joined.tolist()]
         words = self.units(np.asarray(kept, np.int64))
         return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
@@ -228,7 +228,7 @@ class Words:
     def write(self, folder: Path, name: str) -> None:
         """Write NAME.txt with a word a line, and the files of the spacing."""
         write_text(folder / f"{name}.txt", "".join(f"{word}\n" for word in self._words))
-        self._spacing.write(folder, name)
+        self._detokenizer.write(folder, name)
 
 
 class Pieces:
@@ -292,21 +292,21 @@ def _one_blank(text: str) -> str:
 
 
 def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
-    """Return the units of one language, made from the training part alone.
+    """Return the units of one language, made from the training split alone.
 
-    `rows` are of the training part; the vocabulary has `size` entries at most, special ones
+    `rows` are of the training split; the vocabulary has `size` entries at most, special ones
     included.
 
-    Raises HeedError when `size` is too small for the characters of the training part.
+    Raises HeedError when `size` is too small for the characters of the training split.
     """
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
     counts = rank_types(side, rows, h.lowercase)
     counts = {word: count for word, count in counts.items() if count >= h.min_count}
     vocabulary = (*SPECIAL_OF_PAIRS, *most_frequent(counts, size - len(SPECIAL_OF_PAIRS)))
-    index = Words(vocabulary, h.lowercase, Spacing()).look_up(side.lexicon)
-    spacing = learn_spacing(side, rows, index, vocabulary)
-    return Words(vocabulary, h.lowercase, spacing)
+    index = Words(vocabulary, h.lowercase, Detokenizer()).look_up(side.lexicon)
+    detokenizer = learn_detokenizer(side, rows, index, vocabulary)
+    return Words(vocabulary, h.lowercase, detokenizer)
 
 
 def encode_pairs(
@@ -335,7 +335,7 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
         words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
         if words[: len(SPECIAL_OF_PAIRS)] != SPECIAL_OF_PAIRS:
             raise ValueError(f"its first words are not {', '.join(SPECIAL_OF_PAIRS)}")
-        return Words(words, h.lowercase, Spacing.read(folder, name, len(words)))
+        return Words(words, h.lowercase, Detokenizer.read(folder, name, len(words)))
     except (OSError, ValueError) as error:
         raise HeedError(
             f"{path}: the units of a run cannot be read ({error}). Run again: heed train"
@@ -367,12 +367,12 @@ def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
         if too_small := TOO_SMALL.search(str(error)):
             raise HeedError(
                 f"a vocabulary of {too_small[1]} entries is too small for segmentation {kind}: the "
-                f"special entries and the characters of the training part are {too_small[2]}. Set "
+                f"special entries and the characters of the training split are {too_small[2]}. Set "
                 "source_vocabulary or target_vocabulary in params.yaml to more"
             ) from None
         reason = " ".join(str(error).split())
         raise HeedError(
-            f"sentencepiece cannot make pieces of the training part ({reason}). Use segmentation: "
+            f"sentencepiece cannot make pieces of the training split ({reason}). Use segmentation: "
             "words"
         ) from None
     return model.getvalue()

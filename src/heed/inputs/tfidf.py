@@ -1,6 +1,6 @@
-"""TF-IDF features: hashed ones of a model's linear branch, and those of the linear opponent.
+"""TF-IDF features: hashed ones of a model's linear branch, and those of the linear reference model.
 
-The opponent's texts may not fit in memory, so n-grams are counted a chunk at a time. Its features
+The reference model's texts may not fit in memory, so n-grams are counted a chunk at a time. Its features
 are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) with two
 differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many n-grams would
 remain, the rarest are left out. Time grows with the number of characters, memory with a chunk and
@@ -276,33 +276,33 @@ def _merge(counted: TemporaryArrays, low: int, high: int) -> tuple[np.ndarray, n
 
 
 class TfIdfFile(NamedTuple):
-    """The features of the documents of each part of a fold, on disk.
+    """The features of the documents of each split of a fold, on disk.
 
-    parts: part → its rows, in the order of the corpus.
+    splits: split → its rows, in the order of the corpus.
     features: number of columns.
     min_documents: n-grams of fewer training documents are no features; of those of so many, some
         may be left out.
     """
 
-    parts: dict[str, SparseFile]
+    splits: dict[str, SparseFile]
     features: int
     min_documents: int
 
 
 def write_tfidf(
-    counts: Sequence[NgramCounts], parts: Mapping[str, np.ndarray], folder: Path, report: Report
+    counts: Sequence[NgramCounts], splits: Mapping[str, np.ndarray], folder: Path, report: Report
 ) -> TfIdfFile:
     """Write the features of a fold: those of each analyzer, beside each other.
 
-    `parts` says which documents are in train and in others, bool (documents,) each.
+    `splits` says which documents are in train and in others, bool (documents,) each.
     """
-    counted = [each.document_counts(parts["train"], report) for each in counts]
+    counted = [each.document_counts(splits["train"], report) for each in counts]
     kept_ngrams, min_documents = _select_features(counted)
     columns = []
     for (hashes, numbers), kept in zip(counted, kept_ngrams, strict=True):
-        idf = 1 + np.log((1 + parts["train"].sum()) / (1 + numbers[kept]))
+        idf = 1 + np.log((1 + splits["train"].sum()) / (1 + numbers[kept]))
         columns.append((hashes[kept], idf.astype(np.float32)))
-    files = {part: SparseFile(folder) for part in parts}
+    files = {split: SparseFile(folder) for split in splits}
     by_analyzer = [
         each.tfidf(hashes, idf) for each, (hashes, idf) in zip(counts, columns, strict=True)
     ]
@@ -310,9 +310,9 @@ def write_tfidf(
     for chunks in zip(*by_analyzer, strict=True):
         features = scipy.sparse.hstack(chunks, format="csr")
         last = first + features.shape[0]
-        for part, rows in parts.items():
-            files[part].append(features[rows[first:last]])
-        report("features", last, len(parts["train"]))
+        for split, rows in splits.items():
+            files[split].append(features[rows[first:last]])
+        report("features", last, len(splits["train"]))
         first = last
     return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), min_documents)
 

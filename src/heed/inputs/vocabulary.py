@@ -1,4 +1,4 @@
-"""The vocabulary of a run: the most frequent types of its training part."""
+"""The vocabulary of a run: the most frequent types of its training split."""
 
 import dataclasses
 

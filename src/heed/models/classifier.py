@@ -87,11 +87,11 @@ class TokenEmbedding(nn.Module):
         return embedded
 
 
-class LinearBranch(nn.Module):
+class TfidfBranch(nn.Module):
     """Logits from hashed TF-IDF features, a linear model trained together with the network.
 
     Cheng et al. 2016, arxiv.org/abs/1606.07792, call this "wide & deep". `idf` (columns,) is fitted
-    on the training part and stored with the weights.
+    on the training split and stored with the weights.
     """
 
     def __init__(self, columns: int, classes: int, dropout: float) -> None:
@@ -131,9 +131,9 @@ class Classifier(nn.Module):
         """
         super().__init__()
         h, self.branch = hyperparameters, None
-        if h.linear_branch != "none":
-            columns = len(analyzer_names(h.linear_branch)) * h.branch_buckets
-            self.branch = LinearBranch(columns, classes, h.branch_dropout)
+        if h.tfidf_branch != "none":
+            columns = len(analyzer_names(h.tfidf_branch)) * h.tfidf_buckets
+            self.branch = TfidfBranch(columns, classes, h.tfidf_dropout)
         self.autocast = autocast
         self.network = None if h.encoder == "none" else Network(vocabulary, classes, h)
 

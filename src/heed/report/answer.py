@@ -17,7 +17,7 @@ from heed.evaluation.results import (
 )
 from heed.report.formats import format_coverage, format_interval, format_p
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, collapse_sentence, equal_weights_control, measure_of
+from heed.report.measures import Measure, degenerate_sentence, equal_weights_control, measure_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Answer:
 class TestedDifference:
     """A difference of two models by name, with its tests (docs/statistics.md).
 
-    Its intervals are cut where a difference from the second model's figure must end; `whole` is
+    Its intervals are cut where a difference from the second model's score must end; `whole` is
     the one that is tested.
     """
 
@@ -49,7 +49,7 @@ class TestedDifference:
 
     @property
     def mean(self) -> float:
-        """The difference in percentage points, or in points of the figure."""
+        """The difference in percentage points, or in points of the metric."""
         return self.result.mean_pp
 
     @property
@@ -115,19 +115,19 @@ class TestedDifference:
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
-    """The tests of an experiment's first attention variant against each of its rivals.
+class AttentionComparison:
+    """The tests of an experiment's first attention variant against each of its compared models.
 
-    `rivals` are the opponents, then the other models; `controls` are some of these. `other_gains`
+    `compared_models` are the reference models, then the other models; `controls` are some of these. `other_gains`
     are over the baseline, of further variants that answer the study's question; `pairs` are of
     variants over their own baseline or their own mean.
     """
 
     variant: str
     baseline: TestedDifference
-    rivals: list[TestedDifference]
+    compared_models: list[TestedDifference]
     controls: list[TestedDifference]
-    opponents: list[TestedDifference]
+    reference_models: list[TestedDifference]
     other_gains: list[TestedDifference]
     pairs: list[TestedDifference]
     # Whether the baseline is a recurrent network whose last states are all that is read of a text.
@@ -135,31 +135,35 @@ class Standing:
     is_control: bool  # whether the baseline is the variant with equal weights
 
     @property
-    def ahead(self) -> list[TestedDifference]:
-        """The rivals with a better figure."""
-        return [each for each in self.rivals if each.mean < 0]
+    def better_models(self) -> list[TestedDifference]:
+        """The compared models with a better score."""
+        return [each for each in self.compared_models if each.mean < 0]
 
     @property
-    def hardest_control(self) -> TestedDifference | None:
+    def strongest_control(self) -> TestedDifference | None:
         """The control that the variant beats least."""
-        return _hardest(self.controls)
+        return _strongest(self.controls)
 
     @property
-    def hardest_opponent(self) -> TestedDifference | None:
-        """The opponent that the variant beats least."""
-        return _hardest(self.opponents)
+    def strongest_reference_model(self) -> TestedDifference | None:
+        """The reference model that the variant beats least."""
+        return _strongest(self.reference_models)
 
 
-def _hardest(rivals: list[TestedDifference]) -> TestedDifference | None:
+def _strongest(compared_models: list[TestedDifference]) -> TestedDifference | None:
     """Return the rival that is beaten least; None where there is none.
 
     One that wins comes first, and one that is shown to be beaten last: then all others are, too.
     """
     order = {WORSE: 0, BETTER: 2}
-    return min(rivals, key=lambda each: (order.get(each.verdict, 1), each.mean), default=None)
+    return min(
+        compared_models, key=lambda each: (order.get(each.verdict, 1), each.mean), default=None
+    )
 
 
-def read_standing(result: ExperimentResult, differences: list[TestedDifference]) -> Standing | None:
+def compare_attention(
+    result: ExperimentResult, differences: list[TestedDifference]
+) -> AttentionComparison | None:
     """Return the standing of an experiment's first variant that answers the study's question.
 
     None where there is no such variant, or no baseline. `differences` are all of the experiment's.
@@ -167,16 +171,18 @@ def read_standing(result: ExperimentResult, differences: list[TestedDifference])
     if BASELINE not in result.models or not result.attention:
         return None
     variant, *others = result.attention
-    gain, *rivals = (each for each in differences if each.first == variant)
-    # Opponents first: that one of them wins is the most important news.
-    rivals.sort(key=lambda each: each.second in result.models)
+    gain, *compared_models = (each for each in differences if each.first == variant)
+    # Reference models first: that one of them wins is the most important news.
+    compared_models.sort(key=lambda each: each.second in result.models)
     baseline = result.models[BASELINE].hyperparameters
-    return Standing(
+    return AttentionComparison(
         variant=variant,
         baseline=gain,
-        rivals=rivals,
-        controls=[each for each in rivals if each.second in result.controls],
-        opponents=[each for each in rivals if each.second in result.opponents],
+        compared_models=compared_models,
+        controls=[each for each in compared_models if each.second in result.controls],
+        reference_models=[
+            each for each in compared_models if each.second in result.reference_models
+        ],
         other_gains=[
             each for each in differences if each.first in others and each.second == BASELINE
         ],
@@ -196,7 +202,7 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
         TestedDifference(
             first,
             second,
-            _clip(difference, result.figure_of(second)) if measure.scale.bounded else difference,
+            _clip(difference, result.score_of(second)) if measure.scale.bounded else difference,
             method,
             measure,
             difference.interval_pp,
@@ -224,25 +230,27 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
 
     `seeds` are those of the study, in the order of the runs.
     """
-    standing = read_standing(result, tested_differences(result, method))
-    if standing is None:
+    attention_comparison = compare_attention(result, tested_differences(result, method))
+    if attention_comparison is None:
         return _no_comparison(result)
-    gain, ahead = standing.baseline, standing.ahead
+    gain, ahead = attention_comparison.baseline, attention_comparison.better_models
     gain_sentence = _gain_sentence(gain, result)
     sentences = [
-        collapse_sentence(result, seeds),
-        *(_ahead_sentence(each, result) for each in ahead),
+        degenerate_sentence(result, seeds),
+        *(_better_sentence(each, result) for each in ahead),
         gain_sentence,
         _doubt_sentence(gain),
     ]
     if gain.verdict == BETTER:
-        sentences += [_control_sentence(e, result) for e in standing.controls if e not in ahead]
-        if not standing.controls and not standing.is_control:
+        sentences += [
+            _control_sentence(e, result) for e in attention_comparison.controls if e not in ahead
+        ]
+        if not attention_comparison.controls and not attention_comparison.is_control:
             sentences.append(say("no control was trained, so the gain need not be attention's"))
-    sentences += [_gain_sentence(each, result) for each in standing.other_gains]
-    sentences += [_pair_sentence(each) for each in standing.pairs]
+    sentences += [_gain_sentence(each, result) for each in attention_comparison.other_gains]
+    sentences += [_pair_sentence(each) for each in attention_comparison.pairs]
     return Answer(
-        _verdict(standing, result),
+        _verdict(attention_comparison, result),
         _capitalize(gain_sentence),
         tuple(_capitalize(each) for each in sentences if each),
     )
@@ -276,9 +284,9 @@ def verdict_text(verdict: str) -> str:
     )
 
 
-def _verdict(standing: Standing, result: ExperimentResult) -> str:
+def _verdict(attention_comparison: AttentionComparison, result: ExperimentResult) -> str:
     """Return the verdict of an experiment: over the baseline, over the controls, against others."""
-    gain = standing.baseline
+    gain = attention_comparison.baseline
     parts = [
         {
             BETTER: say("beats the baseline"),
@@ -286,11 +294,11 @@ def _verdict(standing: Standing, result: ExperimentResult) -> str:
             SAME: say("practically the same as the baseline"),
         }.get(gain.verdict, verdict_text(gain.verdict))
     ]
-    level = [each for each in standing.controls if each.verdict not in (BETTER, WORSE)]
+    level = [each for each in attention_comparison.controls if each.verdict not in (BETTER, WORSE)]
     if level and gain.verdict == BETTER:
         names = _join([_describe(each.second, result) for each in level])
         parts.append(say("not shown better than {names}", names=names))
-    losses = [each for each in standing.rivals if each.verdict == WORSE]
+    losses = [each for each in attention_comparison.compared_models if each.verdict == WORSE]
     parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
     return "; ".join(parts)
 
@@ -318,7 +326,7 @@ def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
             if gain.might_count_alone
             else "{name} against the baseline was {size}: too uncertain to call",
         }[gain.verdict],
-        margin=gain.measure.margin(gain.method.margin_pp),
+        margin=gain.measure.margin(gain.method.equivalence_margin),
         reason=_not_converged(gain, result),
         **names,
     )
@@ -360,23 +368,23 @@ def _not_converged(difference: TestedDifference, result: ExperimentResult) -> st
     return say("{runs} had not converged", runs=_join(reasons)) if reasons else ""
 
 
-def _ahead_sentence(rival: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on a model or an opponent with a better figure than the variant."""
+def _better_sentence(compared_model: TestedDifference, result: ExperimentResult) -> str:
+    """Return the sentence on a model or a reference model with a better score than the variant."""
     return say(
         {
-            WORSE: "{rival} ({figure}) did better than {name} ({own}): {size}",
-            SAME: "{rival} ({figure}) and {name} ({own}) are practically the same: {size}",
-            NOT_CONVERGED: "{rival} ({figure}) was ahead of {name} ({own}), {size}, but {reason}",
+            WORSE: "{compared_model} ({metric}) did better than {name} ({own}): {size}",
+            SAME: "{compared_model} ({metric}) and {name} ({own}) are practically the same: {size}",
+            NOT_CONVERGED: "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, but {reason}",
         }.get(
-            rival.verdict,
-            "{rival} ({figure}) was ahead of {name} ({own}), {size}, too uncertain to call",
+            compared_model.verdict,
+            "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, too uncertain to call",
         ),
-        rival=_describe(rival.second, result),
-        figure=rival.measure.figure(result.figure_of(rival.second)),
-        name=rival.first,
-        own=rival.measure.figure(result.figure_of(rival.first)),
-        size=rival.size,
-        reason=_not_converged(rival, result),
+        compared_model=_describe(compared_model.second, result),
+        metric=compared_model.measure.format(result.score_of(compared_model.second)),
+        name=compared_model.first,
+        own=compared_model.measure.format(result.score_of(compared_model.first)),
+        size=compared_model.size,
+        reason=_not_converged(compared_model, result),
     )
 
 
@@ -408,8 +416,8 @@ def _pair_sentence(pair: TestedDifference) -> str:
 
 
 def _describe(name: str, result: ExperimentResult) -> str:
-    """Return a model or an opponent as a sentence names it."""
-    if name in result.opponents:
+    """Return a model or a reference model as a sentence names it."""
+    if name in result.reference_models:
         return say("the {name} model", name=name)
     if name in result.controls:
         return say("the control {name}", name=name)

@@ -162,7 +162,7 @@ class Group(Block):
 class Cell:
     """A value of a table with its annotations.
 
-    `note` is a small second line, such as a published figure; `change` follows it in brackets.
+    `note` is a small second line, such as a published score; `change` follows it in brackets.
     """
 
     value: Any
@@ -273,7 +273,7 @@ class Piece:
     text: str
     shade: float | None = None
     weight: float = 0.0
-    evidence: bool = False
+    rationale: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -292,12 +292,12 @@ class Sentence:
 class Legend(Block):
     """The legend of shaded texts: what no and full colour mean.
 
-    `evidence` names underlined words and `sentence` the bar beside a sentence, where there are any.
+    `rationale` names underlined words and `sentence` the bar beside a sentence, where there are any.
     """
 
     weak: str
     strong: str
-    evidence: str = ""
+    rationale: str = ""
     sentence: str = ""
 
 

@@ -1,6 +1,6 @@
 """The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
 
-There is a page for each model, in a folder of its own: an edition of the report without corpus text
+There is a page for each model, in a folder of its own: a copy of the report without corpus text
 leaves this folder out. A document has changed where attention is right in more, or in fewer, seeds
 than the baseline.
 """
@@ -17,7 +17,7 @@ import pandas as pd
 from heed.files import reading
 from heed.hyperparameters.classifier import Architecture
 from heed.paths import PREDICTED
-from heed.recipe import CorpusFacts
+from heed.recipe import CorpusStatistics
 from heed.report.blocks import Legend, Piece, Sentence
 from heed.report.language import say
 
@@ -31,8 +31,8 @@ POOLINGS = {
     "attention": "a word’s weight in the pooling is that of a learned query",
     "max-attention": "a word’s weight in the pooling is that of the text’s own maximum as query",
 }
-# kind of evidence → what its words are; generated: planted by heed, in text that it made
-EVIDENCE = {
+# kind of rationale → what its words are; generated: planted by heed, in text that it made
+RATIONALE = {
     "generated": "the words that decide the label, planted when heed generated the text",
     "planted": "the words that the label is of, planted in other text by the corpus’s authors",
     "passage": "the words of the sentence that the label is of, put before others by the corpus’s "
@@ -73,7 +73,7 @@ class Document:
 
     @property
     def right(self) -> bool:
-        """Whether the model predicted the truth."""
+        """Whether the model predicted the true class."""
         return self.label == self.predicted
 
 
@@ -93,20 +93,20 @@ class WeightShare:
 class Browser:
     """The content of one model's page.
 
-    `heaviest` is of the words with the largest weights of each document, `evidence` of those that
+    `heaviest` is of the words with the largest weights of each document, `rationale` of those that
     are known to decide the label.
     """
 
     documents: list[Document]
     heaviest: WeightShare
-    evidence: WeightShare | None
+    rationale: WeightShare | None
     sentences: bool
     classes: list[str]  # the true classes that occur
 
     @property
     def legend(self) -> Legend:
         """The legend of the shaded texts."""
-        return make_legend(self.evidence is not None, self.sentences)
+        return make_legend(self.rationale is not None, self.sentences)
 
 
 def describe_weights(hyperparameters: Architecture) -> str:
@@ -136,23 +136,23 @@ def describe_weights(hyperparameters: Architecture) -> str:
                 "attention that is not part of these weights."
             )
         )
-    if h.linear_branch != "none":
+    if h.tfidf_branch != "none":
         sentences.append(
             say(
                 "The prediction is the network's and the linear branch's together: what the "
                 "branch adds (linear_branch: {features}) is in no word's weight.",
-                features=h.linear_branch,
+                features=h.tfidf_branch,
             )
         )
     return " ".join(sentences)
 
 
-def describe_evidence(facts: CorpusFacts) -> str:
-    """Return what the evidence of a corpus is; empty when it has none."""
-    if facts.evidence is None:
+def describe_rationale(statistics: CorpusStatistics) -> str:
+    """Return what the rationale of a corpus is; empty when it has none."""
+    if statistics.rationale is None:
         return ""
-    is_generated = facts.generated and facts.evidence.kind == "planted"
-    description = EVIDENCE["generated" if is_generated else facts.evidence.kind]
+    is_generated = statistics.generated and statistics.rationale.kind == "planted"
+    description = RATIONALE["generated" if is_generated else statistics.rationale.kind]
     return say(description)
 
 
@@ -176,11 +176,11 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
             predictions[str(name)].append(_count_predictions(variant, rows))
     rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
     ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
-    known = weights[weights.groupby("id")["evidence"].transform("any")]
+    known = weights[weights.groupby("id")["rationale"].transform("any")]
     return Browser(
         [_document(row, tokens[row.id], predictions[row.id]) for row in rows_of_documents],
         _share(weights, ranks <= HEAVIEST),
-        None if known.empty else _share(known, known["evidence"]),
+        None if known.empty else _share(known, known["rationale"]),
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
     )
@@ -243,7 +243,7 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     """
     strengths = tokens["weight"] / np.sqrt(tokens["sentence_weight"].fillna(1.0).clip(lower=1e-12))
     shades = strengths / full_colour(strengths.to_numpy())
-    names = ("sentence", "start", "end", "shade", "weight", "evidence", "sentence_weight")
+    names = ("sentence", "start", "end", "shade", "weight", "rationale", "sentence_weight")
     columns = tokens.assign(shade=shades)
     words = zip(*(columns[name].tolist() for name in names), strict=True)
     largest = float(tokens["sentence_weight"].max())  # NaN where no sentence has a weight
@@ -251,12 +251,12 @@ def shade_sentences(text: str, tokens: pd.DataFrame) -> list[Sentence]:
     end = int(tokens["start"].iloc[0]) if len(tokens) else 0  # of the word before
     for _, group in itertools.groupby(words, key=lambda word: word[0]):
         pieces, of_sentence = [], [*group]
-        for _, start, word_end, shade, weight, is_evidence, _ in of_sentence:
+        for _, start, word_end, shade, weight, is_rationale, _ in of_sentence:
             if start > end:  # white space, or an ellipsis for words left out
                 between = text[end:start]
                 pieces.append(Piece(between if between.isspace() else " […] "))
             seen = shade if shade >= MIN_SHADE else None
-            pieces.append(Piece(text[start:word_end], seen, weight, bool(is_evidence)))
+            pieces.append(Piece(text[start:word_end], seen, weight, bool(is_rationale)))
             end = word_end
         own = of_sentence[-1][-1]
         known = () if math.isnan(largest) else (own, own / largest)
@@ -269,12 +269,12 @@ def full_colour(weights: np.ndarray) -> float:
     return max(float(weights.max()), FULL_COLOUR * float(weights.mean()), 1e-12)
 
 
-def make_legend(evidence: bool, sentences: bool) -> Legend:
-    """Return the legend of shaded texts: of evidence and sentence weights where they have any."""
+def make_legend(rationale: bool, sentences: bool) -> Legend:
+    """Return the legend of shaded texts: of rationale and sentence weights where they have any."""
     return Legend(
         say("little weight"),
         say("most weight"),
-        say("evidence") if evidence else "",
+        say("rationale") if rationale else "",
         say("weight of the sentence") if sentences else "",
     )
 

@@ -1,4 +1,4 @@
-"""The experiments of a study for the chapters: their figures, and the talk's figures."""
+"""The experiments of a study for the chapters: their scores, and the talk's scores."""
 
 import dataclasses
 from pathlib import Path
@@ -16,23 +16,23 @@ from heed.evaluation.results import (
     Gain,
     paired_gain,
 )
-from heed.recipe import CorpusFacts
+from heed.recipe import CorpusStatistics
 from heed.report.answer import (
     Answer,
-    Standing,
+    AttentionComparison,
     TestedDifference,
     answer,
-    read_standing,
+    compare_attention,
     tested_differences,
 )
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, equal_weights_control, measure_of
 from heed.report.published import (
-    NO_FIGURES,
+    NO_SCORES,
     TALK_VARIANTS,
     Talk,
-    experiment_figures,
+    experiment_scores,
     read_published,
     talk_gain,
 )
@@ -59,19 +59,19 @@ class Reproduction:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """The talk's figures in an experiment's row of the first table."""
+    """The talk's scores in an experiment's row of the first table."""
 
     talk: tuple[str, str] | None  # baseline, attention
     talk_gain: float | None
-    comparable: bool  # whether the talk's figures can be compared with ours
+    comparable: bool  # whether the talk's scores can be compared with ours
     reproduction: Reproduction | None  # None where the talk has no such experiment
 
 
 @dataclasses.dataclass(frozen=True)
 class Degradation:
-    """The change of a model's figure when its hyperparameters are degraded, and the talk's.
+    """The change of a model's score when its hyperparameters are degraded, and the talk's.
 
-    In percentage points; the talk's is one of accuracy, and None beside another figure.
+    In percentage points; the talk's is one of accuracy, and None beside another metric.
     """
 
     variant: str
@@ -93,9 +93,9 @@ class Experiment:
     corpus: str
     answer: Answer
     line: Line
-    standing: Standing | None  # of attention against its rivals
+    attention_comparison: AttentionComparison | None  # of attention against its compared models
     comparisons: list[TestedDifference]
-    talk: dict[str, Talk]  # the talk's figures by variant
+    talk: dict[str, Talk]  # the talk's scores by variant
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[Degradation]
@@ -103,17 +103,17 @@ class Experiment:
     @property
     def gain(self) -> TestedDifference | None:
         """Attention over the baseline; None without one of the two."""
-        return self.standing.baseline if self.standing else None
+        return self.attention_comparison.baseline if self.attention_comparison else None
 
 
 def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> list[Experiment]:
-    """Return the experiments in the order of params.yaml; `folder` has the talk's figures.
+    """Return the experiments in the order of params.yaml; `folder` has the talk's scores.
 
     Raises HeedError: params.yaml names an experiment that the talk does not have.
     """
     published = read_published(folder)
     talk = {
-        name: experiment_figures(
+        name: experiment_scores(
             published, declared.published.experiment, f"experiments.{name}.published.experiment"
         )
         if declared.published
@@ -135,19 +135,24 @@ def _experiment(
         before = comparison.experiments[original]
         degradations = _degradations(result, before, talk[name], talk[original])
     comparisons = tested_differences(result, method)
-    standing = read_standing(result, comparisons)
+    attention_comparison = compare_attention(result, comparisons)
     return Experiment(
         key=name,
         title=declared.title,
         result=result,
         measure=measure_of(result),
         mark=mark(result.corpus),
-        generated=result.corpus.facts.generated,
+        generated=result.corpus.statistics.generated,
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result, seeds),
         answer=answer(result, method, seeds),
-        line=_line(declared, result, talk[name], standing.baseline if standing else None),
-        standing=standing,
+        line=_line(
+            declared,
+            result,
+            talk[name],
+            attention_comparison.baseline if attention_comparison else None,
+        ),
+        attention_comparison=attention_comparison,
         comparisons=comparisons,
         talk=talk[name],
         degraded_from=degraded_from,
@@ -157,8 +162,8 @@ def _experiment(
 
 def mark(corpus: Corpus) -> str:
     """Return the warning that is printed with all numbers of a corpus; empty for most corpora."""
-    generated = say("generated text") if corpus.facts.generated else ""
-    reduced = say("reduced corpus") if corpus.facts.reduced else ""
+    generated = say("generated text") if corpus.statistics.generated else ""
+    reduced = say("reduced corpus") if corpus.statistics.reduced else ""
     return ", ".join(filter(None, [generated, reduced]))
 
 
@@ -171,23 +176,23 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         else "",
         say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
         _describe_near_duplicates(result),
-        describe_vectors(corpus.facts),
+        describe_vectors(corpus.statistics),
     ]
-    if corpus.facts.generated:
-        parts.append(say(" Its text is generated: the figures say nothing about real text."))
-    if corpus.facts.reduced:
-        parts.append(say(" REDUCED: a random part of its source, or of its training part."))
+    if corpus.statistics.generated:
+        parts.append(say(" Its text is generated: the scores say nothing about real text."))
+    if corpus.statistics.reduced:
+        parts.append(say(" REDUCED: a random part of its source, or of its training split."))
     return "".join(parts)
 
 
 def _describe_size(result: ExperimentResult) -> str:
-    """Return the name of the corpus, and how many documents or pairs it has in each part."""
-    facts = result.corpus.facts
+    """Return the name of the corpus, and how many documents or pairs it has in each split."""
+    statistics = result.corpus.statistics
     values = {
         "name": result.corpus.name,
-        "documents": format_count(facts.documents),
-        "tokens": format_count(facts.tokens),
-        **{part: format_count(count) for part, count in facts.parts.items()},
+        "documents": format_count(statistics.documents),
+        "tokens": format_count(statistics.tokens),
+        **{split: format_count(count) for split, count in statistics.splits.items()},
     }
     if measure_of(result).is_of_sentences:
         return say(
@@ -207,9 +212,9 @@ def _describe_size(result: ExperimentResult) -> str:
 
 def _describe_near_duplicates(result: ExperimentResult) -> str:
     """Return how many test documents have a near duplicate in train, of all folds together."""
-    facts = result.corpus.facts
-    near = facts.near_duplicates
-    tested = facts.documents if result.corpus.folds else facts.parts["test"]
+    statistics = result.corpus.statistics
+    near = statistics.near_duplicates
+    tested = statistics.documents if result.corpus.folds else statistics.splits["test"]
     return say(
         {
             (False, True): " Test documents with a near duplicate in train: {count} of {tested} "
@@ -227,16 +232,16 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
     )
 
 
-def describe_vectors(facts: CorpusFacts) -> str:
+def describe_vectors(statistics: CorpusStatistics) -> str:
     """Return how much of a corpus its word vectors cover; empty without any."""
-    if facts.vectors is None:
+    if statistics.vectors is None:
         return ""
     return say(
         " Word vectors from a file, of {size} numbers each: {types} of the types and {tokens} of "
         "the test tokens have one.",
-        size=facts.vectors.size,
-        types=f"{facts.vectors.types:.1%}",
-        tokens=f"{facts.vectors.tokens['test']:.1%}",
+        size=statistics.vectors.size,
+        types=f"{statistics.vectors.types:.1%}",
+        tokens=f"{statistics.vectors.tokens['test']:.1%}",
     )
 
 
@@ -247,7 +252,7 @@ def _line(
     gain: TestedDifference | None,
 ) -> Line:
     baseline, attention = (
-        talk.get(variant, NO_FIGURES).average_figures("accuracy").get("f1", "")
+        talk.get(variant, NO_SCORES).average_scores("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
     published = declared.published
@@ -300,14 +305,14 @@ def _degradations(
     for variant in TALK_VARIANTS:
         if variant in degraded.models and variant in original.models:
             after, before = (
-                talk.get(variant, NO_FIGURES).summary.get("accuracy")
+                talk.get(variant, NO_SCORES).summary.get("accuracy")
                 for talk in (degraded_talk, original_talk)
             )
             talk_change = None
             if after and before and measure_of(degraded).is_accuracy:
                 talk_change = 100 * (float(after) - float(before))
             values, original_values = (
-                each.compared_figure(each.models[variant]).values for each in (degraded, original)
+                each.compared_score(each.models[variant]).values for each in (degraded, original)
             )
             change = paired_gain(values, original_values, degraded.sign)
             degradations.append(Degradation(variant, change, talk_change))
@@ -335,6 +340,6 @@ def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
         return WeightsGain(None, "", None, None)
     pair = (variant, control)
     tested = next((e for e in experiment.comparisons if (e.first, e.second) == pair), None)
-    value = result.figure_of(control)
-    gain = 100 * (result.figure_of(variant) - value)
+    value = result.score_of(control)
+    gain = 100 * (result.score_of(variant) - value)
     return WeightsGain(value, control, gain, tested.ends if tested else None)

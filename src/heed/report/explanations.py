@@ -1,4 +1,4 @@
-"""The results of `heed explain` and `heed adversaries` for the report (docs/contracts.md)."""
+"""The results of `heed explain` and `heed adversarial-attention` for the report (docs/contracts.md)."""
 
 import dataclasses
 import functools
@@ -25,7 +25,7 @@ Size = tuple[int, int, int]  # seeds, and the fewest and the most documents of o
 
 
 @dataclasses.dataclass(frozen=True)
-class Adversary:
+class AdversarialAttention:
     """A model that was trained against an explained one: its name, and its summary."""
 
     name: str
@@ -43,19 +43,19 @@ class Explanation:
     folder: Path
     summary: pd.DataFrame
     recency: pd.DataFrame | None  # None where there is no such file
-    adversaries: tuple[Adversary, ...]
-    planted: bool  # whether the evidence of its corpus is planted
+    adversarial_attention: tuple[AdversarialAttention, ...]
+    planted: bool  # whether the rationale of its corpus is planted
 
     def means(self, test: str, measure: str, ranking: str = "") -> list[float]:
         """Return the mean over documents of each seed; nothing where it is not defined."""
         return self._means.get((test, measure, ranking, ""), [])
 
     def class_means(self, measure: str, ranking: str) -> dict[str, list[float]]:
-        """Return, by class, the means of a measure of the test `evidence` in each seed."""
+        """Return, by class, the means of a measure of the test `rationale` in each seed."""
         return {
             name: values
             for (*measured, name), values in self._means.items()
-            if measured == ["evidence", measure, ranking] and name
+            if measured == ["rationale", measure, ranking] and name
         }
 
     @functools.cached_property
@@ -112,7 +112,7 @@ class Explanation:
     @functools.cached_property
     def outcomes(self) -> dict[str, Outcome]:
         """The outcomes of the criteria for the model, by test."""
-        summaries = [adversary.summary for adversary in self.adversaries]
+        summaries = [adversarial_model.summary for adversarial_model in self.adversarial_attention]
         return registry.judge(Judged(self.summary, summaries, self.planted))
 
 
@@ -173,7 +173,7 @@ def read_explanations(
                     folder=path,
                     summary=_read(path / "summary.csv", command),
                     recency=_read(recency, command) if recency.exists() else None,
-                    adversaries=_read_adversaries(params, model.model, folder),
+                    adversarial_attention=_read_adversarial_models(params, model.model, folder),
                     planted=is_planted(result),
                 )
             )
@@ -181,23 +181,27 @@ def read_explanations(
 
 
 def is_planted(result: ExperimentResult) -> bool:
-    """Return whether evidence is planted; the evidence of a sentence is its gold links."""
-    facts = result.corpus.facts
+    """Return whether rationale is planted; the rationale of a sentence is its gold links."""
+    statistics = result.corpus.statistics
     if measure_of(result).is_of_sentences:
-        return facts.generated
-    return facts.evidence is not None and facts.evidence.kind == "planted"
+        return statistics.generated
+    return statistics.rationale is not None and statistics.rationale.kind == "planted"
 
 
-def _read_adversaries(params: "Params", model: str, folder: Path) -> tuple[Adversary, ...]:
-    """Return the adversaries of a model that were trained."""
-    adversaries = []
-    for name, section in params.adversaries.items():
-        path = folder / "adversaries" / name
+def _read_adversarial_models(
+    params: "Params", model: str, folder: Path
+) -> tuple[AdversarialAttention, ...]:
+    """Return the adversarial models of a model that were trained."""
+    adversarial_attention = []
+    for name, section in params.adversarial_attention.items():
+        path = folder / "adversarial_attention" / name
         if section.model == model and path.exists():
-            command = f"heed adversaries {name}"
+            command = f"heed adversarial-attention {name}"
             verify_checksums(path, command)
-            adversaries.append(Adversary(name, path, _read(path / "summary.csv", command)))
-    return tuple(adversaries)
+            adversarial_attention.append(
+                AdversarialAttention(name, path, _read(path / "summary.csv", command))
+            )
+    return tuple(adversarial_attention)
 
 
 def _read(path: Path, command: str) -> pd.DataFrame:

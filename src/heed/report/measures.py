@@ -1,4 +1,4 @@
-"""The figure by which an experiment compares its models, and what weakens a comparison.
+"""The metric by which an experiment compares its models, and what weakens a comparison.
 
 The task says how its figures are printed (`SCALE` of its recipe). A comparison is weak where
 predictions are degenerate, or weights equal.
@@ -21,7 +21,7 @@ SENTENCE = "sentence"  # an item of a task: a sentence, or else a document
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """A figure of the test part, of this task and with this name there."""
+    """A metric of the test split, of this task and with this name there."""
 
     task: str
     metric: str
@@ -58,13 +58,13 @@ class Measure:
 
     @property
     def of_validation(self) -> "Measure":
-        """The figure of the validation part that says whether a training had converged."""
-        figures = self._recipe.FIGURES
-        return self if self.metric in figures else Measure(self.task, figures[0])
+        """The validation metric that says whether a training had converged."""
+        scores = self._recipe.VALIDATION_METRICS
+        return self if self.metric in scores else Measure(self.task, scores[0])
 
     @property
     def in_percentage_points(self) -> bool:
-        """Whether its differences are in percentage points, and not in points of the figure."""
+        """Whether its differences are in percentage points, and not in points of the metric."""
         return not self.scale.in_points or self.metric in self.scale.percentages
 
     @property
@@ -90,8 +90,8 @@ class Measure:
         """Return the figure on the scale that it is printed on."""
         return 100 * value if self.in_hundreds else value
 
-    def figure(self, value: float | None) -> str:
-        """Return the figure for people; a dash for None."""
+    def format(self, value: float | None) -> str:
+        """Return the score for people; a dash for None."""
         printed = None if value is None else self.scaled(value)
         return format_number(printed, 2 if self.in_hundreds else 4)
 
@@ -133,7 +133,7 @@ class Measure:
 
 
 def measure_of(result: ExperimentResult) -> Measure:
-    """Return the figure by which an experiment compares its models."""
+    """Return the metric by which an experiment compares its models."""
     return Measure(result.task, result.metric)
 
 
@@ -159,11 +159,11 @@ def report_of(task: str) -> Any:
     return task_module(task, "report")
 
 
-def reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]:
+def describe_reference_models(tasks: Iterable[str]) -> dict[str, ReferenceModel]:
     """Return the words on the reference models of these tasks, by name."""
     models: dict[str, ReferenceModel] = {}
     for task in dict.fromkeys(tasks):
-        models = report_of(task).reference_models() | models
+        models = report_of(task).describe_reference_models() | models
     return models
 
 
@@ -219,64 +219,64 @@ MAJORITY = "majority"
 FAR_PP = 10.0  # below the median of the model's other runs
 
 
-def collapsed_seeds(
+def degenerate_seeds(
     model: ModelResult, result: ExperimentResult, seeds: list[int]
 ) -> dict[int, float]:
-    """Return the figure of each run of a model that collapsed, by seed.
+    """Return the score of each run of a model that degenerate, by seed.
 
-    A run has collapsed if its figure is no higher than the majority class's on the same documents,
+    A run is degenerate if its score is no higher than the majority class's on the same documents,
     or more than FAR_PP below the median of the model's other runs. The figure is the one by which
     the experiment compares; `seeds` are in the order of the model's runs.
     """
-    values, majority = result.compared_figure(model).values, _majority(result, seeds)
-    collapsed = {}
+    values, majority = result.compared_score(model).values, _majority(result, seeds)
+    degenerate = {}
     for index, (seed, value) in enumerate(zip(seeds, values, strict=True)):
         others = values[:index] + values[index + 1 :]
         median = statistics.median(others) if others else value
         far = 100 * result.sign * (median - value) > FAR_PP
         if far or (majority and value <= majority[index]):
-            collapsed[seed] = value
-    return collapsed
+            degenerate[seed] = value
+    return degenerate
 
 
-def collapse_sentence(result: ExperimentResult, seeds: list[int]) -> str:
-    """Return which runs collapsed and which models are below the majority class.
+def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
+    """Return which runs are degenerate and which models are below the majority class.
 
     A part of a sentence, without a capital and a full stop; empty where there is neither.
     """
     majority, measure = _majority(result, seeds), measure_of(result)
     parts = []
     for name, model in result.models.items():
-        collapsed = collapsed_seeds(model, result, seeds)
-        mean = result.compared_figure(model).mean
-        if len(collapsed) == len(seeds):
-            parts.append(say("every run of {name} collapsed", name=name))
-        elif collapsed:
-            figures = [f"{seed} ({measure.figure(each)})" for seed, each in collapsed.items()]
+        degenerate = degenerate_seeds(model, result, seeds)
+        mean = result.compared_score(model).mean
+        if len(degenerate) == len(seeds):
+            parts.append(say("every run of {name} is degenerate", name=name))
+        elif degenerate:
+            scores = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
             parts.append(
                 say_count(
-                    "{name} collapsed with seed {seeds}",
-                    "{name} collapsed with seeds {seeds}",
-                    len(collapsed),
+                    "{name} is degenerate with seed {seeds}",
+                    "{name} is degenerate with seeds {seeds}",
+                    len(degenerate),
                     name=name,
-                    seeds=", ".join(figures),
+                    seeds=", ".join(scores),
                 )
             )
         if majority and mean < (constant := statistics.fmean(majority)):
-            figures = [measure.figure(mean), measure.figure(constant)]
-            parts.append(report_of(result.task).below_majority(name, *figures))
+            scores = [measure.format(mean), measure.format(constant)]
+            parts.append(report_of(result.task).below_majority(name, *scores))
     return "; ".join(parts)
 
 
-def explain_collapse(result: ExperimentResult) -> str:
-    """Return when a run has collapsed, in one sentence."""
+def explain_degenerate(result: ExperimentResult) -> str:
+    """Return when a run is degenerate, in one sentence."""
     measure = measure_of(result)
     values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
-    if MAJORITY in result.opponents:
-        explained: str = report_of(result.task).explain_collapse(values)
+    if MAJORITY in result.reference_models:
+        explained: str = report_of(result.task).explain_degenerate(values)
         return explained
     return say(
-        "A run has collapsed if its {metric} is more than {far} below the median of the "
+        "A run is degenerate if its {metric} is more than {far} below the median of the "
         "model's other runs.",
         **values,
     )
@@ -284,7 +284,7 @@ def explain_collapse(result: ExperimentResult) -> str:
 
 def _majority(result: ExperimentResult, seeds: list[int]) -> list[float]:
     """Return the majority class's figure on the test documents of each seed; none without it."""
-    if MAJORITY not in result.opponents:
+    if MAJORITY not in result.reference_models:
         return []
-    values = result.compared_figure(result.opponents[MAJORITY]).values
+    values = result.compared_score(result.reference_models[MAJORITY]).values
     return [values[(seed - 1) % len(values)] for seed in seeds]  # one value, or one for each fold

@@ -74,10 +74,10 @@ class Trainings:
 def write_provenance(
     root: Path, path: Path, models: Collection[str], with_hosts: bool = True
 ) -> None:
-    """Write provenance.html of the clone `root`, for reports/ or for a published edition.
+    """Write provenance.html of the clone `root`, for reports/ or for a published report.
 
     `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
-    their kinds: a published edition does not.
+    their kinds: a published report does not.
     """
     trainings = _read_trainings(root / "results", models, with_hosts)
     files = {name: root / name for name in HASHED_FILES if (root / name).exists()}

@@ -1,6 +1,6 @@
-"""`heed publish`: an edition of a study for docs/studies/, and its summary in the index there.
+"""`heed publish`: a published report of a study for docs/studies/, and its summary in the index there.
 
-An edition has no text of a corpus, unless heed generated it, and no path of this machine.
+A published report has no text of a corpus, unless heed generated it, and no path of this machine.
 """
 
 import dataclasses
@@ -27,21 +27,23 @@ if TYPE_CHECKING:
     from heed.study import Params
 
 
-EDITIONS = Path("docs/studies")
-INDEX = EDITIONS / "index.md"  # of all published studies, with a summary of each
-EDITION, README = "edition.json", "README.md"
+PUBLISHED_REPORTS = Path("docs/studies")
+INDEX = PUBLISHED_REPORTS / "index.md"  # of all published studies, with a summary of each
+PUBLISHED_REPORT, README = "edition.json", "README.md"
 COPIED = ("params.yaml", "dvc.lock", "metrics.json")
 BEGIN, END = "<!-- heed publish {name}: begin -->", "<!-- heed publish {name}: end -->"
-MADE_BY, LIST = "made by", "list of editions"  # places in README.md and in the index
+MADE_BY, LIST = "made by", "list of published reports"  # places in README.md and in the index
 
 
 @dataclasses.dataclass(frozen=True)
-class Edition:
-    """The code that made an edition."""
+class PublishedReport:
+    """The code that made a published report."""
 
     version: str  # of heed
     commit: str
-    changed: list[str]  # files that differed from the commit, but for those of this edition
+    changed: list[
+        str
+    ]  # files that differed from the commit, but for those of this published report
     lost: bool = False  # whether the repository does not have the commit
 
     @property
@@ -50,10 +52,10 @@ class Edition:
         return self.commit[:10]
 
     def sentence(self) -> str:
-        """Return what README.md of the edition says of it."""
+        """Return what README.md of the published report says of it."""
         changed = " and ".join(f"`{path}`" for path in self.changed)
         return (
-            f"This edition was made by heed {self.version} at commit `{self.short_commit}`"
+            f"This published report was made by heed {self.version} at commit `{self.short_commit}`"
             f"{f', from which {changed} differed' * bool(changed)}."
             f"{' The commit is lost: this repository does not have it.' * self.lost}"
         )
@@ -65,25 +67,25 @@ class Edition:
         return [self.version, f"`{self.short_commit}`{lost}", changed or "–"]
 
 
-def read_edition(folder: Path) -> Edition:
-    """Return the code that made the edition in a folder. Raises HeedError."""
-    with reading(folder / EDITION, "heed publish"):
-        return read_record(Edition, read_json(folder / EDITION, "heed publish"))
+def read_published_report(folder: Path) -> PublishedReport:
+    """Return the code that made the published report in a folder. Raises HeedError."""
+    with reading(folder / PUBLISHED_REPORT, "heed publish"):
+        return read_record(PublishedReport, read_json(folder / PUBLISHED_REPORT, "heed publish"))
 
 
-def make_edition(root: Path, study: str) -> Edition:
-    """Return the code of an edition of the active study that is made now, in the clone `root`.
+def make_published_report(root: Path, study: str) -> PublishedReport:
+    """Return the code of a published report of the active study that is made now, in the clone `root`.
 
     The files that `heed publish` itself writes may have changed since the commit: they are no code.
     """
-    state, folder = git_state(root), f"{EDITIONS}/{study}/"
+    state, folder = git_state(root), f"{PUBLISHED_REPORTS}/{study}/"
     written = (README, str(INDEX))
     changed = [p for p in state.changed if p not in written and not p.startswith(folder)]
-    return Edition(__version__, state.commit, changed)
+    return PublishedReport(__version__, state.commit, changed)
 
 
 def check_commit(root: Path, study: str) -> None:
-    """Raise HeedError unless git can show the code of an edition that is made now.
+    """Raise HeedError unless git can show the code of a published report that is made now.
 
     A branch must have the present commit, and the files that git tracks, and new ones in src/ and
     workflow/, must be as in the commit, but for the active study and its results.
@@ -91,49 +93,56 @@ def check_commit(root: Path, study: str) -> None:
     commit = run_git(root, "rev-parse", "--verify", "HEAD")
     if not run_git(root, "for-each-ref", "--contains", commit, "refs/heads", "refs/remotes"):
         raise HeedError(
-            f"git: no branch has the present commit {commit[:10]}, which the edition would name: "
+            f"git: no branch has the present commit {commit[:10]}, which the published report would name: "
             "it can get lost. Make a branch of it: git switch --create NAME"
         )
     new = run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "src", "workflow")
     of_study = {*COPIED, str(HEED_STUDIES / f"{study}.yaml"), str(own_study_file(study)), ""}
-    changed = [*make_edition(root, study).changed, *new.split("\0")]
+    changed = [*make_published_report(root, study).changed, *new.split("\0")]
     if others := [path for path in changed if path not in of_study]:
         names = f"{', '.join(others[:3])}{', ...' * (len(others) > 3)}"
         raise HeedError(
-            f"git: not as in the present commit, which the edition would name: {names}. Only what "
+            f"git: not as in the present commit, which the published report would name: {names}. Only what "
             f"belongs to the study {study} may differ. Commit the rest, or undo it"
         )
 
 
-def with_edition(readme: str, edition: Edition) -> str:
-    """Return README.md of an edition with the code that made it, below the title at first."""
+def with_published_report(readme: str, published_report: PublishedReport) -> str:
+    """Return README.md of a published report with the code that made it, below the title at first."""
     if BEGIN.format(name=MADE_BY) not in readme:
         title, _, rest = readme.partition("\n")
         readme = f"{title}\n\n{BEGIN}{END}\n{rest}".format(name=MADE_BY)
-    return with_block(readme, MADE_BY, f"{edition.sentence()}\n")
+    return with_block(readme, MADE_BY, f"{published_report.sentence()}\n")
 
 
 def write_list(root: Path) -> None:
-    """Write the code that made each edition into the index, where it has a place for that."""
+    """Write the code that made each published report into the index, where it has a place for that."""
     if not (index := root / INDEX).exists():
         return
     text = index.read_text(encoding="utf-8")
     if BEGIN.format(name=LIST) in text:
-        write_text(index, with_block(text, LIST, _list_editions(root, text)))
+        write_text(index, with_block(text, LIST, _list_published_reports(root, text)))
 
 
-def _list_editions(root: Path, index: str) -> str:
-    """Return a table of the editions whose summary the index has, and which are older."""
-    editions = {
-        path.parent.name: read_edition(path.parent)
-        for path in sorted((root / EDITIONS).glob(f"*/{EDITION}"))
+def _list_published_reports(root: Path, index: str) -> str:
+    """Return a table of the published reports whose summary the index has, and which are older."""
+    published_reports = {
+        path.parent.name: read_published_report(path.parent)
+        for path in sorted((root / PUBLISHED_REPORTS).glob(f"*/{PUBLISHED_REPORT}"))
         if BEGIN.format(name=path.parent.name) in index
     }
-    older = [name for name, edition in editions.items() if edition.version != __version__]
+    older = [
+        name
+        for name, published_report in published_reports.items()
+        if published_report.version != __version__
+    ]
     rows = [
-        ["Edition", "heed", "Commit", "Files that differed from it"],
+        ["PublishedReport", "heed", "Commit", "Files that differed from it"],
         ["---"] * 4,
-        *([f"[{name}]({name}/index.html)", *edition.cells()] for name, edition in editions.items()),
+        *(
+            [f"[{name}]({name}/index.html)", *published_report.cells()]
+            for name, published_report in published_reports.items()
+        ),
     ]
     says = f"Of an older version: {', '.join(older)}" if older else "None is of an older version"
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
@@ -147,7 +156,7 @@ def with_block(text: str, name: str, block: str) -> str:
     return f"{before}{begin}\n{block}{end}{rest.partition(end)[2]}"
 
 
-TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of an edition
+TEXTS = (".csv", ".html", ".json", ".lock", ".svg", ".tex", ".yaml")  # files of a published report
 PDF, PROVENANCE = "report.pdf", "provenance.html"
 # The source of reports/report.pdf. It is not named report.tex: LaTeX would read it instead of the
 # one in reports/.
@@ -175,8 +184,8 @@ def publish(
     params = map_texts(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
-    folder, edition = root / EDITIONS / name, make_edition(root, name)
-    generated = all(each.corpus.facts.generated for each in comparison.experiments.values())
+    folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
+    generated = all(each.corpus.statistics.generated for each in comparison.experiments.values())
     pdf, readme = root / "reports" / PDF, folder / README
     addresses = Addresses(
         params="params.yaml",
@@ -184,7 +193,7 @@ def publish(
         paper=PDF if pdf.exists() else "",
         reading=README if readme.exists() else "",
         provenance=PROVENANCE,
-        made_by=f"heed {edition.version}, {edition.short_commit}",
+        made_by=f"heed {published_report.version}, {published_report.short_commit}",
     )
     with writing_folder(folder) as out:
         render(params, comparison, published, results, out, generated, addresses)
@@ -192,9 +201,12 @@ def publish(
         if not generated:
             (out / "documents").rmdir()
         _copy_files(root, out, remove_paths)
-        write_json(out / EDITION, as_json(edition))
+        write_json(out / PUBLISHED_REPORT, as_json(published_report))
         if readme.exists():  # written by hand, but for the sentence on the code
-            write_text(out / README, with_edition(readme.read_text(encoding="utf-8"), edition))
+            write_text(
+                out / README,
+                with_published_report(readme.read_text(encoding="utf-8"), published_report),
+            )
     for page, text in pages.items():
         write_text(page, text)
     write_list(root)
@@ -232,7 +244,8 @@ def _pages_with_summary(
     """
     has_pdf = (root / "reports" / PDF).exists()
     readme, index = (
-        summary(folder, experiments, seeds, has_pdf) for folder in (f"{EDITIONS}/{name}", name)
+        summary(folder, experiments, seeds, has_pdf)
+        for folder in (f"{PUBLISHED_REPORTS}/{name}", name)
     )
     chart = f"\n![Gain of attention with its interval]({name}/figures/gain.svg)\n"
     blocks = {root / README: readme, root / INDEX: index + chart}

@@ -13,39 +13,39 @@ TALK_VARIANTS = ("baseline", "attention")
 
 @dataclasses.dataclass(frozen=True)
 class Talk:
-    """The talk's figures of one experiment and variant; empty where it has none."""
+    """The talk's scores of one experiment and variant; empty where it has none."""
 
     summary: dict[str, str]
     classes: dict[str, dict[str, str]]  # by class name in lower case
 
-    def class_figures(self, name: str) -> dict[str, str]:
+    def class_scores(self, name: str) -> dict[str, str]:
         """Return precision, recall, f1 and support of a class, whatever its case, as printed."""
         return _as_printed(self.classes.get(name.casefold(), {}))
 
-    def average_figures(self, row: str) -> dict[str, str]:
+    def average_scores(self, row: str) -> dict[str, str]:
         """Return the figures of the row accuracy, macro avg or weighted avg, as printed."""
         if row == "accuracy":
-            figures = {"f1": self.summary.get("accuracy", "")}
+            scores = {"f1": self.summary.get("accuracy", "")}
         else:
-            figures = {
-                figure: self.summary.get(f"{row.split()[0]}_{figure}", "")
-                for figure in ("precision", "recall", "f1")
+            scores = {
+                metric: self.summary.get(f"{row.split()[0]}_{metric}", "")
+                for metric in ("precision", "recall", "f1")
             }
-        return _as_printed(figures | {"support": self.summary.get("test_items", "")})
+        return _as_printed(scores | {"support": self.summary.get("test_items", "")})
 
 
-NO_FIGURES = Talk({}, {})
+NO_SCORES = Talk({}, {})
 
 
 def _as_printed(row: dict[str, str]) -> dict[str, str]:
     """Return the figures of a row with the four decimals that the talk prints, and its support."""
-    figures = {key: row[key] for key in ("precision", "recall", "f1") if row.get(key)}
-    printed = {key: f"{float(value):.4f}" for key, value in figures.items()}
+    scores = {key: row[key] for key in ("precision", "recall", "f1") if row.get(key)}
+    printed = {key: f"{float(value):.4f}" for key, value in scores.items()}
     return printed | ({"support": row["support"]} if row.get("support") else {})
 
 
 def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
-    """Return the talk's figures by experiment and variant."""
+    """Return the talk's scores by experiment and variant."""
     published: dict[str, dict[str, Talk]] = {}
     for row in _read_rows(folder / RESULTS):
         published.setdefault(row["experiment"], {})[row["variant"]] = Talk(row, {})
@@ -54,10 +54,10 @@ def read_published(folder: Path) -> dict[str, dict[str, Talk]]:
     return published
 
 
-def experiment_figures(
+def experiment_scores(
     published: dict[str, dict[str, Talk]], name: str, key: str
 ) -> dict[str, Talk]:
-    """Return the talk's figures of experiment `name` by variant; params.yaml names it at `key`.
+    """Return the talk's scores of experiment `name` by variant; params.yaml names it at `key`.
 
     Raises HeedError: the talk has no such experiment.
     """
@@ -72,13 +72,13 @@ def experiment_figures(
 def talk_gain(talk: dict[str, Talk]) -> float | None:
     """Return the talk's gain in percentage points, from the accuracies that it prints."""
     baseline, attention = (
-        talk.get(variant, NO_FIGURES).summary.get("accuracy") for variant in TALK_VARIANTS
+        talk.get(variant, NO_SCORES).summary.get("accuracy") for variant in TALK_VARIANTS
     )
     return 100 * (float(attention) - float(baseline)) if attention and baseline else None
 
 
 @dataclasses.dataclass(frozen=True)
-class PaperFigure:
+class PaperScore:
     """A figure of a paper on explanations, of a model on a kind of corpus."""
 
     paper: str
@@ -103,7 +103,7 @@ class PaperSentence:
 class Papers:
     """The figures and sentences of papers on explanations."""
 
-    figures: list[PaperFigure]
+    scores: list[PaperScore]
     sentences: list[PaperSentence]
 
 
@@ -112,10 +112,10 @@ NO_PAPERS = Papers([], [])
 
 def read_papers(folder: Path) -> Papers:
     """Return the figures and sentences of papers on explanations, of all corpora and tests."""
-    figures, sentences = (_read_rows(folder / name) for name in (EXPLANATION, SENTENCES))
-    names = [field.name for field in dataclasses.fields(PaperFigure) if field.name != "mean"]
+    scores, sentences = (_read_rows(folder / name) for name in (EXPLANATION, SENTENCES))
+    names = [field.name for field in dataclasses.fields(PaperScore) if field.name != "mean"]
     return Papers(
-        [PaperFigure(**{k: row[k] for k in names}, mean=float(row["mean"])) for row in figures],
+        [PaperScore(**{k: row[k] for k in names}, mean=float(row["mean"])) for row in scores],
         [PaperSentence(row["test"], row["paper"], row["sentence"]) for row in sentences],
     )
 

@@ -21,8 +21,8 @@ from heed.files import HeedError, write_text, writing_folder
 from heed.pipeline import changed_outputs
 from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
-from heed.report.browser import describe_evidence, describe_weights
-from heed.report.chapters import truths
+from heed.report.browser import describe_rationale, describe_weights
+from heed.report.chapters import expected_results
 from heed.report.chapters.headline import headline
 from heed.report.chapters.summary import generated_warning
 from heed.report.experiments import Experiment
@@ -51,7 +51,7 @@ class Addresses:
     paper: str = ""
     reading: str = ""
     provenance: str = ""
-    made_by: str = ""  # version and commit of heed, in an edition
+    made_by: str = ""  # version and commit of heed, in a published report
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return text, address and explanation of each; without an address the command."""
@@ -126,15 +126,15 @@ def write_series(
 
 
 def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
-    """Return the history of a model's runs; `validation` has the values of `figure`.
+    """Return the history of a model's runs; `validation` has the values of `metric`.
 
     That is the metric by which models are compared, or where validation does not measure it the one
     by which searches decide.
     """
     history = read_table(evaluation / "history.csv")
-    figures = measure.metric, task_module(measure.task, "recipe").FIGURES[0]
-    figure = next(each for each in figures if f"validation_{each}" in history)
-    values = {"figure": figure, "validation": history[f"validation_{figure}"]}
+    figures = measure.metric, task_module(measure.task, "recipe").VALIDATION_METRICS[0]
+    metric = next(each for each in figures if f"validation_{each}" in history)
+    values = {"figure": metric, "validation": history[f"validation_{metric}"]}
     return history.assign(model=evaluation.name, **values)
 
 
@@ -153,7 +153,7 @@ def _confusion(evaluation: Path) -> pd.DataFrame:
 class Outcome:
     """The beginning of a report: one sentence over all experiments, and lines on failures.
 
-    These are on the truths that are known of the study, and that it did not find.
+    These are on the expected results that are known of the study, and that it did not find.
     """
 
     answer: str
@@ -175,7 +175,7 @@ def render(
     Args:
         params: the study: its title, note, experiments and searches.
         comparison: results/compare/comparison.json.
-        published: the folder with the talk's figures.
+        published: the folder with the talk's scores.
         results_folder: results/, with the results of the other stages.
         folder: reports/.
         with_documents: whether to write the document browser, which has text of the corpora.
@@ -204,7 +204,7 @@ def render(
         page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
         write_text(folder / "index.html", page)
         answer = headline(results.experiments, len(comparison.seeds))
-        return Outcome(answer, truths.failure_lines(results))
+        return Outcome(answer, expected_results.failure_lines(results))
 
 
 def _write_plots(results: Results, folder: Path) -> None:
@@ -258,7 +258,7 @@ def _write_documents(results: Results, folder: Path) -> None:
                         variant=variant,
                         page=results.browsers[model.model],
                         weights_sentence=describe_weights(model.hyperparameters),
-                        evidence=describe_evidence(result.corpus.facts),
+                        rationale=describe_rationale(result.corpus.statistics),
                         explained=results.is_explained(experiment),
                         sources=results.document_sources(model.model),
                     )
@@ -272,7 +272,7 @@ RESULTS = (
     "results/compare",
     "results/evaluate/",
     "results/explain/",
-    "results/adversaries/",
+    "results/adversarial_attention/",
     "results/predict/",
     "results/search/",
     "results/timing/train/",

@@ -172,7 +172,7 @@ def read_results(
 ) -> Results:
     """Return the results of a study.
 
-    `published` is the folder with the talk's figures, `folder` is results/.
+    `published` is the folder with the talk's scores, `folder` is results/.
 
     Raises HeedError: an experiment names one that the talk does not have; a file is missing or
     broken.

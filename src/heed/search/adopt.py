@@ -27,7 +27,7 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         best, result = read_best(folder), read_search(folder)
         if result is None:
             raise HeedError(f"{folder}: has not run with trials. Run: heed search {name}")
-        models = [model for model, section in study.models.items() if section.tuned_by == name]
+        models = [model for model, section in study.models.items() if section.search == name]
         if not models:
             raise HeedError(
                 f"{params}: no model has tuned_by: {name}. Set it for the models to be tuned"
@@ -38,8 +38,8 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         )
         for model in models:
             section = tree["models"][model]
-            section.pop("tuned_by", None)
-            if study.models[model].match == model:
+            section.pop("search", None)
+            if study.models[model].match_parameters_of == model:
                 section.update(best)
                 tree["models"].yaml_set_comment_before_after_key(
                     model, before=f"adopted from search {name}: {winner}", indent=2

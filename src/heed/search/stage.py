@@ -149,7 +149,7 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
 
     search = params.search(name)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
-    fixed = previous | {"epochs": epochs, "select": search.metric}
+    fixed = previous | {"epochs": epochs, "monitor": search.metric}
     meta = read_meta(tokens)
     recipe = resolve(params, search.model, fixed, meta)
     contradiction = task_module(recipe.task, "recipe").corpus_contradiction
@@ -173,16 +173,16 @@ def make_plan(params: "Params", name: str, previous: Configuration, tokens: Path
 
 
 def epochs_and_select(plan: "Plan", best: "TrialRun") -> Configuration:
-    """Return `epochs` and `select` of best.yaml, with which a training repeats the trial `best`.
+    """Return `epochs` and `monitor` of best.yaml, with which a training repeats the trial `best`.
 
     `epochs` is the best epoch of the trial. But a learning rate with a schedule depends on the
     number of epochs: then `epochs` is unchanged, and the training keeps its best epoch.
     """
     h = plan.recipe.changed(best.configuration).hyperparameters
-    has_schedule = h.warmup > 0 or h.decay != "none"
+    has_schedule = h.warmup > 0 or h.lr_schedule != "none"
     return {
         "epochs": h.epochs if has_schedule else best.best_epoch(plan.metric),
-        "select": plan.metric,
+        "monitor": plan.metric,
     }
 
 

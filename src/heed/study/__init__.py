@@ -20,7 +20,7 @@ Training, prediction and evaluation do not use this package: they read the recip
 """
 
 from heed.corpora.declared import Corpus, Source, Split
-from heed.study.experiments import Dimension, Experiment, Search, Truth
+from heed.study.experiments import Dimension, ExpectedResult, Experiment, Search
 from heed.study.reader import load, parse
 from heed.study.schema import Model, Params
 
@@ -33,7 +33,7 @@ __all__ = [
     "Search",
     "Source",
     "Split",
-    "Truth",
+    "ExpectedResult",
     "load",
     "parse",
 ]

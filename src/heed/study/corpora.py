@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 
 from heed.corpora.declared import SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
-from heed.corpora.publication import part_of_key
+from heed.corpora.publication import split_of_key
 from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
 from heed.study.section import make_section, reads
@@ -21,7 +21,7 @@ SOURCE_KEYS = (
 )  # fmt: skip
 COLUMN_KEYS = (
     "text_column", "text_columns", "text_separator", "label_column", "label_columns",
-    "split_column", "id_column", "group_column", "evidence_column", "columns", "alignment_base",
+    "split_column", "id_column", "group_column", "rationale_column", "columns", "alignment_base",
     "label_separator", "drop_unlabelled",
 )  # fmt: skip
 
@@ -100,13 +100,13 @@ def _parallel_kinds() -> list[Any]:
     return [kind for kind in KINDS.values() if kind.parallel]
 
 
-def file_parts(source: Source) -> dict[str, str]:
-    """Return the part that the key of each file names; empty unless the key of each does."""
-    parts = {key: part_of_key(key) for key in source.paths or ()}
+def file_splits(source: Source) -> dict[str, str]:
+    """Return the split that the key of each file names; empty unless the key of each does."""
+    splits = {key: split_of_key(key) for key in source.paths or ()}
     if SOURCE_KINDS[source.kind].parallel:
         return {}
-    known = {key: part for key, part in parts.items() if part}
-    return known if len(known) == len(parts) else {}
+    known = {key: split for key, split in splits.items() if split}
+    return known if len(known) == len(splits) else {}
 
 
 def check_split(split: Split) -> Split:
@@ -157,7 +157,7 @@ def _check_table_keys(corpus: Corpus) -> None:
         raise ValueError(f"the column {min(both)!r} is both text and label")
     if corpus.text_separator is not None and not corpus.text_columns:
         raise ValueError("text_separator stands between text_columns, which are not there")
-    if corpus.evidence_column and len(corpus.text_names) > 1:
+    if corpus.rationale_column and len(corpus.text_names) > 1:
         raise ValueError(
             "evidence_column counts the characters of one text: use text_column, not text_columns"
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from heed.corpora.declared import Corpus, Source
 from heed.corpora.kinds import KINDS, corpus_languages
-from heed.corpora.publication import PARTS, Kind, part_of, part_of_key
+from heed.corpora.publication import SPLITS, Kind, split_of, split_of_key
 from heed.corpora.rows import AT, Format, format_of, is_table, no_column, read_table, suffix_of
 from heed.corpora.table import split_labels
 from heed.files import HeedError
@@ -89,7 +89,7 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     texts = max(1, len(corpus_languages(corpus, source)))
     if meta := _tokenized(TOKENS / name, corpus):
         lengths = _read_lengths(TOKENS / name, meta)
-        train, validation, test = (meta.parts.get(part, 0) for part in PARTS)
+        train, validation, test = (meta.splits.get(split, 0) for split in SPLITS)
         values = {label: len(names) for label, names in meta.labels.items()}
         # `train` and `train_per_class` of the split may have been changed since
         is_kept = bool(corpus.split.train_per_class and meta.left_out)
@@ -102,24 +102,24 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     else:
         rows = _read_files(source, corpus)
     documents = min(rows.documents, corpus.sample or math.inf)
-    parts = _divide(corpus, kind, rows, documents)
+    splits = _divide(corpus, kind, rows, documents)
     tokens = documents * statistics.fmean(rows.lengths) * texts
     types = GENERATED_TYPES if kind.generated else HEAPS_FACTOR * tokens**HEAPS_EXPONENT
     folds = corpus.split.k or 0
-    return CorpusSize(*parts, rows.lengths, texts, types, rows.values, folds, rows.note)
+    return CorpusSize(*splits, rows.lengths, texts, types, rows.values, folds, rows.note)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
     """The documents of a source, as far as they are known.
 
-    parts: share of the documents in each, where they have a split.
+    splits: share of the documents in each, where they have a split.
     """
 
     documents: float
     lengths: tuple[int, ...]
     values: dict[str, int] = dataclasses.field(default_factory=dict)
-    parts: dict[str, float] = dataclasses.field(default_factory=dict)
+    splits: dict[str, float] = dataclasses.field(default_factory=dict)
     note: str = ""
 
 
@@ -165,8 +165,8 @@ def _divide(
     """Return how many of the documents are in train, validation and test, of one fold."""
     split, validation = corpus.split, 0.0
     if split.kind == "given":
-        tested = rows.parts.get("test", 0.0) if rows.parts else UNKNOWN_TEST_SHARE
-        validated = rows.parts.get("validation", 0.0)
+        tested = rows.splits.get("test", 0.0) if rows.splits else UNKNOWN_TEST_SHARE
+        validated = rows.splits.get("validation", 0.0)
         if kind.learned:
             tested = 1 - kind.learned / rows.documents
             validated = kind.validated / rows.documents
@@ -196,21 +196,21 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     counted = _CountedRows(corpus)
     for file in files:
         counted.read(file.name, Path(file.path), format_of(source))
-    rows = sum(counted.parts.values())
-    parts = {part: count / rows for part, count in counted.parts.items()}
+    rows = sum(counted.splits.values())
+    splits = {split: count / rows for split, count in counted.splits.items()}
     values = {label: len(names) for label, names in counted.values.items()}
     note = _note(len(counted.lengths) / rows)
-    return _Rows(rows, _thin_out(counted.lengths), values, parts, note)
+    return _Rows(rows, _thin_out(counted.lengths), values, splits, note)
 
 
 class _CountedRows:
-    """Lengths, labels and parts of the rows of tables; of a large file `parts` are estimated."""
+    """Lengths, labels and splits of the rows of tables; of a large file `splits` are estimated."""
 
     def __init__(self, corpus: Corpus) -> None:
         """Count rows as this section says they are to be read."""
         self._corpus = corpus
         self._texts = corpus.text_names or [*(corpus.columns or {}).values()][:1]
-        self.parts: dict[str, float] = defaultdict(float)
+        self.splits: dict[str, float] = defaultdict(float)
         self.lengths: list[int] = []
         self.values: dict[str, set[str]] = {name: set() for name in corpus.label_names}
 
@@ -231,11 +231,13 @@ class _CountedRows:
         for name, values in self.values.items():
             for cell in table.column(name).to_pylist():
                 values.update(split_labels(name, cell, corpus.label_separator or "\n"))
-        parts = [part_of_key(key)] * table.num_rows
+        splits = [split_of_key(key)] * table.num_rows
         if corpus.split_column:
-            parts = [part_of(name or "") for name in table.column(corpus.split_column).to_pylist()]
-        for part, count in Counter(parts).items():
-            self.parts[part or ""] += count / share
+            splits = [
+                split_of(name or "") for name in table.column(corpus.split_column).to_pylist()
+            ]
+        for split, count in Counter(splits).items():
+            self.splits[split or ""] += count / share
 
 
 def _share(path: Path, at: str) -> float:

@@ -21,7 +21,7 @@ from heed.speed import (
 )
 from heed.study.corpus_size import UNKNOWN_CLASSES, CorpusSize, corpus_size
 from heed.study.experiments import Search
-from heed.study.schema import Adversary, Params
+from heed.study.schema import AdversarialAttention, Params
 from heed.study.section import PRESETS
 from heed.task import task_module
 
@@ -34,21 +34,21 @@ START, PLAN = 4.0, 0.06  # of snakemake, and for each stage
 REPORT, REPORT_MODEL = 5.0, 0.6  # report and comparison, and for each model
 # core-seconds of each token and each type; of sorting groups into folds, for each document and fold
 TOKENIZE, TOKEN, TYPE, GROUPED = 1.0, 1.0e-6, 20e-6, 60e-6
-OPPONENTS = 0.5  # of an experiment, beside those of its task
+REFERENCE_MODELS = 0.5  # of an experiment, beside those of its task
 RAY = 10.0  # of starting and stopping Ray, for a search
 HURRIED = 2.5  # asynchronous halving promotes more trials than one in `reduction_factor`
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
 # units a layer and direction, 110 on 230 tokens a document with 256
 EXPLAIN = 60.0
 GREEDY = 3  # forward passes that a greedy translation takes as long as
-ADVERSARY_SHARE = 1.3  # of the base's epoch: both compute their predictions
-GUIDED_NETWORKS = 9  # each learns for one epoch, and for as many as the base
+ADVERSARIAL_SHARE = 1.3  # of the base's epoch: both compute their predictions
+DIAGNOSTIC_MLPS = 9  # each learns for one epoch, and for as many as the base
 PIECES = 1.25  # of a word, where a translator reads these
 # hyperparameters that do not change how long a step takes; those that a model has are set to these
 WITHOUT_EFFECT = {
-    "epochs": 1, "patience": 0, "learning_rate": 0.001, "warmup": 0.0, "decay": "none",
-    "label_smoothing": 0.0, "embedding_std": 0.1, "branch_rate": 1.0, "device": "cpu",
-    "precision": "float32", "select": "loss", "min_count": 1, "lowercase": True,
+    "epochs": 1, "patience": 0, "learning_rate": 0.001, "warmup": 0.0, "lr_schedule": "none",
+    "label_smoothing": 0.0, "embedding_std": 0.1, "tfidf_rate": 1.0, "device": "cpu",
+    "precision": "float32", "monitor": "loss", "min_count": 1, "lowercase": True,
     "training_share": 1.0, "layer_devices": 1, "vectors": "none", "class_weights": "none",
 }  # fmt: skip
 BYTES_PER_TOKEN = 18  # text, id, start and end
@@ -80,7 +80,7 @@ class Cost:
 
     models: of one seed each; those whose corpus has an unknown size are left out.
     once: core-seconds that do not depend on the number of seeds, by what they are for.
-    seed: core-seconds of a seed, beside those of models: explanations and adversaries.
+    seed: core-seconds of a seed, beside those of models: explanations and adversarial_attention.
     alone: those of the core-seconds in `once` during which no other stage runs.
     disk: bytes, of all seeds.
     sizes: those that are known; `unknown`: corpus → why its size is not.
@@ -136,12 +136,16 @@ def estimate_cost(params: Params, measured: Mapping[Workload, float] | None = No
     stage = STAGE + STAGE_GROWTH * stages
     models = [_model_cost(params, name, sizes, workloads[name], speeds[name]) for name in speeds]
     seed = len(params.explain.models) * params.explain.documents * EXPLAIN
-    for adversary in params.adversaries.values():
-        if size := sizes.get(adversary.corpus):
-            seed += _adversary_seconds(params, adversary, size, speeds[adversary.model])
+    for adversarial_model in params.adversarial_attention.values():
+        if size := sizes.get(adversarial_model.corpus):
+            seed += _adversarial_model_seconds(
+                params, adversarial_model, size, speeds[adversarial_model.model]
+            )
     once = {
         "tokenizing": sum(_tokenizing_seconds(params, *item) for item in sizes.items()),
-        "opponents": sum(_opponent_seconds(params, name, sizes) for name in params.experiments),
+        "reference_models": sum(
+            _reference_model_seconds(params, name, sizes) for name in params.experiments
+        ),
         "searches": sum(
             _search_seconds(params, search, sizes[search.corpus], speeds[search.model])
             for search in params.searches.values()
@@ -199,9 +203,9 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
     label = getattr(params.experiments[section.experiment].data, "label", "")
     types, outputs = round(size.types / size.texts), size.values.get(label, UNKNOWN_CLASSES)
     sizes = CorpusSizes((types,) * size.texts, outputs)
-    if section.match != model:
+    if section.match_parameters_of != model:
         network = task_module(task, "learning")
-        h = network.parameter_matched(h, params.resolved(section.match, {}), sizes)
+        h = network.parameter_matched(h, params.resolved(section.match_parameters_of, {}), sizes)
     return Workload(task, h, lengths, sizes)
 
 
@@ -228,16 +232,24 @@ def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> flo
     return float(h.epochs * (documents * speed.training + validation + speed.epoch))
 
 
-def _adversary_seconds(
-    params: Params, adversary: Adversary, size: CorpusSize, speed: Speed
+def _adversarial_model_seconds(
+    params: Params, adversarial_model: AdversarialAttention, size: CorpusSize, speed: Speed
 ) -> float:
-    """Return the core-seconds of an adversary and its guided networks, of one seed."""
-    h = params.hyperparameters(adversary.model)
+    """Return the core-seconds of an adversarial model and its diagnostic MLPs, of one seed."""
+    h = params.hyperparameters(adversarial_model.model)
     # a diagnostic MLP reads each token by itself: E numbers become those of a state
     multiply_adds = min(size.mean_length, h.max_tokens) * h.embedding_dim * h.state_size
-    guided = 6 * multiply_adds / CORE_FLOPS
-    networks = GUIDED_NETWORKS * (h.epochs + 1) * guided * size.train * adversary.guided_networks
-    return float(networks + ADVERSARY_SHARE * adversary.epochs * size.train * speed.training)
+    diagnostic = 6 * multiply_adds / CORE_FLOPS
+    networks = (
+        DIAGNOSTIC_MLPS
+        * (h.epochs + 1)
+        * diagnostic
+        * size.train
+        * adversarial_model.diagnostic_mlps
+    )
+    return float(
+        networks + ADVERSARIAL_SHARE * adversarial_model.epochs * size.train * speed.training
+    )
 
 
 def _search_seconds(params: Params, search: Search, size: CorpusSize, speed: Speed) -> float:
@@ -265,21 +277,25 @@ def _tokenizing_seconds(params: Params, name: str, size: CorpusSize) -> float:
     return seconds + grouped * GROUPED * size.documents * max(1, size.folds)
 
 
-def _opponent_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -> float:
+def _reference_model_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -> float:
     experiment = params.experiments[name]
     if not (size := sizes.get(experiment.corpus)):
         return 0.0
     outputs = size.values.get(getattr(experiment.data, "label", ""), UNKNOWN_CLASSES)
     tokens = size.tokens * max(1, size.folds)
-    seconds = task_module(experiment.task, "rules").opponent_seconds(experiment, tokens, outputs)
-    return OPPONENTS + float(seconds)
+    seconds = task_module(experiment.task, "rules").reference_model_seconds(
+        experiment, tokens, outputs
+    )
+    return REFERENCE_MODELS + float(seconds)
 
 
 def _count_stages(params: Params) -> int:
     """Return the number of stages of a study."""
     # 3: code, compare and report; of a model recipe, train and score
     stages = len(params.sources) + len(params.corpora) + len(params.searches) + 3
-    stages += len(params.explain.models) + len(params.adversaries) + len(params.experiments)
+    stages += (
+        len(params.explain.models) + len(params.adversarial_attention) + len(params.experiments)
+    )
     return stages + 3 * len(params.models)
 
 
@@ -360,7 +376,7 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
     """Yield the lines with the cost of the study in all."""
     of_seeds = f"{cost.seeds} seed{'s' * (cost.seeds > 1)}"
     rows = {f"all models, {of_seeds}": cost.seeds * sum(model.seconds for model in cost.models)}
-    rows[f"explanations and adversaries, {of_seeds}"] = cost.seeds * cost.seed
+    rows[f"explanations and adversarial models, {of_seeds}"] = cost.seeds * cost.seed
     rows |= {f"once: {what}": seconds for what, seconds in cost.once.items()}
     total = sum(rows.values())
     for label, seconds in rows.items():
@@ -381,7 +397,7 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
 
 
 def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
-    """Yield where the figures come from, and warnings."""
+    """Yield where the numbers come from, and warnings."""
     if is_measured:
         yield (
             "Speeds were measured on this machine, one core, while other processes may have run. "
@@ -417,7 +433,7 @@ def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
 def _may_stop_too_early(params: Params, model: str) -> bool:
     """Return whether a model has few epochs that heed has not measured, as those of a preset."""
     hyperparameters = params.resolved(model, {})
-    section = params.models[params.models[model].match]
+    section = params.models[params.models[model].match_parameters_of]
     is_measured = (
         section.preset in PRESETS[params.task(section)] and "epochs" not in section.overrides
     )

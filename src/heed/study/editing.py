@@ -115,7 +115,7 @@ def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[
         start = f"{experiment}-"
         variants = [each.removeprefix(start) for each in models if each.startswith(start)]
         raise HeedError(f"--like: {unknown_name(like, 'variant or model', variants)}")
-    follows = {"match": name, "tuned_by": "none"}
+    follows = {"match_parameters_of": name, "search": "none"}
     return {
         key: value
         for key, value in models[name].items()

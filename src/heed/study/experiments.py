@@ -1,4 +1,4 @@
-"""The sections `study`, `experiments` with their known truths, and `searches`."""
+"""The sections `study`, `experiments` with their expected results, and `searches`."""
 
 import dataclasses
 import math
@@ -23,12 +23,12 @@ from heed.study.section import (
 )
 from heed.task.interface import DeclaredExperiment
 
-# The metrics of an adversary that a truth may name → their meaning.
-ADVERSARY_FIGURES = {
-    "accuracy": "on the test part",
-    "evidence_weight": "the share of the adversary's weights that lies on known evidence",
+# The metrics of an adversarial model that an expected result may name → their meaning.
+ADVERSARIAL_METRICS = {
+    "accuracy": "on the test split",
+    "rationale_weight": "the share of the adversarial model's weights that lies on rationales",
 }
-FORMS = {"verdict": ("against",), "figure": (), "criterion": ("outcome",)}
+FORMS = {"verdict": ("against",), "metric": (), "criterion": ("outcome",)}
 MAX_MINUTES = 60 * 24 * 365
 LIMITS = ("at_least", "at_most")
 
@@ -48,7 +48,7 @@ class Study:
         "self-attention, attention as pooling",
         min_length=1,
     )
-    margin_pp: float = key(
+    equivalence_margin: float = key(
         1.0,
         "differences within plus or minus so many percentage points (of a translation: points "
         "of BLEU, or of the experiment's metric) do not matter: practically the same",
@@ -57,7 +57,7 @@ class Study:
     )
     convergence_pp: float = key(
         0.2,
-        "a training has converged when the deciding figure of validation rose by no more "
+        "a training has converged when the deciding metric of validation rose by no more "
         "than so many percentage points (of a translation: points of BLEU) over its last two "
         "validations",
         ge=0,
@@ -87,63 +87,63 @@ def check_published(published: Published) -> Published:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Truth:
+class ExpectedResult:
     """A claim that is known to be true, and one result of the study that must agree with it.
 
-    That result is one of three: the `verdict` on a variant `against` another model; a `figure` with
+    That result is one of three: the `verdict` on a variant `against` another model; a `metric` with
     a limit; the `outcome` of a `criterion` by which weights pass or fail.
     """
 
-    claim: str = required("the truth, as one sentence", min_length=1, max_length=300)
+    claim: str = required("the expected result, as one sentence", min_length=1, max_length=300)
     variant: Name | None = key(None, "the variant that the claim is about")
-    adversary: Name | None = key(
-        None, "instead of a variant: a key of `adversaries`, with a `figure`"
+    adversarial_model: Name | None = key(
+        None, "instead of a variant: a key of `adversarial_attention`, with a `metric`"
     )
     against: Name | None = key(
-        None, "with `verdict`: the variant or the opponent it is compared with"
+        None, "with `verdict`: the variant or the reference model it is compared with"
     )
     verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
         None, "what the tests must say of the difference (docs/statistics.md)"
     )
-    figure: str | None = key(
+    metric: str | None = key(
         None,
-        "a metric of the task, the mean over seeds on the test part; `aer`, of a translation; "
-        "`evidence_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
-        "or `evidence_weight`, of an adversary",
+        "a metric of the task, the mean over seeds on the test split; `aer`, of a translation; "
+        "`rationale_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
+        "or `rationale_weight`, of an adversarial model",
     )
-    at_least: float | None = key(None, "with `figure`: it must be at least this", ge=0, le=1)
-    at_most: float | None = key(None, "with `figure`: it must be at most this", ge=0, le=1)
-    criterion: Literal["permutation", "seeds", "adversaries", "evidence"] | None = key(
+    at_least: float | None = key(None, "with `metric`: it must be at least this", ge=0, le=1)
+    at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, le=1)
+    criterion: Literal["permutation", "seeds", "adversarial_attention", "rationale"] | None = key(
         None, "of the report's four on weights; its model is in `explain.models`"
     )
     outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
 
-def check_truth(truth: Truth) -> Truth:
-    """Return a truth. Raises ValueError unless it has one form, with the keys of that."""
-    if (truth.variant is None) == (truth.adversary is None):
-        raise ValueError("a truth names a variant, or else an adversary")
-    forms = [form for form in FORMS if getattr(truth, form) is not None]
+def check_expected_result(expected_result: ExpectedResult) -> ExpectedResult:
+    """Return an expected result. Raises ValueError unless it has one form, with the keys of that."""
+    if (expected_result.variant is None) == (expected_result.adversarial_model is None):
+        raise ValueError("an expected result names a variant, or else an adversarial model")
+    forms = [form for form in FORMS if getattr(expected_result, form) is not None]
     if len(forms) != 1:
         found = " and ".join(forms) or "none"
-        raise ValueError(f"a truth has one of {', '.join(FORMS)}; found {found}")
+        raise ValueError(f"an expected result has one of {', '.join(FORMS)}; found {found}")
     (form,) = forms
-    if truth.adversary and form != "figure":
-        raise ValueError(f"of an adversary a `figure` is known, and no {form}")
+    if expected_result.adversarial_model and form != "metric":
+        raise ValueError(f"of an adversarial model a `metric` is known, and no {form}")
     for other, names in FORMS.items():
         for name in names:
-            if (getattr(truth, name) is not None) != (other == form):
+            if (getattr(expected_result, name) is not None) != (other == form):
                 raise ValueError(f"`{other}` and `{name}` go together")
-    if any(getattr(truth, name) is not None for name in LIMITS) != (form == "figure"):
-        raise ValueError(f"a `figure` has a limit, {' or '.join(LIMITS)}, and nothing else has")
-    return truth
+    if any(getattr(expected_result, name) is not None for name in LIMITS) != (form == "metric"):
+        raise ValueError(f"a `metric` has a limit, {' or '.join(LIMITS)}, and nothing else has")
+    return expected_result
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment(DeclaredExperiment):
     """A row of the comparison: a corpus, and the task on it."""
 
-    task: str = required("the task; it decides on models, metrics and opponents (reference models)")
+    task: str = required("the task; it decides on models, metrics and reference models")
     corpus: str = required("a key of `corpora`")
     data: Any = required("the fields of the corpus that the task uses")
     title: str = required("heading in the report")
@@ -154,14 +154,14 @@ class Experiment(DeclaredExperiment):
     suboptimal_of: str | None = key(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    truths: list[Truth] = key(
+    expected_results: list[ExpectedResult] = key(
         [],
         "what is known of this experiment beforehand, such as of generated text; the report says "
         "whether the study found it",
     )
 
 
-STUDY, PUBLISHED, TRUTH = map(make_section, (Study, Published, Truth))
+STUDY, PUBLISHED, EXPECTED_RESULT = map(make_section, (Study, Published, ExpectedResult))
 AnyStudy = Annotated[Study, reads(STUDY, Study)]
 
 
@@ -172,7 +172,9 @@ def _make_experiment(task: str, schema: Any) -> type[Section]:
         Experiment,
         schema.Options,
         published=Annotated[Published, reads(PUBLISHED, Published, check_published)] | None,
-        truths=list[Annotated[Truth, reads(TRUTH, Truth, check_truth)]],
+        expected_results=list[
+            Annotated[ExpectedResult, reads(EXPECTED_RESULT, ExpectedResult, check_expected_result)]
+        ],
     ) | {
         "task": (cast(Any, Literal[task]), Field(description=schema.DESCRIPTION)),
         "data": (
@@ -273,7 +275,7 @@ GROUPS = {
 }
 NOT_SEARCHED = {
     "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
-    "select": "the search's `metric` selects the epoch",
+    "monitor": "the search's `metric` selects the epoch",
     "patience": "the scheduler stops bad trials",
     "device": "it is a property of the machine",
     "precision": "it is a property of the machine",
@@ -290,7 +292,7 @@ class Search:
     experiment: str = required("the model's experiment")
     model: str = required(
         "the key of `models` whose hyperparameters are searched; others may name the winner "
-        "in `tuned_by`",
+        "in `search`",
     )
     after: str = key(
         "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
@@ -309,7 +311,7 @@ class Search:
     )
     metric: str = key(
         "",
-        "the figure of validation that is optimised, and that selects the epoch "
+        "the validation metric that is optimised, and that selects the epoch "
         "(docs/tasks.md); empty: the first of the task",
     )
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from heed.hyperparameters import Configuration, Value
 from heed.study.experiments import GROUPS, NOT_SEARCHED, Dimension, Search
-from heed.study.schema import WIDE, Key, Model, Params
+from heed.study.schema import PARAMETER_MATCHED, Key, Model, Params
 from heed.study.section import (
     NAMES_BY_TASK,
     PRESETS,
@@ -77,10 +77,13 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
     for other, each in params.models.items():
         if other != name and (each.experiment, each.variant) == (model.experiment, model.variant):
             yield key, f"{other} is the variant {model.variant} of {model.experiment} too"
-    if model.tuned_by not in (searches := [*params.searches, "none"]):
-        yield (*key, "tuned_by"), unknown_name(model.tuned_by, "search", searches)
-    if model.match not in params.models:
-        yield (*key, "match"), unknown_name(model.match, "model", params.models)
+    if model.search not in (searches := [*params.searches, "none"]):
+        yield (*key, "search"), unknown_name(model.search, "search", searches)
+    if model.match_parameters_of not in params.models:
+        yield (
+            (*key, "match_parameters_of"),
+            unknown_name(model.match_parameters_of, "model", params.models),
+        )
         return
     task = params.task(model)
     if mistakes := list(wrong_hyperparameters(task, model.overrides)):
@@ -120,9 +123,9 @@ def _locate(key: Key, model: Model, contradiction: Contradiction) -> tuple[Key, 
 def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
     """Yield every contradiction between the hyperparameters of a model."""
     yield from rules_of(task).contradictions(h)
-    if h.patience and h.select == "last":
+    if h.patience and h.monitor == "last":
         yield (
-            ("patience", "select"),
+            ("patience", "monitor"),
             "patience waits for a better epoch, which select: last does not look for",
         )
 
@@ -133,36 +136,38 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Mistakes:
     `model` may differ from the model of this name in `params`, as for a trial of a search.
     """
     key, rules = ("models", name), rules_of(params.task(model))
-    if any(model.variant in rules_of(task).OPPONENTS for task in task_names()):
-        yield (*key, "variant"), f"{model.variant} is the name of an opponent; choose another"
+    if any(model.variant in rules_of(task).REFERENCE_MODELS for task in task_names()):
+        yield (*key, "variant"), f"{model.variant} is the name of a reference model; choose another"
     for contradiction in rules.variant_contradictions(model.variant, params.apply_defaults(model)):
         yield _locate(key, model, contradiction)
-    if model.variant == WIDE:
-        for field, message in _wide_contradictions(params, name, model):
+    if model.variant == PARAMETER_MATCHED:
+        for field, message in _parameter_matched_contradictions(params, name, model):
             yield (*key, field), message
 
 
-def _wide_contradictions(params: Params, name: str, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield (name of a field, message) for every contradiction of a model of variant wide."""
-    match, rules = model.match, rules_of(params.task(model))
+def _parameter_matched_contradictions(
+    params: Params, name: str, model: Model
+) -> Iterator[tuple[str, str]]:
+    """Yield (name of a field, message) for every contradiction of a model of variant parameter-matched."""
+    match, rules = model.match_parameters_of, rules_of(params.task(model))
     if match == name or params.models[match].experiment != model.experiment:
         yield (
-            "match",
-            "variant wide names the model of the same experiment whose size it matches, "
+            "match_parameters_of",
+            "variant parameter-matched names the model of the same experiment whose size it matches, "
             f"found {match}",
         )
         return
     if model.preset:
-        yield "preset", f"variant wide takes the preset of {match}; remove it"
-    if extra := sorted({*model.overrides} - {*rules.WIDE_KEYS}):
-        allowed = " and ".join(rules.WIDE_KEYS) or "none"
+        yield "preset", f"variant parameter-matched takes the preset of {match}; remove it"
+    if extra := sorted({*model.overrides} - {*rules.PARAMETER_MATCHED_KEYS}):
+        allowed = " and ".join(rules.PARAMETER_MATCHED_KEYS) or "none"
         yield (
             extra[0],
-            f"variant wide takes every hyperparameter but {allowed} from {match}; remove "
+            f"variant parameter-matched takes every hyperparameter but {allowed} from {match}; remove "
             f"{', '.join(extra)}",
         )
-    if message := rules.wide_contradiction(match, params.hyperparameters(match)):
-        yield "match", message
+    if message := rules.parameter_matched_contradiction(match, params.hyperparameters(match)):
+        yield "match_parameters_of", message
 
 
 def search_contradictions(params: Params, name: str) -> Mistakes:
@@ -181,10 +186,10 @@ def search_contradictions(params: Params, name: str) -> Mistakes:
         )
     if model.experiment not in params.experiments:
         return  # a rule on models reports this
-    if model.match != search.model:
+    if model.match_parameters_of != search.model:
         yield (
             (*key, "model"),
-            f"{search.model} takes its hyperparameters from {model.match}: search that one",
+            f"{search.model} takes its hyperparameters from {model.match_parameters_of}: search that one",
         )
     for message in _after_contradictions(params, name):
         yield (*key, "after"), message
@@ -217,8 +222,8 @@ def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[str, str]
     """Yield (field, message) for what a search asks of another task, and an unsuitable space."""
     search = params.searches[name]
     task = params.task(params.models[search.model])
-    if search.metric not in ("", *(figures := RECIPES[task].FIGURES)):
-        yield "metric", unknown_name(search.metric, f"validation figure of {task}", figures)
+    if search.metric not in ("", *(scores := RECIPES[task].VALIDATION_METRICS)):
+        yield "metric", unknown_name(search.metric, f"validation metric of {task}", scores)
     for group in search.groups:
         if unknown := {*GROUPS[group]} - {*NAMES_BY_TASK[task]}:
             names = ", ".join(sorted(unknown))
@@ -337,7 +342,7 @@ def _dimension_contradictions(
         return
     h = params.apply_defaults(model)
     if reason := rules_of(task).no_effect(h).get(key):
-        yield f"has no effect: model {model.match} has {reason}"
+        yield f"has no effect: model {model.match_parameters_of} has {reason}"
     has_fraction = isinstance(getattr(h, key), float)
     if dimension.kind == "integer" and has_fraction:
         yield "is a number with a fraction: use uniform or loguniform"
@@ -356,7 +361,7 @@ def _dimension_contradictions(
             continue
         changed = dataclasses.replace(model, overrides=model.overrides | {key: value})
         if key in ("attention", "pooling", "encoder", "decoder"):
-            for _, message in variant_contradictions(params, model.match, changed):
+            for _, message in variant_contradictions(params, model.match_parameters_of, changed):
                 yield f"{value}: {message}"
         if key == "vectors":
             yield from (message for _, message in vector_contradictions(params, (), changed))

@@ -30,7 +30,7 @@ from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
 from heed.study.own_entries import (
     CorpusEntries,
-    OwnCorpusFacts,
+    OwnCorpusStatistics,
     add_entries,
     as_yaml,
     check_corpus,
@@ -38,7 +38,7 @@ from heed.study.own_entries import (
     describe_corpus,
     describe_entries,
     make_entries,
-    read_facts,
+    read_corpus_statistics,
     remove_entries,
 )
 from heed.study.own_files import CorpusOptions, UnclearError, UserFiles, default_name, name_files
@@ -119,8 +119,8 @@ def _add_corpus(options: CorpusOptions, cores: int) -> str:
     read = _read(files, options)
     section = corpus_section(name, read.options, files, read.roles.texts, read.roles.labels)
     corpus = check_corpus(section)
-    facts, notes = _check_documents(read, files, corpus, options)
-    entries = make_entries(name, read.options, files, read.form, section, facts)
+    statistics, notes = _check_documents(read, files, corpus, options)
+    entries = make_entries(name, read.options, files, read.form, section, statistics)
     with changing_studies():
         lines, text = _write_entries(options, entries)
     used = {*corpus.text_names, *corpus.label_names, corpus.split_column, corpus.group_column}
@@ -131,10 +131,10 @@ def _add_corpus(options: CorpusOptions, cores: int) -> str:
     ]
     return "\n".join(
         [
-            *describe_corpus(str(files), corpus, facts),
+            *describe_corpus(str(files), corpus, statistics),
             *(f"  {note}" for note in [*read.notes, *notes]),
             *unused,
-            *describe_entries(entries, facts),
+            *describe_entries(entries, statistics),
             *lines,
             summarise_cost(parse(text, PARAMS), cores),
         ]
@@ -232,7 +232,7 @@ def _unclear_columns(
 
 def _check_documents(
     read: _ReadCorpus, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
-) -> tuple[OwnCorpusFacts, list[str]]:
+) -> tuple[OwnCorpusStatistics, list[str]]:
     """Return the facts of all documents, and notes on their labels.
 
     Raises UnclearError: rows have no label, or a label may be a number or an id.
@@ -240,7 +240,7 @@ def _check_documents(
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in read.tables.items()}
     try:
-        facts = read_facts(reader.read(batches), corpus, str(files))
+        statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
     except UnlabelledError as error:
         question = str(error).partition(" Label them, ")[0]
         raise UnclearError(question, [dataclasses.replace(typed, drop_unlabelled=True)]) from None
@@ -253,14 +253,14 @@ def _check_documents(
         notes.append(
             f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
         )
-    for label, classes in facts.classes.items():
-        if not typed.as_labels and (question := _doubt(label, classes, facts.documents)):
+    for label, classes in statistics.classes.items():
+        if not typed.as_labels and (question := _doubt(label, classes, statistics.documents)):
             answers = [
                 dataclasses.replace(typed, label_column=["COLUMN"], id_column=""),
                 dataclasses.replace(typed, as_labels=True),
             ]
             raise UnclearError(f"{files}: {question}", answers)
-    return facts, notes
+    return statistics, notes
 
 
 def _doubt(label: str, classes: dict[str, int], documents: int) -> str:

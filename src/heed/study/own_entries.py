@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.publication import PARTS
+from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import read_corpus
@@ -35,32 +35,32 @@ VARIANTS: dict[str, dict[str, object]] = {
     "pooling": {"pooling": "attention"},
     "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
     # it keeps up with the linear model where the others do not (docs/presets.md)
-    "hybrid": {"pooling": "attention", "linear_branch": "both", "skip": True},
+    "hybrid": {"pooling": "attention", "tfidf_branch": "both", "skip": True},
 }
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 # the options of a corpus that are keys of its section
 COLUMNS = (
-    "label_separator", "split_column", "id_column", "group_column", "evidence_column",
+    "label_separator", "split_column", "id_column", "group_column", "rationale_column",
     "drop_unlabelled",
 )  # fmt: skip
 LONG = 95  # percent of the documents that a length includes
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
-RARE = 10  # a class with fewer rows: of the usual split, its test part has at most two of them
+RARE = 10  # a class with fewer rows: of the usual split, its test split has at most two of them
 SHOWN = 3  # labels and experiments that are described
 LONG_NAME = 30  # characters of a class that are printed
 
 
 @dataclasses.dataclass(frozen=True)
-class OwnCorpusFacts:
+class OwnCorpusStatistics:
     """Facts of a corpus. Tokens are counted roughly, without a tokenizer.
 
-    `classes` has the documents of each class by label; `parts` those of each part of the split,
+    `classes` has the documents of each class by label; `splits` those of each split of the split,
     without those that are left out of train.
     """
 
     documents: int
     classes: dict[str, dict[str, int]]
-    parts: dict[str, int]
+    splits: dict[str, int]
     left_out: int
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
 
@@ -75,7 +75,9 @@ class OwnCorpusFacts:
         return int(np.percentile(self.lengths, LONG, method="higher"))
 
 
-def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> OwnCorpusFacts:
+def read_corpus_statistics(
+    documents: Iterable["Document"], corpus: "Corpus", name: str
+) -> OwnCorpusStatistics:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
 
     Raises HeedError, with the `name` of the files: there is no text, no second class, or no split
@@ -113,30 +115,30 @@ def read_facts(documents: Iterable["Document"], corpus: "Corpus", name: str) -> 
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         raise HeedError(f"{name}: {column}{error}") from None
     (part_of_each,) = columns_of_split.values()
-    parts = {part: int((part_of_each == part).sum()) for part in PARTS}
+    sizes = {split: int((part_of_each == split).sum()) for split in SPLITS}
     left_out = int(splits.draw_left_out(corpus.split, part_of_each == "train", known.strata).sum())
-    parts["train"] -= left_out
+    sizes["train"] -= left_out
     chosen_by = np.frombuffer(lengths, np.int32)[part_of_each != "test"]
-    return OwnCorpusFacts(len(lengths), classes, parts, left_out, chosen_by)
+    return OwnCorpusStatistics(len(lengths), classes, sizes, left_out, chosen_by)
 
 
-def describe_corpus(files: str, corpus: "Corpus", facts: OwnCorpusFacts) -> Iterator[str]:
+def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistics) -> Iterator[str]:
     """Yield lines on the files and what was found in them."""
     names = corpus.text_names
     columns = f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
-    yield f"{files}: {facts.documents:,} texts in {columns}"
-    for label, classes in [*facts.classes.items()][:SHOWN]:
-        yield f"  label in column {label!r}: {_describe_classes(classes, facts.documents)}"
+    yield f"{files}: {statistics.documents:,} texts in {columns}"
+    for label, classes in [*statistics.classes.items()][:SHOWN]:
+        yield f"  label in column {label!r}: {_describe_classes(classes, statistics.documents)}"
         if rare := [(count, name) for name, count in classes.items() if count < RARE]:
             yield _describe_rare(label, *min(rare, key=lambda each: each[0]), len(rare))
     yield (
-        f"  {facts.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
-        f"{facts.long_length:,}"
+        f"  {statistics.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
+        f"{statistics.long_length:,}"
     )
-    parts = ", ".join(f"{count:,} for {part}" for part, count in facts.parts.items())
+    splits = ", ".join(f"{count:,} for {split}" for split, count in statistics.splits.items())
     drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
-    left_out = f"; {facts.left_out:,} are left out of train" if facts.left_out else ""
-    yield f"  {parts}: {drawn}{left_out}"
+    left_out = f"; {statistics.left_out:,} are left out of train" if statistics.left_out else ""
+    yield f"  {splits}: {drawn}{left_out}"
 
 
 def _describe_classes(classes: dict[str, int], documents: int) -> str:
@@ -187,7 +189,7 @@ def corpus_section(
             section["text_separator"] = options.text_separator
     section |= {key: value for key in COLUMNS if (value := getattr(options, key))}
     section |= {"tokenizer": options.language} if options.language else {}
-    return section | {"split": _split(options, bool(options.split_column or files.have_parts))}
+    return section | {"split": _split(options, bool(options.split_column or files.have_splits))}
 
 
 def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
@@ -195,7 +197,7 @@ def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
     if is_given and (options.test is not None or options.group_column):
         option = "--test" if options.test is not None else "--group-column"
         raise HeedError(
-            f"{option} is for a split that heed draws, and the parts of this corpus are given by "
+            f"{option} is for a split that heed draws, and the splits of this corpus are given by "
             "its files or by --split-column"
         )
     split: dict[str, object] = {"kind": "given"}
@@ -225,17 +227,17 @@ def make_entries(
     files: UserFiles,
     form: "Format",
     corpus: dict[str, object],
-    facts: OwnCorpusFacts,
+    statistics: OwnCorpusStatistics,
 ) -> CorpusEntries:
     """Return the entries of a corpus, with sizes for what it is like.
 
     `form` is the format of the files, as it was found; `corpus` the section from `corpus_section`.
     """
     choose_preset = task_module(options.task, "presets").choose_preset
-    preset = choose_preset(facts.parts["train"], facts.mean_length)
+    preset = choose_preset(statistics.splits["train"], statistics.mean_length)
     # of most documents all is read, and no more than the preset reads
     longest = int(PRESETS[options.task][preset].values.get("max_tokens", MAX_TOKENS))
-    max_tokens = min(longest, 10 * -(-facts.long_length // 10)) or 10
+    max_tokens = min(longest, 10 * -(-statistics.long_length // 10)) or 10
     source: dict[str, object] = {"kind": KIND.source.name, **files.source(), **_format_keys(form)}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     if options.vectors:
@@ -247,10 +249,13 @@ def make_entries(
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
-    for label in facts.classes:
+    for label in statistics.classes:
         key, title = name, name
-        if len(facts.classes) > 1:
-            key, title = f"{name}-{_name_of_label(label, [*facts.classes])}", f"{name} by {label}"
+        if len(statistics.classes) > 1:
+            key, title = (
+                f"{name}-{_name_of_label(label, [*statistics.classes])}",
+                f"{name} by {label}",
+            )
         data = {"label": label}
         experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}
@@ -285,26 +290,26 @@ def _name_of_label(label: str, labels: list[str]) -> str:
     return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
 
 
-def describe_entries(entries: CorpusEntries, facts: OwnCorpusFacts) -> Iterator[str]:
+def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus."""
     preset = PRESETS[entries.task][entries.preset]
     epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
-    opponents = " and ".join(rules_of(entries.task).OPPONENTS)
+    reference_models = " and ".join(rules_of(entries.task).REFERENCE_MODELS)
     experiments = [*entries.sections["experiments"]]
     for experiment in experiments[:SHOWN]:
-        yield f"experiment {experiment}: models {', '.join(VARIANTS)}; opponents {opponents}"
+        yield f"experiment {experiment}: models {', '.join(VARIANTS)}; reference models {reference_models}"
     if (more := len(experiments) - SHOWN) > 0:
         yield f"… and {more} experiments more, one for each label"
     yield f"  preset {entries.preset}: {preset.description}"
     yield f"  {epochs} epochs, {batch} texts a batch"
     which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
-    whole = 100 * float((facts.lengths <= entries.max_tokens).mean())
+    whole = 100 * float((statistics.lengths <= entries.max_tokens).mean())
     yield (
         f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
         "texts all"
     )
     recommend_linear = task_module(entries.task, "presets").recommend_linear
-    if reason := recommend_linear(facts.parts["train"], facts.mean_length):
+    if reason := recommend_linear(statistics.splits["train"], statistics.mean_length):
         yield f"  {reason}"
 
 
@@ -339,7 +344,7 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
     for section in (models, tree["searches"], tree.get("later_searches") or {}):
         _keep(section, lambda _, entry: entry["experiment"] in experiments)
     _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
-    _keep(tree.get("adversaries") or {}, lambda _, entry: entry["model"] in explained)
+    _keep(tree.get("adversarial_attention") or {}, lambda _, entry: entry["model"] in explained)
 
 
 def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:

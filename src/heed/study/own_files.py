@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.formats import folder_files
-from heed.corpora.publication import PARTS, part_of
+from heed.corpora.publication import SPLITS, split_of
 from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError
@@ -41,7 +41,7 @@ class CorpusOptions:
     split_column: str = ""
     id_column: str = ""
     group_column: str = ""
-    evidence_column: str = ""
+    rationale_column: str = ""
     delimiter: str = ""
     encoding: str = ""
     quote: str | None = None
@@ -99,11 +99,11 @@ class UnclearError(HeedError):
 class UserFiles:
     """The files of a corpus, by their keys in `sources.NAME.paths`; one file alone has the key "".
 
-    With `have_parts` the keys are the parts of the rows.
+    With `have_splits` the keys are the splits of the rows.
     """
 
     paths: dict[str, Path]
-    have_parts: bool
+    have_splits: bool
 
     def source(self) -> dict[str, object]:
         """Return the keys of the section of `sources`, with the hash of each file."""
@@ -116,7 +116,7 @@ class UserFiles:
 
     def __str__(self) -> str:
         names = [
-            f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_parts else str(path)
+            f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_splits else str(path)
             for key, path in self.paths.items()
         ]
         shown = names if len(names) <= MANY_FILES else [names[0], "…", names[-1]]
@@ -126,10 +126,10 @@ class UserFiles:
 def name_files(arguments: list[str]) -> UserFiles:
     """Return the files that were given, each as FILE or PART=FILE.
 
-    Files that are all named by a part, such as train.tsv and reviews_test.tsv, have these parts.
+    Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits.
 
     Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a
-    part and others none; no file is for train, or for test.
+    split and others none; no file is for train, or for test.
     """
     files = [file for argument in arguments for file in _split_argument(argument)]
     paths = [path for _, path in files]
@@ -140,30 +140,30 @@ def name_files(arguments: list[str]) -> UserFiles:
             raise HeedError(f"{path}: is named twice")
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": paths[0]}, False)
-    parts = [part or _part_of_file(path) for part, path in files]
-    pairs = [*zip(parts, paths, strict=True)]
-    if not any(parts):
+    splits = [split or _split_of_file(path) for split, path in files]
+    pairs = [*zip(splits, paths, strict=True)]
+    if not any(splits):
         return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)}, False)
-    if not all(parts):
-        has_part, has_none = (
-            next(path for part, path in pairs if bool(part) is known) for known in (True, False)
+    if not all(splits):
+        has_split, has_none = (
+            next(path for split, path in pairs if bool(split) is known) for known in (True, False)
         )
-        command = " ".join(f"{part or 'PART'}={path}" for part, path in pairs[:MANY_FILES])
+        command = " ".join(f"{split or 'PART'}={path}" for split, path in pairs[:MANY_FILES])
         raise HeedError(
-            f"{has_none}: train, validation or test? {has_part} is a part by its name. Write the "
-            f"part of each file: heed corpus add {command}. For one corpus of all rows that heed "
-            "splits at random, give the files names that are no parts"
+            f"{has_none}: train, validation or test? {has_split} is a split by its name. Write the "
+            f"split of each file: heed corpus add {command}. For one corpus of all rows that heed "
+            "splits at random, give the files names that are no splits"
         )
-    if missing := [part for part in ("train", "test") if part not in parts]:
+    if missing := [split for split in ("train", "test") if split not in splits]:
         raise HeedError(
             f"no file is for {' or '.join(missing)}: {join_names(map(str, paths))}. Add it: "
             f"{missing[0]}=FILE. Or give one file alone, which heed splits at random"
         )
     keys = {}
-    for part in PARTS:
-        same = [path for each, path in pairs if each == part]
-        for number, path in enumerate(same, 1):  # a number where several files are of one part
-            keys[f"{part}_{number}" if len(same) > 1 else part] = path
+    for split in SPLITS:
+        same = [path for each, path in pairs if each == split]
+        for number, path in enumerate(same, 1):  # a number where several files are of one split
+            keys[f"{split}_{number}" if len(same) > 1 else split] = path
     return UserFiles(keys, True)
 
 
@@ -180,26 +180,26 @@ def require_user_file(path: Path) -> None:
 
 
 def _split_argument(argument: str) -> list[tuple[str, Path]]:
-    """Return the part, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
+    """Return the split, "" without one, and the path of FILE or PART=FILE; of a folder its tables.
 
     A folder that is a table itself, of text files or of `save_to_disk`, is one path.
     """
-    part, equals, path = argument.partition("=")
+    split, equals, path = argument.partition("=")
     if not equals or Path(argument).exists():
-        part, path = "", argument
-    elif not part_of(part):
+        split, path = "", argument
+    elif not split_of(split):
         raise HeedError(
-            f"{argument}: {part!r} is no part: write {', '.join(PARTS)}, as in test=FILE"
+            f"{argument}: {split!r} is no split: write {', '.join(SPLITS)}, as in test=FILE"
         )
     files = folder_files(Path(path)) if Path(path).is_dir() else []
-    return [(part_of(part) or "", file) for file in files or [Path(path)]]
+    return [(split_of(split) or "", file) for file in files or [Path(path)]]
 
 
-def _part_of_file(path: Path) -> str:
-    """Return the part that the first or the last word of a file's name is, or ""."""
+def _split_of_file(path: Path) -> str:
+    """Return the split that the first or the last word of a file's name is, or ""."""
     words = _words(path)
-    parts = {part for word in (words[0], words[-1]) if (part := part_of(word))}
-    return parts.pop() if len(parts) == 1 else ""
+    splits = {split for word in (words[0], words[-1]) if (split := split_of(word))}
+    return splits.pop() if len(splits) == 1 else ""
 
 
 def _stem(path: Path) -> str:
@@ -225,7 +225,7 @@ def default_name(files: UserFiles) -> str:
     if len(paths) == 1:
         names = {as_name(_stem(paths[0].resolve()))}
     else:
-        names = {as_name(" ".join(w for w in _words(path) if not part_of(w))) for path in paths}
+        names = {as_name(" ".join(w for w in _words(path) if not split_of(w))) for path in paths}
         if len(names) > 1 or not any(names):
             folders = [path.parent for path in paths]  # of a folder `data`, the one that it is in
             named = [f.parent if f.name == "data" and f.parent.name else f for f in folders]

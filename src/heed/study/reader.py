@@ -17,9 +17,17 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from heed.files import HeedError
 from heed.paths import PARAMS
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
-from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEARCH, STUDY, TRUTH
+from heed.study.experiments import (
+    DATA,
+    DIMENSION,
+    EXPECTED_RESULT,
+    EXPERIMENTS,
+    PUBLISHED,
+    SEARCH,
+    STUDY,
+)
 from heed.study.rules import contradictions
-from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
+from heed.study.schema import ADVERSARIAL_MODEL, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
 from heed.study.section import (
     DEFAULTS,
     NAMES,
@@ -305,8 +313,8 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     sections: dict[str, type[BaseModel]] = {
         "study": STUDY, "defaults": DEFAULTS, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
         "searches": SEARCH, "later_searches": SEARCH, "models": MODEL, "split": SPLIT,
-        "published": PUBLISHED, "truths": TRUTH, "space": DIMENSION, "explain": EXPLAIN,
-        "adversaries": ADVERSARY,
+        "published": PUBLISHED, "expected_results": EXPECTED_RESULT, "space": DIMENSION, "explain": EXPLAIN,
+        "adversarial_attention": ADVERSARIAL_MODEL,
     }  # fmt: skip
     if task:
         sections |= {"experiments": EXPERIMENTS[task], "data": DATA[task]}

@@ -6,7 +6,7 @@ from typing import Any
 
 from heed.files import HeedError
 from heed.hyperparameters import Configuration
-from heed.recipe import CorpusFacts, Recipe, read_best
+from heed.recipe import CorpusStatistics, Recipe, read_best
 from heed.study.schema import Params
 from heed.task import task_module
 from heed.tokens.meta import Meta, read_meta
@@ -37,9 +37,9 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
         dataclasses.asdict(experiment.data), meta, f"experiments.{model.experiment}.data"
     )
     hyperparameters = params.resolved(name, best)
-    if model.match != name:
+    if model.match_parameters_of != name:
         network = task_module(experiment.task, "learning")
-        matched, sizes = params.resolved(model.match, best), network.sizes(data, meta)
+        matched, sizes = params.resolved(model.match_parameters_of, best), network.sizes(data, meta)
         hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
     if message := schema.corpus_contradiction(hyperparameters, meta):
         raise HeedError(f"params.yaml: models.{name}: {message}")
@@ -52,8 +52,11 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
         tokenizer=meta.tokenizer,
         folds=meta.folds,
         tokens=meta.digest,
-        facts=CorpusFacts(
-            **{field.name: getattr(meta, field.name) for field in dataclasses.fields(CorpusFacts)}
+        statistics=CorpusStatistics(
+            **{
+                field.name: getattr(meta, field.name)
+                for field in dataclasses.fields(CorpusStatistics)
+            }
         ),
         data=data,
         hyperparameters=hyperparameters,

@@ -7,8 +7,16 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 
 from heed.study.corpora import CORPUS, SOURCE, SPLIT
-from heed.study.experiments import DATA, DIMENSION, EXPERIMENTS, PUBLISHED, SEARCH, STUDY, TRUTH
-from heed.study.schema import ADVERSARY, EXPLAIN, EXPLAINED, MODEL, Params
+from heed.study.experiments import (
+    DATA,
+    DIMENSION,
+    EXPECTED_RESULT,
+    EXPERIMENTS,
+    PUBLISHED,
+    SEARCH,
+    STUDY,
+)
+from heed.study.schema import ADVERSARIAL_MODEL, EXPLAIN, EXPLAINED, MODEL, Params
 from heed.study.section import FOLLOWS, NAMES, PRESETS, SECTIONS
 
 WRITING_A_MODEL = """
@@ -30,7 +38,7 @@ heed model remove imdb-attention-2
   experiment, or of any model; those of the command replace them.
 - `heed model remove MODEL` removes a model that nothing else names.
 
-heed 0.2.0 wrote `corpus`, `variant`, `tuned_by: none`, `match` and `after: none` on every line.
+heed 0.2.0 wrote `corpus`, `variant`, `search: none`, `match_parameters_of` and `after: none` on every line.
 They are still read, and must say what follows; `heed check` shows a line without them.
 """
 
@@ -86,7 +94,7 @@ def _presets() -> str:
         "\n## Presets\n",
         "Hyperparameters under a name. A model with `preset: NAME` has the values of `defaults` of "
         "its task, replaced by those of the preset, and these by the keys of its own line and by "
-        "the winner of its search. The control `wide` has the preset of the model in `match`.\n",
+        "the winner of its search. The control `parameter-matched` has the preset of the model in `match_parameters_of`.\n",
         "`defaults.presets.NAME` is a preset of the study, with any keys of `defaults` of the task "
         "of its models. heed's own are:\n",
         "| task | preset | for | values |\n|---|---|---|---|",
@@ -108,14 +116,14 @@ def _titles() -> dict[Any, str]:
         titles[DATA[task]] = f"experiments.NAME.data (task {task})"
     titles |= {
         PUBLISHED: "experiments.NAME.published",
-        TRUTH: "experiments.NAME.truths (a list)",
+        EXPECTED_RESULT: "experiments.NAME.expected_results (a list)",
         SEARCH: "searches.NAME, later_searches.NAME",
         DIMENSION: "searches.NAME.space.HYPERPARAMETER",
     }
     titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
     titles[MODEL] = "models.NAME"
     titles |= {EXPLAIN: "explain", EXPLAINED: "explain.models.NAME"}
-    titles[ADVERSARY] = "adversaries.NAME"
+    titles[ADVERSARIAL_MODEL] = "adversarial_attention.NAME"
     return titles
 
 

@@ -12,8 +12,8 @@ from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.evaluation.results import assign_roles
 from heed.hyperparameters import MAX_SEED, Configuration
-from heed.study.corpora import file_parts
-from heed.study.experiments import ADVERSARY_FIGURES, Experiment, Truth
+from heed.study.corpora import file_splits
+from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
 from heed.study.model_rules import (
     Mistakes,
     hyperparameter_contradictions,
@@ -47,7 +47,7 @@ def contradictions(params: Params) -> Mistakes:
         (params.defaults.presets, preset_contradictions),
         (params.models, model_contradictions),
         (params.explain.models, _explain_contradictions),
-        (params.adversaries, _adversary_contradictions),
+        (params.adversarial_attention, _adversarial_model_contradictions),
     ):
         for name in names:
             yield from rule(params, name)
@@ -102,19 +102,19 @@ def _drawn_split_contradictions(params: Params, name: str) -> Mistakes:
 
 
 def _given_split_contradictions(params: Params, name: str) -> Mistakes:
-    """Yield an error unless exactly one of a column and the keys of the files gives the parts."""
+    """Yield an error unless exactly one of a column and the keys of the files gives the splits."""
     corpus, kind = params.corpora[name], KINDS[params.corpora[name].kind]
     source = params.sources.get(corpus.source)
     if corpus.split.kind != "given" or "split_column" not in kind.keys or source is None:
         return
-    parts = file_parts(source)
-    if corpus.split_column and parts:
+    splits = file_splits(source)
+    if corpus.split_column and splits:
         yield (
             ("corpora", name, "split_column"),
-            f"the keys of sources.{corpus.source}.paths are parts too: remove split_column, or "
+            f"the keys of sources.{corpus.source}.paths are splits too: remove split_column, or "
             "name the files file_1, file_2",
         )
-    if not corpus.split_column and not parts:
+    if not corpus.split_column and not splits:
         files = "" if kind.parallel else ", or a source with `paths` whose keys are train and test"
         yield ("corpora", name, "split"), f"split kind given needs split_column{files}"
 
@@ -142,7 +142,7 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
         yield (
             (*key, "metric"),
             f"{degraded} is compared by {_metric(original)}, this by {metric}: no change follows "
-            "from figures of two kinds. Give both one",
+            "from metrics of two kinds. Give both one",
         )
     if degraded and original is None:
         yield (*key, "suboptimal_of"), unknown_name(degraded, "experiment", params.experiments)
@@ -152,13 +152,15 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
     variants = {
         model.variant: each for each, model in params.models.items() if model.experiment == name
     }
-    for number, truth in enumerate(experiment.truths):
-        for field, message in _truth_contradictions(params, name, variants, truth):
-            yield (*key, "truths", str(number), field), message
+    for number, expected_result in enumerate(experiment.expected_results):
+        for field, message in _expected_result_contradictions(
+            params, name, variants, expected_result
+        ):
+            yield (*key, "expected_results", str(number), field), message
 
 
 def _metric(experiment: Experiment) -> str:
-    """Return the figure by which the models of an experiment are compared."""
+    """Return the metric by which the models of an experiment are compared."""
     return experiment.metric or RECIPES[experiment.task].METRICS[0]
 
 
@@ -187,53 +189,70 @@ def _data_contradictions(params: Params, name: str, experiment: Experiment) -> M
         yield (*key, *place.split(".")), message
 
 
-def _truth_contradictions(
-    params: Params, experiment: str, models: dict[str, str], truth: Truth
+def _expected_result_contradictions(
+    params: Params, experiment: str, models: dict[str, str], expected_result: ExpectedResult
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name of a field, message) for what a truth names, and the study lacks.
+    """Yield (name of a field, message) for what an expected result names, and the study lacks.
 
     `models` are those of the experiment by their variant.
     """
-    if truth.adversary:
-        yield from _adversary_truth_contradictions(params, experiment, truth)
+    if expected_result.adversarial_model:
+        yield from _adversarial_model_expected_result_contradictions(
+            params, experiment, expected_result
+        )
         return
-    if truth.variant not in models:
-        yield "variant", unknown_name(truth.variant or "", f"variant of {experiment}", models)
+    if expected_result.variant not in models:
+        yield (
+            "variant",
+            unknown_name(expected_result.variant or "", f"variant of {experiment}", models),
+        )
         return
-    model, task = models[truth.variant], params.experiments[experiment].task
+    model, task = models[expected_result.variant], params.experiments[experiment].task
     rules, is_explained = rules_of(task), model in params.explain.models
-    if truth.against:
+    if expected_result.against:
         values = {variant: params.hyperparameters(name) for variant, name in models.items()}
-        roles = assign_roles(values, rules.OPPONENTS, params.study.attention)
-        compared = [second for first, second, _ in roles.pairs() if first == truth.variant]
-        if truth.against not in compared:
+        roles = assign_roles(values, rules.REFERENCE_MODELS, params.study.attention)
+        compared = [
+            second for first, second, _ in roles.pairs() if first == expected_result.variant
+        ]
+        if expected_result.against not in compared:
             yield (
                 "against",
-                f"{truth.variant} is not compared with {truth.against} (docs/statistics.md). It is "
+                f"{expected_result.variant} is not compared with {expected_result.against} (docs/statistics.md). It is "
                 f"compared with: {', '.join(compared) or 'no other'}",
             )
-    if truth.criterion and not is_explained:
+    if expected_result.criterion and not is_explained:
         yield "criterion", f"{model} is not in explain.models, so no criterion judges its weights"
     known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
-    if truth.figure and truth.figure not in known:
-        yield "figure", unknown_name(truth.figure, f"figure of {task}", known)
-    elif truth.figure in rules.EXPLAINED_METRICS and not is_explained:
-        yield "figure", f"{model} is not in explain.models, where {truth.figure} is measured"
+    if expected_result.metric and expected_result.metric not in known:
+        yield "metric", unknown_name(expected_result.metric, f"figure of {task}", known)
+    elif expected_result.metric in rules.EXPLAINED_METRICS and not is_explained:
+        yield (
+            "metric",
+            f"{model} is not in explain.models, where {expected_result.metric} is measured",
+        )
 
 
-def _adversary_truth_contradictions(
-    params: Params, experiment: str, truth: Truth
+def _adversarial_model_expected_result_contradictions(
+    params: Params, experiment: str, expected_result: ExpectedResult
 ) -> Iterator[tuple[str, str]]:
     known = [
         name
-        for name, each in params.adversaries.items()
+        for name, each in params.adversarial_attention.items()
         if each.model in params.models and params.models[each.model].experiment == experiment
     ]
-    if truth.adversary not in known:
-        message = unknown_name(truth.adversary or "", f"adversary of {experiment}", known)
-        yield "adversary", message
-    if truth.figure not in ADVERSARY_FIGURES:
-        yield "figure", unknown_name(truth.figure or "", "figure of adversaries", ADVERSARY_FIGURES)
+    if expected_result.adversarial_model not in known:
+        message = unknown_name(
+            expected_result.adversarial_model or "", f"adversarial model of {experiment}", known
+        )
+        yield "adversarial_model", message
+    if expected_result.metric not in ADVERSARIAL_METRICS:
+        yield (
+            "metric",
+            unknown_name(
+                expected_result.metric or "", "metric of adversarial models", ADVERSARIAL_METRICS
+            ),
+        )
 
 
 def _explain_contradictions(params: Params, name: str) -> Mistakes:
@@ -254,9 +273,9 @@ def _explain_contradictions(params: Params, name: str) -> Mistakes:
         )
 
 
-def _adversary_contradictions(params: Params, name: str) -> Mistakes:
-    key, adversary = ("adversaries", name), params.adversaries[name]
-    base = adversary.model
+def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
+    key, adversarial_model = ("adversarial_attention", name), params.adversarial_attention[name]
+    base = adversarial_model.model
     if name == "none":
         yield key, "the name none is taken: it means that no model is explained"
     if name in params.models:
@@ -267,25 +286,25 @@ def _adversary_contradictions(params: Params, name: str) -> Mistakes:
     if base not in params.explain.models:
         yield (
             (*key, "model"),
-            f"{base} is not in explain.models: what is told of an adversary stands beside the "
+            f"{base} is not in explain.models: what is told of an adversarial model stands beside the "
             "explanation of its model. Name the model there",
         )
     if params.models[base].experiment in params.experiments:
         rules = rules_of(params.task(params.models[base]))
-        if reason := rules.adversary_contradiction(params.hyperparameters(base)):
-            yield (*key, "model"), f"{base} can have no adversary: {reason}"
-    corpus = params.corpora.get(adversary.corpus)
-    if adversary.goal == "deceive" and corpus is not None and not _has_evidence(corpus):
+        if reason := rules.adversarial_model_contradiction(params.hyperparameters(base)):
+            yield (*key, "model"), f"{base} can have no adversarial model: {reason}"
+    corpus = params.corpora.get(adversarial_model.corpus)
+    if adversarial_model.goal == "deceive" and corpus is not None and not _has_rationale(corpus):
         yield (
             (*key, "goal"),
-            f"deceive takes the weights from known evidence, and {adversary.corpus} has none",
+            f"deceive takes the weights from rationales, and {adversarial_model.corpus} has none",
         )
 
 
-def _has_evidence(corpus: Corpus) -> bool:
-    """Whether documents of a corpus may bring evidence."""
-    kind = KINDS[corpus.kind].evidence
-    return kind is not None and (kind != "given" or corpus.evidence_column is not None)
+def _has_rationale(corpus: Corpus) -> bool:
+    """Whether documents of a corpus may bring rationale."""
+    kind = KINDS[corpus.kind].rationale
+    return kind is not None and (kind != "given" or corpus.rationale_column is not None)
 
 
 def is_valid_configuration(params: Params, model: str, configuration: Configuration) -> bool:

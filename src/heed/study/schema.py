@@ -35,10 +35,10 @@ from heed.study.section import (
 )
 
 MAX_GPUS = 1024
-WIDE = "wide"  # the control with as many parameters as the model in its `match`
+PARAMETER_MATCHED = "parameter-matched"  # the control with as many parameters as the model in its `match_parameters_of`
 SINGULAR = {
     "sources": "source", "corpora": "corpus", "experiments": "experiment", "searches": "search",
-    "later_searches": "search", "models": "model", "adversaries": "adversary",
+    "later_searches": "search", "models": "model", "adversarial_attention": "adversarial_model",
 }  # fmt: skip
 
 Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
@@ -54,8 +54,10 @@ class Model:
         "what is compared: baseline, attention, wide (for capacity), or another name; only "
         "where the model is not named EXPERIMENT-VARIANT",
     )
-    tuned_by: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
-    match: str = key("", "of variant wide: the model to whose parameter count it is widened")
+    search: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
+    match_parameters_of: str = key(
+        "", "of variant parameter-matched: the model to whose parameter count it is widened"
+    )
     threads: int = key(
         0,
         "cores of its trainings: so many seeds are trained at the same time; 0: as many as "
@@ -96,7 +98,7 @@ class ExplainedModel:
     noise: str = required(
         "the corpus whose words are put beside texts to see whether they disturb the model; "
         "its words must not speak of the label. The model's own corpus is possible where "
-        "evidence, which is left out, covers all words that do. A translator does not read it: "
+        "rationale, which is left out, covers all words that do. A translator does not read it: "
         "name its own corpus",
     )
 
@@ -115,14 +117,14 @@ class Explain:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Adversary:
+class AdversarialAttention:
     """A copy of a model that is trained on to have other weights, from the weights of each run."""
 
     model: str = required("the base: a key of `explain.models`, a classifier that learns weights")
     corpus: str = key("", FOLLOWS)
     goal: Literal["differ", "deceive"] = required(
         "differ: weights unlike the base's for the same predictions; deceive: no weight on "
-        "known evidence",
+        "rationales",
     )
     strength: float = required(
         "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
@@ -130,18 +132,18 @@ class Adversary:
         gt=0,
         le=1000,
     )
-    epochs: Count = required("passes over the training part; the last is kept")
-    guided_networks: bool = key(
+    epochs: Count = required("passes over the training split; the last is kept")
+    diagnostic_mlps: bool = key(
         True,
         "whether to train networks that read each word alone and weigh it by the weights of "
-        "both models: half of an adversary's time in the sample study",
+        "both models: half of an adversarial model's time in the sample study",
     )
 
 
 MODEL: type[Section] = create_model(
     "Model", __base__=Section, __doc__=Model.__doc__, **OVERRIDES, **fields_of(Model)
 )
-EXPLAINED, ADVERSARY = make_section(ExplainedModel), make_section(Adversary)
+EXPLAINED, ADVERSARIAL_MODEL = make_section(ExplainedModel), make_section(AdversarialAttention)
 EXPLAIN = make_section(
     Explain, models=dict[Name, Annotated[ExplainedModel, reads(EXPLAINED, ExplainedModel)]]
 )
@@ -149,7 +151,7 @@ AnyModel = Annotated[
     Model, Reads(MODEL, lambda each: values_of(each, Model, overrides=overrides_of(each)))
 ]
 AnyExplain = Annotated[Explain, reads(EXPLAIN, Explain)]
-AnyAdversary = Annotated[Adversary, reads(ADVERSARY, Adversary)]
+AnyAdversarial = Annotated[AdversarialAttention, reads(ADVERSARIAL_MODEL, AdversarialAttention)]
 
 
 class Params(Section):
@@ -169,7 +171,7 @@ class Params(Section):
     defaults: AnyDefaults
     models: dict[Name, AnyModel]
     explain: AnyExplain = Explain(documents=1.0, models={})
-    adversaries: dict[Name, AnyAdversary] = Field({})
+    adversarial_attention: dict[Name, AnyAdversarial] = Field({})
 
     @property
     def is_empty(self) -> bool:
@@ -191,9 +193,9 @@ class Params(Section):
         return "later_searches" if name in self.later_searches else "searches", name
 
     def search(self, name: str) -> Search:
-        """Return a search with the figure that decides it: its own, or the first of its task."""
+        """Return a search with the metric that decides it: its own, or the first of its task."""
         search = self.searches[name]
-        first = RECIPES[self.experiments[search.experiment].task].FIGURES[0]
+        first = RECIPES[self.experiments[search.experiment].task].VALIDATION_METRICS[0]
         return dataclasses.replace(search, metric=search.metric or first)
 
     def presets(self, task: str) -> dict[str, Configuration]:
@@ -232,7 +234,9 @@ class Params(Section):
     def _matched_values(self, model: str, best: Configuration) -> Configuration:
         """Return the values of a model with a winner `best`; wide has those of its match first."""
         section = self.models[model]
-        matched = self.models.get(section.match, section)  # a rule reports an unknown one
+        matched = self.models.get(
+            section.match_parameters_of, section
+        )  # a rule reports an unknown one
         values = self._values(matched) | best
         return values if matched is section else values | section.overrides
 
@@ -248,7 +252,7 @@ def _read(schema: Any, values: Configuration) -> Any:
     return schema(**{field.name: values[field.name] for field in dataclasses.fields(schema)})
 
 
-Entry = TypeVar("Entry", Model, Search, ExplainedModel, Adversary)
+Entry = TypeVar("Entry", Model, Search, ExplainedModel, AdversarialAttention)
 
 
 @dataclasses.dataclass
@@ -286,9 +290,9 @@ def follow(params: Params) -> Followed:
         for name, model in params.models.items()
     }
     for name, model in models.items():
-        if model.variant == WIDE:  # a rule reports an unknown match
-            tuned_by = models.get(model.match, model).tuned_by or "none"
-            models[name] = done.fill(("models", name), model, tuned_by=tuned_by)
+        if model.variant == PARAMETER_MATCHED:  # a rule reports an unknown match
+            search_name = models.get(model.match_parameters_of, model).search or "none"
+            models[name] = done.fill(("models", name), model, search=search_name)
     of_model = {name: model.corpus for name, model in models.items()}
     explained = {
         name: done.fill(("explain", "models", name), each, corpus=of_model.get(name, ""))
@@ -299,9 +303,11 @@ def follow(params: Params) -> Followed:
             "models": models,
             "searches": _follow_searches(done, corpus),
             "explain": dataclasses.replace(params.explain, models=explained),
-            "adversaries": {
-                name: done.fill(("adversaries", name), each, corpus=of_model.get(each.model, ""))
-                for name, each in params.adversaries.items()
+            "adversarial_attention": {
+                name: done.fill(
+                    ("adversarial_attention", name), each, corpus=of_model.get(each.model, "")
+                )
+                for name, each in params.adversarial_attention.items()
             },
         }
     )
@@ -317,10 +323,10 @@ def _follow_model(done: Followed, name: str, model: Model, corpus: str) -> Model
             (key, f"its name does not begin with {start}: name it {start}VARIANT, or say `variant`")
         )
     follows = {"corpus": corpus, "variant": variant}
-    if variant != WIDE:
-        follows |= {"match": name}
-        follows |= {"tuned_by": "none"} if model.tuned_by in ("", "none") else {}
-    elif not model.match:
+    if variant != PARAMETER_MATCHED:
+        follows |= {"match_parameters_of": name}
+        follows |= {"search": "none"} if model.search in ("", "none") else {}
+    elif not model.match_parameters_of:
         done.mistakes.append((key, "wide is as large as which model? Write match: MODEL"))
     return done.fill(key, model, **follows)
 

@@ -28,8 +28,8 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "train": ("recipe", "learning"),
     "score": ("recipe", "metrics", "learning", "prediction", "evaluation"),
     "explain": ("recipe", "metrics", "learning", "explanation"),
-    "adversaries": ("recipe", "metrics", "learning", "adversaries"),
-    "opponents": ("recipe", "metrics", "opponents"),
+    "adversarial_attention": ("recipe", "metrics", "learning", "adversarial_attention"),
+    "reference_models": ("recipe", "metrics", "reference_models"),
     "compare": ("recipe", "metrics"),
     "report": ("recipe", "report"),
 }

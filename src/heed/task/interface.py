@@ -81,9 +81,9 @@ class Learner(abc.ABC):
     """A model and the documents that it learns from; each training has a new one."""
 
     model: "nn.Module"
-    items: int  # number, in the training part
+    items: int  # number, in the training split
     encoded: Any  # the items as batches: EncodedCorpus or EncodedPairs
-    train: np.ndarray  # rows of the training part
+    train: np.ndarray  # rows of the training split
     seed: int
     _h: Any  # hyperparameters
 
@@ -111,7 +111,7 @@ class Learner(abc.ABC):
 
     @abc.abstractmethod
     def validate(self, model: "nn.Module", every: int = 1) -> dict[str, float]:
-        """Return `loss` and the task's metrics on every `every`-th item of the validation part."""
+        """Return `loss` and the task's metrics on every `every`-th item of the validation split."""
 
     @abc.abstractmethod
     def write(self, folder: Path) -> None:
@@ -143,12 +143,12 @@ class Predictor(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
-    """The predictions of an experiment's opponents: reference models from outside.
+    """The predictions of an experiment's reference models: reference models from outside.
 
-    predictions: (opponent, fold) → a table as `Predictor.predict` returns it, with the column
+    predictions: (reference model, fold) → a table as `Predictor.predict` returns it, with the column
         `split` (validation, test).
     statistics: maps such a table to the additive statistics of each row.
-    selection: how the opponents were chosen; written to opponents.json.
+    selection: how the reference models were chosen; written to reference models.json.
     """
 
     predictions: "dict[tuple[str, int], pd.DataFrame]"
@@ -196,14 +196,14 @@ class Metrics:
     `detail_names` has the names of the groups, in order.
     """
 
-    figures: tuple[Metric, ...]
+    all: tuple[Metric, ...]
     details: Callable[[np.ndarray], Details]
 
     def named(self, name: str | None) -> Metric:
         """Return the metric of this name; the first for None."""
-        return next(metric for metric in self.figures if name in (None, metric.name))
+        return next(metric for metric in self.all if name in (None, metric.name))
 
     def compute(self, statistics: np.ndarray) -> dict[str, float]:
         """Return every metric of a set of items from their statistics (items, statistics)."""
         total = statistics.sum(0, dtype=np.float64)
-        return {metric.name: float(metric.value(total)) for metric in self.figures}
+        return {metric.name: float(metric.value(total)) for metric in self.all}

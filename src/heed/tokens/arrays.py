@@ -178,11 +178,11 @@ def mix_bits(numbers: np.ndarray) -> np.ndarray:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """Return which tokens of a document have a character of its evidence, (tokens,).
+def mark_rationale(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """Return which tokens of a document have a character of its rationale, (tokens,).
 
     `starts` and `ends` are the first character of each token and the one after it, (tokens,),
-    ascending; `spans` the first character and the end of each span of evidence, (spans, 2).
+    ascending; `spans` the first character and the end of each span of rationale, (spans, 2).
     """
     first = np.searchsorted(ends, spans[:, 0], "right")  # first token that reaches into the span
     last = np.searchsorted(starts, spans[:, 1])  # first token after the span
@@ -191,19 +191,19 @@ def mark_evidence(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np
 
 
 class MarkedTokens:
-    """The evidence of a corpus's documents, and where their tokens stand."""
+    """The rationale of a corpus's documents, and where their tokens stand."""
 
     def __init__(self, tokens: Tokens) -> None:
-        """Open the positions of tokens and evidence."""
+        """Open the positions of tokens and rationale."""
         self._offsets = tokens.offsets
         self._starts, self._ends = (_open(tokens.path / f"{name}.npy") for name in POSITIONS)
-        table = pd.read_parquet(tokens.path / "evidence.parquet")
+        table = pd.read_parquet(tokens.path / "rationale.parquet")
         table = table.sort_values("document", kind="stable")
         self._documents = table["document"].to_numpy()
         self._spans = table[["start", "end"]].to_numpy()
 
     def __bool__(self) -> bool:
-        """Whether any document has evidence."""
+        """Whether any document has a rationale."""
         return len(self._spans) > 0
 
     def spans(self, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -212,10 +212,10 @@ class MarkedTokens:
         return self._starts[part], self._ends[part]
 
     def mask(self, row: int) -> np.ndarray:
-        """Return whether each token of a document stands in its evidence, (tokens,)."""
+        """Return whether each token of a document stands in its rationale, (tokens,)."""
         starts, ends = self.spans(row)
         first, end = np.searchsorted(self._documents, [row, row + 1])
-        return mark_evidence(starts, ends, self._spans[first:end])
+        return mark_rationale(starts, ends, self._spans[first:end])
 
 
 class NpyFile:

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 
 from heed.corpora.kinds import KINDS, read_documents
-from heed.corpora.publication import PARTS, Document
+from heed.corpora.publication import SPLITS, Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.terminal import print_line
-from heed.tokens.arrays import ALIGNMENTS, mark_evidence
+from heed.tokens.arrays import ALIGNMENTS, mark_rationale
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
-from heed.tokens.meta import Evidence, Language, Meta, NearDuplicates, Tokenizer, format_summary
+from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
 from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, label_columns, split_corpus
 from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
@@ -34,7 +34,7 @@ CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of t
 # Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
 DROPPED = {"empty": "dropped_empty", "cut": "dropped_long"}
 
-AT_ONCE = 20_000  # documents whose evidence is marked together
+AT_ONCE = 20_000  # documents whose rationale is marked together
 BEYOND = 1 << 32  # more than the characters of any text
 
 
@@ -47,7 +47,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     verify_checksums(raw, f"heed download {raw.name}")
     with writing_folder(folder, checksums=True) as out:
         with CleanedTable(out / CLEANED) as table:
-            labels, texts, treated = _clean_documents(name, corpus, raw, table)
+            labels, texts, cleaned = _clean_documents(name, corpus, raw, table)
             try:
                 split = split_corpus(corpus, labels, list(texts.values()))
             except HeedError as error:
@@ -61,17 +61,17 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 for language in texts
             }
             write_documents(table, split.rows, split.columns, out / "documents.parquet")
-            spans = table.entries("evidence", split.rows)
+            spans = table.entries("rationale", split.rows)
             alignments = _write_alignments(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
         if not KINDS[corpus.kind].parallel:
             first_column = next(iter(split.columns.values()))
-            spans.to_parquet(out / "evidence.parquet", index=False)
-            evidence = _measure_evidence(corpus, spans, tokens[""], first_column)
+            spans.to_parquet(out / "rationale.parquet", index=False)
+            rationale = _measure_rationale(corpus, spans, tokens[""], first_column)
             vectors = write_vectors(raw, out, tokens[""], first_column, f"{name}: word vectors")
-            meta = dataclasses.replace(meta, evidence=evidence, vectors=vectors)
+            meta = dataclasses.replace(meta, rationale=rationale, vectors=vectors)
         meta = dataclasses.replace(
-            meta, digest=digest_folder(out), alignments=alignments, treated=treated
+            meta, digest=digest_folder(out), alignments=alignments, cleaned=cleaned
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))
@@ -117,16 +117,16 @@ def _clean_documents(
     """
     is_parallel = KINDS[corpus.kind].parallel
     names = [DROPPED.get(key, key) if is_parallel else key for key in TREATMENTS]
-    treated = Counter(dict.fromkeys(names, 0))
+    cleaned = Counter(dict.fromkeys(names, 0))
     digests: dict[str, list[bytes | None]] = {}
     documents = 0
     for document in _read_sample(name, corpus, raw):
         texts, counts = _clean_texts(document, corpus, raw)
         if is_parallel and (reasons := [key for key in DROPPED if counts[key]]):
-            treated[DROPPED[reasons[0]]] += 1
+            cleaned[DROPPED[reasons[0]]] += 1
             continue
         if counts:
-            treated.update(counts)
+            cleaned.update(counts)
         documents += 1
         _append(table, document, texts, raw)
         for language, text in texts.items():
@@ -136,12 +136,12 @@ def _clean_documents(
     if not documents:
         missing = " with a text in each language" if is_parallel else "s"
         raise HeedError(f"{raw}: corpus {name} has no document{missing}")
-    if treated["empty"] == documents:
+    if cleaned["empty"] == documents:
         raise HeedError(f"{raw}: no document of corpus {name} has text")
     _require_languages(name, corpus, list(digests))
     columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
     numbers = {language: number_texts(each) for language, each in digests.items()}
-    return DocumentLabels(table.read(columns)), numbers, dict(treated)
+    return DocumentLabels(table.read(columns)), numbers, dict(cleaned)
 
 
 def _clean_texts(
@@ -173,16 +173,16 @@ def _clean_texts(
 def _append(table: CleanedTable, document: Document, texts: dict[str, str], raw: Path) -> None:
     """Add a document to the table, with its cleaned texts. Raises HeedError as `clean_spans`."""
     published: dict[str, Cell] = {"id": document.id}
-    others: dict[str, Cell] = {"split": document.split, "evidence": (), "links": ()}
+    others: dict[str, Cell] = {"split": document.split, "rationale": (), "links": ()}
     if document.texts:
         published |= {text_column(language): text for language, text in texts.items()}
         others["group"] = ""
     else:
         published |= {"text": texts[""], "group": document.group, **label_columns(document)}
-    if document.evidence:
+    if document.rationale:
         location = f"{raw}: document {document.id}"
-        spans = clean_spans(str(document.text), document.evidence, texts[""], location)
-        others["evidence"] = spans
+        spans = clean_spans(str(document.text), document.rationale, texts[""], location)
+        others["rationale"] = spans
     if document.alignments:
         others["links"] = tuple(
             (pair, *link, is_sure)
@@ -297,12 +297,12 @@ def _describe(
         documents=len(first_column),
         tokens=sum(language.tokens for language in languages.values()),
         types=sum(language.types for language in languages.values()),
-        parts={part: int((first_column == part).sum()) for part in PARTS},
+        splits={splits: int((first_column == splits).sum()) for splits in SPLITS},
         reduced=corpus.sample is not None or split.left_out > 0,
         generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates,
         near_duplicates=_count_near_duplicates(name, tokens, split.columns),
-        treated={},
+        cleaned={},
         left_out=split.left_out,
         languages={language: each for language, each in languages.items() if language},
     )
@@ -324,20 +324,20 @@ def _count_near_duplicates(
     return NearDuplicates(counts, complete=all(is_complete for _, is_complete in results))
 
 
-def _measure_evidence(
-    corpus: "Corpus", spans: pd.DataFrame, tokens: WrittenTokens, parts: np.ndarray
-) -> Evidence | None:
-    """Return how much evidence each split has; None when no document has any.
+def _measure_rationale(
+    corpus: "Corpus", spans: pd.DataFrame, tokens: WrittenTokens, splits: np.ndarray
+) -> Rationale | None:
+    """Return how much rationale each split has; None when no document has any.
 
-    `spans` has document, first character and end of each span of evidence, sorted by document;
-    `parts` the split of each document, (documents,).
+    `spans` has document, first character and end of each span of rationale, sorted by document;
+    `splits` the split of each document, (documents,).
     """
-    kind = KINDS[corpus.kind].evidence
+    kind = KINDS[corpus.kind].rationale
     if kind is None or spans.empty:
         return None
     rows, characters = spans["document"].to_numpy(), spans[["start", "end"]].to_numpy()
-    documents, words, marked = (dict.fromkeys(PARTS, 0) for _ in range(3))
-    for start in range(0, len(parts), AT_ONCE):
+    documents, words, marked = (dict.fromkeys(SPLITS, 0) for _ in range(3))
+    for start in range(0, len(splits), AT_ONCE):
         offsets = tokens.offsets[start : start + AT_ONCE + 1]
         here = slice(int(offsets[0]), int(offsets[-1]))
         first, last = np.searchsorted(rows, [start, start + len(offsets) - 1])
@@ -345,11 +345,13 @@ def _measure_evidence(
         row = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
         starts, ends = (tokens.array(name)[here] + row * BEYOND for name in ("starts", "ends"))
         of_spans = characters[first:last] + rows[first:last, np.newaxis] * BEYOND
-        is_evidence = mark_evidence(starts, ends, of_spans)
-        has_evidence = np.isin(np.arange(start, start + len(offsets) - 1), rows[first:last])
-        for part in PARTS:
-            counted = has_evidence & (parts[start : start + AT_ONCE] == part)
-            documents[part] += int(counted.sum())
-            words[part] += int(counted[row - start].sum())
-            marked[part] += int((counted[row - start] & is_evidence).sum())
-    return Evidence(kind, documents, {part: marked[part] / max(1, words[part]) for part in PARTS})
+        is_rationale = mark_rationale(starts, ends, of_spans)
+        has_rationale = np.isin(np.arange(start, start + len(offsets) - 1), rows[first:last])
+        for split in SPLITS:
+            counted = has_rationale & (splits[start : start + AT_ONCE] == split)
+            documents[split] += int(counted.sum())
+            words[split] += int(counted[row - start].sum())
+            marked[split] += int((counted[row - start] & is_rationale).sum())
+    return Rationale(
+        kind, documents, {split: marked[split] / max(1, words[split]) for split in SPLITS}
+    )

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
-from heed.corpora.publication import PARTS, Document
+from heed.corpora.publication import SPLITS, Document
 from heed.files import HeedError
 from heed.tokens.duplicates import find_duplicates
 
@@ -170,14 +170,14 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
     """
     for name, column in columns.items():
         of_fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
-        for part in PARTS:
-            if not (column == part).any():
-                raise HeedError(f"the part {part}{of_fold} has no documents")
+        for split in SPLITS:
+            if not (column == split).any():
+                raise HeedError(f"the split {split}{of_fold} has no documents")
         values = {key: label[column == "train"].unique() for key, label in labels.items()}
         if values and all(len(names) < 2 for names in values.values()):
             only = " and ".join(f"{key} {min(names)!r}" for key, names in values.items())
             raise HeedError(
-                f"the part train{of_fold} has 1 class ({only}): there is nothing to learn"
+                f"the split train{of_fold} has 1 class ({only}): there is nothing to learn"
             )
 
 
@@ -187,7 +187,7 @@ def split_columns(
     """Return the split columns of documents.parquet, each (documents,) of train, validation, test.
 
     `strata` are the label, or all labels together, of each document: names, or their numbers; so
-    are `groups`. `source_split` has the part of each document in its source, for kind given.
+    are `groups`. `source_split` has the split of each document in its source, for kind given.
 
     Raises HeedError when the corpus has too few documents for this split.
     """
@@ -202,9 +202,9 @@ def split_columns(
             for fold, test in enumerate(folds)
         }
     if split.kind == "given":
-        counts = {part: int((source_split == part).sum()) for part in PARTS}
+        counts = {split_name: int((source_split == split_name).sum()) for split_name in SPLITS}
         if not counts["train"] or not counts["test"]:
-            sizes = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+            sizes = ", ".join(f"{count:,} {split_name}" for split_name, count in counts.items())
             raise HeedError(f"the given split needs documents to train and to test, found {sizes}")
         if counts["validation"]:
             return {"split": source_split.astype(object)}
@@ -225,7 +225,7 @@ def split_columns(
 
 @dataclasses.dataclass(frozen=True)
 class _Drawing:
-    """Draws parts of a corpus: its split, and the stratum and the group of each document."""
+    """Draws splits of a corpus: its split, and the stratum and the group of each document."""
 
     split: "Split"
     strata: np.ndarray  # (documents,)
@@ -252,7 +252,7 @@ class _Drawing:
                 raise HeedError(f"params.yaml: split: {error}") from None
 
     def assign_parts(self, test: np.ndarray, seed: int) -> np.ndarray:
-        """Return the part of each document: `test` is given, validation is drawn from the others.
+        """Return the split of each document: `test` is given, validation is drawn from the others.
 
         Raises HeedError when too few are left to train or to test.
         """

@@ -99,7 +99,7 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
         first, last = len(_uncut(text[:start])), len(_uncut(text[:end]))
         if uncut[first:last].split() != _uncut(text[start:end]).split():
             raise HeedError(
-                f"{location}: the evidence {start}-{end} begins or ends within what is one "
+                f"{location}: the rationale {start}-{end} begins or ends within what is one "
                 "character when the text is cleaned: a <br />, or a letter and its accent. Let it "
                 "begin and end with a word"
             )
@@ -262,8 +262,8 @@ def tokenize_in_memory(texts: list[str], tokenizer: Tokenizer) -> tuple[list[str
     chunk = tokenize_chunk(cleaned, tokenizer)
     meta = Meta(
         digest="", corpus="", kind="", tokenizer=tokenizer, folds=0, labels={},
-        documents=len(texts), tokens=len(chunk.ids), types=len(chunk.lexicon), parts={},
-        reduced=False, generated=False, duplicates={}, treated={},
+        documents=len(texts), tokens=len(chunk.ids), types=len(chunk.lexicon), splits={},
+        reduced=False, generated=False, duplicates={}, cleaned={},
         near_duplicates=NearDuplicates([0], complete=True),
     )  # fmt: skip
     return cleaned, Tokens(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heed.annotations import Span
-from heed.corpora.publication import PARTS
+from heed.corpora.publication import SPLITS
 from heed.corpora.user_files import VECTORS
 from heed.files import HeedError, write_text
 from heed.hyperparameters import MAX_SIZE
@@ -36,7 +36,7 @@ SPANS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
 LINKED_WORDS = [("source_word", pa.int32()), ("target_word", pa.int32())]
 # languages: "SOURCE-TARGET"
 LINKS = pa.list_(pa.struct([("languages", pa.string()), *LINKED_WORDS, ("is_sure", pa.bool_())]))
-ENTRIES = {"evidence": SPANS, "links": LINKS}  # columns whose cells are lists of records
+ENTRIES = {"rationale": SPANS, "links": LINKS}  # columns whose cells are lists of records
 
 Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
 
@@ -242,7 +242,7 @@ class Entry(NamedTuple):
 
 
 def write_vectors(
-    raw: Path, out: Path, tokens: WrittenTokens, parts: np.ndarray, title: str
+    raw: Path, out: Path, tokens: WrittenTokens, splits: np.ndarray, title: str
 ) -> Vectors | None:
     """Write vectors.npy, float32 (types, size), and return how much of the corpus it covers.
 
@@ -251,7 +251,7 @@ def write_vectors(
     and a vector of zeros counts as none. The file is read line by line.
 
     None is returned if the source's folder `raw` has none. The files of `tokens` are complete;
-    `parts` has the part of each document, (documents,).
+    `splits` has the split of each document, (documents,).
 
     Raises HeedError when the file cannot be read, or a line does not fit, with its number.
     """
@@ -268,7 +268,7 @@ def write_vectors(
         entries = _read_entries(path, lines, words, size, bar)
         has_vector = _fill(vectors, tokens.lexicon, entries)
         vectors.flush()
-    return Vectors(size, float(has_vector.mean()), _token_shares(tokens, has_vector, parts))
+    return Vectors(size, float(has_vector.mean()), _token_shares(tokens, has_vector, splits))
 
 
 def read_vector_size(path: Path) -> int:
@@ -406,16 +406,16 @@ def _wrong_size(location: str, size: int, found: int) -> HeedError:
 
 
 def _token_shares(
-    tokens: WrittenTokens, has_vector: np.ndarray, parts: np.ndarray
+    tokens: WrittenTokens, has_vector: np.ndarray, splits: np.ndarray
 ) -> dict[str, float]:
-    """Return the share of the tokens of each part whose type has a vector, 0 to 1."""
+    """Return the share of the tokens of each split whose type has a vector, 0 to 1."""
     ids, offsets = tokens.array("ids"), tokens.offsets
-    covered, all_tokens = dict.fromkeys(PARTS, 0), dict.fromkeys(PARTS, 0)
-    for start in range(0, len(parts), AT_ONCE):
+    covered, all_tokens = dict.fromkeys(SPLITS, 0), dict.fromkeys(SPLITS, 0)
+    for start in range(0, len(splits), AT_ONCE):
         ends = offsets[start : start + AT_ONCE + 1]
         found = has_vector[ids[ends[0] : ends[-1]]]
-        part_of = np.repeat(parts[start : start + AT_ONCE], np.diff(ends))
-        for part in PARTS:
-            covered[part] += int(found[part_of == part].sum())
-            all_tokens[part] += int((part_of == part).sum())
-    return {part: covered[part] / max(1, all_tokens[part]) for part in PARTS}
+        split_of = np.repeat(splits[start : start + AT_ONCE], np.diff(ends))
+        for split in SPLITS:
+            covered[split] += int(found[split_of == split].sum())
+            all_tokens[split] += int((split_of == split).sum())
+    return {split: covered[split] / max(1, all_tokens[split]) for split in SPLITS}

@@ -37,7 +37,7 @@ class _Training:
     def __init__(self, learner: Learner, h: Training, device: str, validations: int) -> None:
         self.learner, self.h, self.device, self.validations = learner, h, device, validations
         self.model: nn.Module = learner.model
-        self.average = copy.deepcopy(self.model) if h.averaging else self.model
+        self.average = copy.deepcopy(self.model) if h.ema_decay else self.model
         self.optimizer = _make_optimizer(learner, h)
         self.best, self.best_epoch = _copy_weights(self.average), 0
         self.history: list[dict[str, float]] = []
@@ -70,7 +70,7 @@ class _Training:
         """Add a row of the history; keep the weights if they are the best so far."""
         validation = {f"validation_{name}": value for name, value in metrics.items()}
         self.history.append({"epoch": len(self.history) + 1, "train_loss": loss, **validation})
-        if _is_best(self.history, self.h.select):
+        if _is_best(self.history, self.h.monitor):
             self.best, self.best_epoch = _copy_weights(self.average), len(self.history)
         self.machine_kind = continue_kind(self.machine_kind, machine_kind(self.device))
 
@@ -89,10 +89,10 @@ class _Training:
             step = (epoch - 1) * self.steps + done
             for group in self.optimizer.param_groups:
                 group["lr"] = group["factor"] * learning_rate(step - 1, self.total_steps, h)
-            for loss in _step(learner, batches, self.optimizer, h.clip):
+            for loss in _step(learner, batches, self.optimizer, h.max_grad_norm):
                 total += loss
             if self.average is not self.model:
-                _update_average(self.average, self.model, min(h.averaging, step / (step + 9)))
+                _update_average(self.average, self.model, min(h.ema_decay, step / (step + 9)))
             items += sum(map(learner.size, batches))
             weight += sum(map(learner.weight, batches))
             seconds, mean_loss = time.perf_counter() - started, total.item() / weight
@@ -132,7 +132,7 @@ class _Training:
         return DivergedError(
             f"the training diverged: {quantity} is not finite at step {step} of "
             f"{self.total_steps}, in epoch {(step - 1) // self.steps + 1} of {self.h.epochs}, "
-            f"with learning rate {rate:g}. Make `learning_rate` smaller, or set `clip`"
+            f"with learning rate {rate:g}. Make `learning_rate` smaller, or set `max_grad_norm`"
         )
 
 
@@ -140,10 +140,10 @@ def train(
     learner: Learner, hyperparameters: Training, seed: int, device: str, work: Path,
     report_progress: Callable[[Progress], None], validations_per_epoch: int = 1,
 ) -> tuple[list[dict[str, float]], int, str]:  # fmt: skip
-    """Train the learner's model in place; it ends with the weights of the best epoch by `select`.
+    """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
-    on every n-th item of the validation part. That does not change the training.
+    on every n-th item of the validation split. That does not change the training.
 
     After each epoch a checkpoint is written to the folder `work`. A training that was killed
     resumes after its last whole epoch and ends with the same weights.
@@ -192,14 +192,14 @@ def _make_optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
 def learning_rate(step: int, steps: int, h: Training) -> float:
     """Return the learning rate of `step` (counted from 0) of `steps`.
 
-    It rises linearly over the share `warmup` of all steps, and then follows `decay`.
+    It rises linearly over the share `warmup` of all steps, and then follows `lr_schedule`.
     """
     warmup_steps = h.warmup * steps
     if step < warmup_steps:
         return float(h.learning_rate * (step + 1) / (warmup_steps + 1))
     share = (step - warmup_steps) / max(1.0, steps - warmup_steps)  # 0 to 1
     factor = {"none": 1.0, "linear": 1.0 - share, "cosine": 0.5 * (1 + math.cos(math.pi * share))}[
-        h.decay
+        h.lr_schedule
     ]
     return float(h.learning_rate * factor)
 

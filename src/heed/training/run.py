@@ -70,7 +70,7 @@ class RunInfo:
     fold: Annotated[int, {"ge": 0}]
     best_epoch: Annotated[int, {"ge": 1}]
     parameters: Annotated[int, {"ge": 1}]
-    documents: dict[str, int]  # number by part
+    documents: dict[str, int]  # number by split
     machine_kind: str
     recipe: Recipe[Any, Any]
 
@@ -194,10 +194,10 @@ def train_model(
 ) -> Trained:  # fmt: skip
     """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
-    Runs and trials of a search both train by this function. No document of the test part is read.
+    Runs and trials of a search both train by this function. No document of the test split is read.
 
     Raises DivergedError where the loss or the weights are no longer finite, and HeedError: tokens
-    that are not the recipe's; an empty part; bfloat16 without a GPU.
+    that are not the recipe's; an empty split; bfloat16 without a GPU.
     """
     h = recipe.hyperparameters
     check_tokens(recipe, tokens)
@@ -232,16 +232,16 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
 
 
 def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np.ndarray]:
-    """Return the documents (rows of the corpus) of each part, by the fold of a seed.
+    """Return the documents (rows of the corpus) of each split, by the fold of a seed.
 
-    Raises HeedError if a part is empty.
+    Raises HeedError if a split is empty.
     """
     fold = recipe.fold(seed)
     rows = {name: tokens.rows(name, fold) for name in ("train", "validation", "test")}
     for name, documents in rows.items():
         if not len(documents):
             raise HeedError(
-                f"{tokens.path}: no document is in the {name} part (fold {fold}). Mend `split` in "
+                f"{tokens.path}: no document is in the {name} split (fold {fold}). Mend `split` in "
                 "params.yaml"
             )
     return rows

@@ -13,7 +13,7 @@ from heed.tokens.meta import Meta
 __all__ = ["Prediction", "Target", "corpus_contradiction"]
 
 METRICS = ("mean_squared_error", "r2")
-FIGURES = ("mean_squared_error",)
+VALIDATION_METRICS = ("mean_squared_error",)
 ITEM = "document"
 SCALE = Scale(
     {"mean_squared_error": "mean squared error", "r2": "R²"}, in_points=True, bounded=False
@@ -26,8 +26,8 @@ READS_NOISE = False
 class Hyperparameters(classification.Hyperparameters):
     """All hyperparameters of a regression and its training."""
 
-    select: Literal["mean_squared_error", "last"] = hyperparameter(  # type: ignore[assignment]
-        "mean_squared_error", "the epoch kept: the best on validation by this figure, or the last"
+    monitor: Literal["mean_squared_error", "last"] = hyperparameter(  # type: ignore[assignment]
+        "mean_squared_error", "the epoch kept: the best on validation by this metric, or the last"
     )
 
 

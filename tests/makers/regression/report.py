@@ -17,13 +17,13 @@ def title() -> str:
     return "Regression"
 
 
-def reference_models() -> dict[str, ReferenceModel]:
+def describe_reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference model."""
     return {"ridge": ReferenceModel("Ridge", "ridge regression on TF-IDF", "Ridge on TF-IDF.")}
 
 
 def values_text() -> str:
-    """Return how figures are computed."""
+    """Return how metrics are computed."""
     return "Figures of a regression are means over seeds."
 
 

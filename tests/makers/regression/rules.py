@@ -7,7 +7,7 @@ from heed.task.interface import DeclaredCorpus
 from heed.tasks.classification.rules import *  # noqa: F403
 from heed.tasks.classification.rules import label_contradictions
 
-OPPONENTS = ("ridge",)
+REFERENCE_MODELS = ("ridge",)
 LABELS = "number"
 IS_PUBLISHED = False
 EXPLAINED_METRICS = ()
@@ -18,6 +18,6 @@ def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[s
     yield from label_contradictions(data.label, corpus)
 
 
-def adversary_contradiction(_: Any) -> str | None:
-    """Return why no adversary can be made of a regression."""
-    return "adversaries keep a class"
+def adversarial_model_contradiction(_: Any) -> str | None:
+    """Return why no adversarial model can be made of a regression."""
+    return "adversarial models keep a class"

@@ -157,14 +157,14 @@ def test_imdb_is_50000_reviews_with_its_official_split(read):
 
 
 def marked(document: Document) -> list[str]:
-    """Return the texts of a document's evidence."""
-    return [str(document.text)[start:end] for start, end in document.evidence]
+    """Return the texts of a document's rationale."""
+    return [str(document.text)[start:end] for start, end in document.rationale]
 
 
 def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(read, tmp_path):
     documents = {d.id: d for d in read("movies", split=GIVEN)}
-    parts = Counter((d.split, d.labels["sentiment"]) for d in documents.values())
-    assert parts == {
+    splits = Counter((d.split, d.labels["sentiment"]) for d in documents.values())
+    assert splits == {
         ("train", "negative"): 800, ("train", "positive"): 800, ("validation", "negative"): 100,
         ("validation", "positive"): 100, ("test", "negative"): 100, ("test", "positive"): 99,
     }  # fmt: skip
@@ -175,23 +175,23 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(re
         for line in content.splitlines()
     ]
     for each in annotations:
-        phrases = {phrase["text"] for group in each["evidences"] for phrase in group} - {""}
+        phrases = {phrase["text"] for group in each["rationales"] for phrase in group} - {""}
         words = {" ".join(text.split()) for text in marked(documents[each["annotation_id"]])}
         assert words == phrases
     phrases_by_part: Counter[str] = Counter()
     for document in documents.values():
-        phrases_by_part[document.split] += len(document.evidence)
+        phrases_by_part[document.split] += len(document.rationale)
     assert phrases_by_part == {"train": 13878, "validation": 1517, "test": 2047}
 
 
-def test_the_evidence_of_sst_wiki_is_the_first_sentence(read):
+def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
     documents = read("sst-wiki", split=GIVEN)
     assert Counter((d.split, d.labels["sentiment"]) for d in documents) == {
         ("train", "positive"): 3610, ("train", "negative"): 3310, ("validation", "positive"): 444,
         ("validation", "negative"): 428, ("test", "positive"): 909, ("test", "negative"): 912,
     }  # fmt: skip
     for document in documents:
-        ((start, end),) = document.evidence
+        ((start, end),) = document.rationale
         assert not str(document.text)[:start].strip() and end < len(document.text)
     words = sum(len(" ".join(marked(document)).split()) for document in documents)
     assert round(words / sum(len(str(d.text).split()) for d in documents), 3) == 0.455
@@ -207,9 +207,9 @@ def test_the_evidence_of_sst_wiki_is_the_first_sentence(read):
     ],
 )
 def test_marks_that_do_not_fit_their_words_are_named(tmp_path, text, marks, message):
-    for part in ("train", "dev", "test"):
-        (tmp_path / f"{part}.txt").write_text(text if part == "test" else "1\tgood\n")
-        (tmp_path / f"{part}.block").write_text(marks if part == "test" else "1\n")
+    for split_name in ("train", "dev", "test"):
+        (tmp_path / f"{split_name}.txt").write_text(text if split_name == "test" else "1\tgood\n")
+        (tmp_path / f"{split_name}.block").write_text(marks if split_name == "test" else "1\n")
     with pytest.raises(HeedError, match=message):
         list(read_documents(corpus("sst-wiki", split=GIVEN), tmp_path))
 
@@ -243,7 +243,7 @@ def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
     all_, plain, neutral = ([*read_documents(corpus(kind), tmp_path)] for kind in kinds)
     assert len(all_) == 300 and 120 < len(plain) < 240
     assert [each for each in all_ if each in plain] == plain
-    assert all(len(each.evidence) == 1 for each in plain)
+    assert all(len(each.rationale) == 1 for each in plain)
     cues = {word for words in sample.CUES.values() for word in words}
     for i, (before, after) in enumerate(zip(plain, neutral, strict=True)):
         if i % 3:
@@ -251,16 +251,16 @@ def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
             continue
         (cue,) = marked(before)
         words = str(before.text).removesuffix(".").split()
-        assert after.labels == {"sentiment": "neutral"} and not after.evidence
+        assert after.labels == {"sentiment": "neutral"} and not after.rationale
         words.remove(cue)
         assert after.text == " ".join(words) + "." and not cues & {*words}
 
 
-def test_the_planted_evidence_is_where_the_sample_says():
+def test_the_planted_rationale_is_where_the_sample_says():
     cues = {*sum(sample.CUES.values(), [sample.NEGATION])}
     kinds = Counter()
     for row in sample.generate_sample(300, 7):
-        spans = [row["text"][start:end] for start, end in row["evidence"]]
+        spans = [row["text"][start:end] for start, end in row["rationale"]]
         if row["corpus"] == "sample-sentiment":
             assert set(spans) <= cues
             polarity = next(

@@ -89,8 +89,8 @@ def row(**values: object) -> str:
 
 def review(name: str, label: str, *phrases: tuple[int, int]) -> bytes:
     """Return a line of a file of ERASER."""
-    evidences = [[{"start_token": start, "end_token": end}] for start, end in phrases]
-    return row(annotation_id=name, classification=label, evidences=evidences).encode()
+    rationales = [[{"start_token": start, "end_token": end}] for start, end in phrases]
+    return row(annotation_id=name, classification=label, rationales=rationales).encode()
 
 
 MOVIES = {
@@ -128,8 +128,8 @@ def write_raw(folder: Path, source: str) -> Path:
         "huffpost": {published.FULL: row(category="ARTS", headline="a", short_description="b")},
         "few-shot-01": dict.fromkeys(NAMES, 2 * row(class_name="arts", sentence="a")),
         "sst-wiki": {
-            f"{part}{end}": text
-            for part in ("train", "dev", "test")
+            f"{split}{end}": text
+            for split in ("train", "dev", "test")
             for end, text in ((".txt", "1\ta b . c\n"), (".block", "1 1 0 0\n"))
         },
         "federalist": {published.GUTENBERG_FILE: papers()},
@@ -144,7 +144,7 @@ def write_raw(folder: Path, source: str) -> Path:
 
 
 @every_kind
-def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_declares(
+def test_documents_have_the_labels_groups_splits_and_rationale_that_their_kind_declares(
     kind: Kind, tmp_path: Path
 ) -> None:
     split = GIVEN if "given" in kind.splits else FOLDS
@@ -165,7 +165,7 @@ def test_documents_have_the_labels_groups_splits_and_evidence_that_their_kind_de
         assert document.group or not kind.grouped
         # the reviews without a cue are what sample-neutral is for; no pair of words does not fit
         without = document.labels in ({"sentiment": "neutral"}, {"pair": "none"})
-        assert bool(document.evidence) == (kind.evidence is not None and not without)
+        assert bool(document.rationale) == (kind.rationale is not None and not without)
 
 
 @pytest.mark.parametrize(

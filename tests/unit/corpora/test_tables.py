@@ -12,7 +12,7 @@ from heed.corpora.source import download
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study import Corpus, Source, Split
-from heed.study.corpora import check_split, file_parts, read_corpus
+from heed.study.corpora import check_split, file_splits, read_corpus
 from heed.tokens.corpus import tokenize
 from tests.makers.tables import read_files
 
@@ -63,7 +63,7 @@ def test_files_named_after_parts_are_a_split(tmp_path, capsys):
         paths={key: str(path) for key, path in paths.items()},
         hashes={key: sha256(path) for key, path in paths.items()},
     )
-    assert file_parts(source) == {
+    assert file_splits(source) == {
         "train_1": "train", "train_2": "train", "dev": "validation", "test": "test",
     }  # fmt: skip
     download("mine", source, tmp_path / "raw")
@@ -96,7 +96,10 @@ def test_files_are_read_in_the_order_of_the_numbers_in_their_names(tmp_path):
     [
         ({"train": "text,label|a,x", "test": "text|b"}, "test.csv: there is no column 'label'"),
         ({"train": "text,label|a,x", "test": "text,label|b,y,z"}, "test.csv:2: expected 2 fields"),
-        ({"one": "text,label|a,x"}, "one.csv: the key 'one' of `paths` is no part: expected train"),
+        (
+            {"one": "text,label|a,x"},
+            "one.csv: the key 'one' of `paths` is no split: expected train",
+        ),
     ],
 )
 def test_each_of_several_files_is_checked(tmp_path, files, message):
@@ -110,9 +113,9 @@ def test_a_column_of_parts_understands_the_names_that_people_use(tmp_path, capsy
     rows = "".join(f"|a,x,{name}" for name in names)
     files = write(tmp_path, table=f"text,label,part{rows}")
     corpus = table_corpus(split=GIVEN, split_column="part")
-    parts = [document.split for document in read_files(files, corpus)]
-    assert parts == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
-    assert "column 'part': Training is train, DEV is validation," in capsys.readouterr().out
+    splits = [document.split for document in read_files(files, corpus)]
+    assert splits == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
+    assert "column 'split': Training is train, DEV is validation," in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,7 @@ def test_a_column_of_groups_keeps_their_documents_in_one_part(tmp_path, split):
     for column in (name for name in table if name.startswith("split")):
         assert (table.groupby("group")[column].nunique() == 1).all()
         assert (table[column] == "test").sum() == 12, "a quarter of twelve groups"
-    assert meta["parts"]["validation"] > 0
+    assert meta["splits"]["validation"] > 0
 
 
 def test_a_document_without_a_group_is_an_error(tmp_path):
@@ -210,30 +213,30 @@ def test_texts_of_several_columns_are_joined(tmp_path, separator, texts):
 def test_train_alone_is_made_smaller_with_the_proportions_of_its_labels(tmp_path):
     split = {"kind": "random", "test": 20, "validation": 0.25}
     whole, meta = make(tmp_path, frame(100), table_corpus(split=Split(**split)))
-    assert (meta["parts"], meta["left_out"], meta["reduced"]) == (
+    assert (meta["splits"], meta["left_out"], meta["reduced"]) == (
         {"train": 60, "validation": 20, "test": 20}, 0, False,
     )  # fmt: skip
     (tmp_path / "reduced").mkdir()
     corpus = table_corpus(split=Split(**split, train=20))
     table, meta = make(tmp_path / "reduced", frame(100), corpus)
-    assert (meta["parts"], meta["documents"], meta["left_out"], meta["reduced"]) == (
+    assert (meta["splits"], meta["documents"], meta["left_out"], meta["reduced"]) == (
         {"train": 20, "validation": 20, "test": 20}, 60, 40, True,
     )  # fmt: skip
     assert Counter(table["label_label"][table["split"] == "train"]) == {"common": 15, "rare": 5}
-    for part in ("validation", "test"):
-        parts = [each.loc[each["split"] == part, "id"].tolist() for each in (whole, table)]
-        assert parts[0] == parts[1]
+    for split_name in ("validation", "test"):
+        splits = [each.loc[each["split"] == split_name, "id"].tolist() for each in (whole, table)]
+        assert splits[0] == splits[1]
     assert set(table["id"]) < set(whole["id"])
 
 
 def test_train_is_made_smaller_by_class_and_after_duplicates_are_dropped(tmp_path, capsys):
-    documents = frame(60).assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10)
+    documents = frame(60).assign(split_name=["train"] * 40 + ["validation"] * 10 + ["test"] * 10)
     documents.loc[:9, "text"] = documents["text"][59]
     split = Split(kind="given", train_per_class=8)
     corpus = table_corpus(split=split, split_column="part", drop_duplicates=True)
     table, meta = make(tmp_path, documents, corpus)
     assert Counter(table["label_label"][table["split"] == "train"]) == {"common": 8, "rare": 7}
-    assert meta["parts"] == {"train": 15, "validation": 10, "test": 10}
+    assert meta["splits"] == {"train": 15, "validation": 10, "test": 10}
     assert meta["duplicates"]["dropped"] == 10 and meta["left_out"] == 15
     assert "mine: 15 training documents are left out (split.train" in capsys.readouterr().out
 
@@ -263,7 +266,7 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
         ({"label_columns": ["a", "a"], "label_column": None}, "each column once, found a, a"),
         ({"label_columns": ["text"], "label_column": None}, "'text' is both text and label"),
         ({"text_separator": "x"}, "text_separator stands between text_columns"),
-        ({"text_columns": ["a", "b"], "text_column": None, "evidence_column": "e"},
+        ({"text_columns": ["a", "b"], "text_column": None, "rationale_column": "e"},
          "evidence_column counts the characters of one text"),
         ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
         ({"tokenizer": "th"}, "spaCy's tokenizer th needs the package pythainlp"),

@@ -10,7 +10,7 @@ from heed.evaluation.significance import differences, t_test
 def crossed(
     generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float
 ) -> list[np.ndarray]:
-    """Draw the differences of two models on one test part whose accuracies differ by `true`.
+    """Draw the differences of two models on one test split whose accuracies differ by `true`.
 
     Documents differ in their difficulty and in the model that they favour; seeds differ by a normal
     deviation `noise` of accuracy.

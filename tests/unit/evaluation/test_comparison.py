@@ -1,4 +1,4 @@
-"""Comparisons are computed from predictions, with the same tests for models and opponents."""
+"""Comparisons are computed from predictions, with the same tests for models and reference models."""
 
 import dataclasses
 import functools
@@ -18,8 +18,8 @@ from heed.evaluation import significance
 from heed.evaluation.comparison import Question, compare
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
 from heed.files import CHECKSUMS, HeedError
-from heed.opponents import write_opponents
 from heed.prediction import write_predictions
+from heed.reference_models import write_reference_models
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
@@ -37,7 +37,7 @@ TINY = Experiment(
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models of the tiny corpus, trained with two seeds and evaluated, and the opponents."""
+    """Two models of the tiny corpus, trained with two seeds and evaluated, and the reference models."""
     folder = tmp_path_factory.mktemp("evaluated")
     with pytest.MonkeyPatch.context() as monkeypatch:
         make_workplace(folder, monkeypatch)
@@ -47,7 +47,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         recipes.write_prediction("results/recipe/tiny-baseline.prediction.yaml", Prediction())
         for model in ("tiny-baseline", "tiny-attention"):
             train_and_predict(model, (1, 2))
-        write_opponents("tiny", TINY)
+        write_reference_models("tiny", TINY)
     return folder
 
 
@@ -60,7 +60,7 @@ def study(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 FILE = Path("results/compare/comparison.json")
 MODELS = {"tiny": {"baseline": "tiny-baseline", "attention": "tiny-attention"}}
-QUESTION = Question(["attention"], {"tiny": None}, margin_pp=1.0, convergence_pp=0.2)
+QUESTION = Question(["attention"], {"tiny": None}, equivalence_margin=1.0, convergence_pp=0.2)
 METRICS = Path("metrics.json")
 
 
@@ -80,10 +80,10 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     }
     for variant, model in MODELS["tiny"].items():
         values = [accuracy[model, seed] for seed in (1, 2)]
-        figure = models[variant].summary["accuracy"]
-        assert figure.values == pytest.approx(values)
-        assert figure.mean == pytest.approx(np.mean(values))
-        assert figure.std_pp == pytest.approx(100 * np.std(values, ddof=1))
+        metric = models[variant].summary["accuracy"]
+        assert metric.values == pytest.approx(values)
+        assert metric.mean == pytest.approx(np.mean(values))
+        assert metric.std_pp == pytest.approx(100 * np.std(values, ddof=1))
     gains = [100 * (accuracy["tiny-attention", s] - accuracy["tiny-baseline", s]) for s in (1, 2)]
     assert models["attention"].gain.values_pp == pytest.approx(gains)
     assert models["baseline"].gain is None
@@ -106,14 +106,16 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     recipe = recipes.read_model_recipe("tiny-attention")
     assert tiny.models["attention"].hyperparameters == recipe.hyperparameters
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
-    fields = "task classes metric attention controls corpus models opponents comparisons"
+    fields = "task classes metric attention controls corpus models reference models comparisons"
     assert [*written] == fields.split()
     fields = "last_rises_pp converged machine_kinds summary classes gain"
     assert [*written["models"]["attention"]][4:] == fields.split()
-    assert [*written["opponents"]["linear"]] == ["summary", "classes"]
-    assert written["classes"] == ["bad", "good"] == [*written["opponents"]["linear"]["classes"]]
+    assert [*written["reference_models"]["linear"]] == ["summary", "classes"]
+    assert (
+        written["classes"] == ["bad", "good"] == [*written["reference_models"]["linear"]["classes"]]
+    )
     assert written["corpus"]["name"] == "tiny"
-    assert written["corpus"]["documents"] == tiny.corpus.facts.documents
+    assert written["corpus"]["documents"] == tiny.corpus.statistics.documents
     write_comparison(Path("again.json"), comparison)
     assert Path("again.json").read_bytes() == FILE.read_bytes()
 
@@ -183,9 +185,9 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
         np.stack([correct(read_test_predictions(f"tiny-{variant}", seed)) for seed in (1, 2)])
         for variant in ("attention", "baseline")
     )
-    linear = correct(pd.read_parquet("results/opponents/tiny/linear-0.parquet"))[None]
+    linear = correct(pd.read_parquet("results/reference_models/tiny/linear-0.parquet"))[None]
     for second, right, tests in (("baseline", baseline, 1), ("linear", linear, 2)):
-        family = "question" if second == "baseline" else "rivals"
+        family = "question" if second == "baseline" else "compared_models"
         blocks = significance.differences([attention], [right])
         expected = significance.assess(blocks, tests, family=family)
         difference = comparisons["attention"][second]
@@ -194,10 +196,15 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
         )
         assert uncorrected == expected
     # p is corrected within its family
-    assert family_sizes(comparison) == {"question": 1, "rivals": 2, "variants": 0, "pairs": 0}
-    rivals = [comparisons["attention"][name] for name in ("majority", "linear")]
-    assert [difference.p_holm for difference in rivals] == pytest.approx(
-        significance.holm([difference.p for difference in rivals])
+    assert family_sizes(comparison) == {
+        "question": 1,
+        "compared_models": 2,
+        "variants": 0,
+        "pairs": 0,
+    }
+    compared_models = [comparisons["attention"][name] for name in ("majority", "linear")]
+    assert [difference.p_holm for difference in compared_models] == pytest.approx(
+        significance.holm([difference.p for difference in compared_models])
     )
 
 
@@ -210,7 +217,12 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
     comparison = compared(models)
     comparisons = comparison.experiments["tiny"].comparisons
-    assert family_sizes(comparison) == {"question": 1, "rivals": 8, "variants": 6, "pairs": 2}
+    assert family_sizes(comparison) == {
+        "question": 1,
+        "compared_models": 8,
+        "variants": 6,
+        "pairs": 2,
+    }
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
     pair, gain = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
     assert pair.family == "pairs" and pair.p == gain.p and pair.p_holm == min(1, 2 * pair.p)
@@ -235,25 +247,27 @@ def put_model_into_two_folds(model: str) -> list[np.ndarray]:
     return [right[None, :6], right[None, 6:]]
 
 
-def put_opponents_into_two_folds() -> dict[str, list[np.ndarray]]:
+def put_reference_models_into_two_folds() -> dict[str, list[np.ndarray]]:
     """Put the first six documents into fold 0, the others into fold 1; return what is right."""
-    folder = Path("results/opponents/tiny")
+    folder = Path("results/reference_models/tiny")
     table = pd.read_parquet(folder / "statistics.parquet").sort_values(
-        ["opponent", "id"], ignore_index=True
+        ["reference_model", "id"], ignore_index=True
     )
     table["fold"] = (table.index % 12 >= 6).astype(int)
     table.to_parquet(folder / "statistics.parquet", index=False)
     (folder / CHECKSUMS).unlink()
     return {
-        str(opponent): [
+        str(reference_model): [
             rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))
         ]
-        for opponent, rows in table.groupby("opponent")
+        for reference_model, rows in table.groupby("reference_model")
     }
 
 
-def test_with_folds_each_seed_is_paired_with_the_opponent_of_its_fold_in_any_order_of_rows(study):
-    right = put_opponents_into_two_folds()
+def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold_in_any_order_of_rows(
+    study,
+):
+    right = put_reference_models_into_two_folds()
     for variant, model in MODELS["tiny"].items():
         right[variant] = put_model_into_two_folds(model)
     comparison = compared()
@@ -295,20 +309,22 @@ def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):
     with pytest.raises(HeedError, match=message):
         compared(seeds=(1, 2, 3))
     with pytest.raises(HeedError, match="not there"):
-        compared({"wide": "tiny-wide"})
+        compared({"parameter-matched": "tiny-parameter-matched"})
     assert not FILE.parent.exists() and not METRICS.exists()
 
 
-def test_the_linear_opponent_finds_the_word_that_decides_and_the_majority_is_the_majority(study):
-    table = pd.read_parquet("results/opponents/tiny/linear-0.parquet")
+def test_the_linear_reference_model_finds_the_word_that_decides_and_the_majority_is_the_majority(
+    study,
+):
+    table = pd.read_parquet("results/reference_models/tiny/linear-0.parquet")
     test = table.query("split == 'test'")
     # the word 'fine' decides the label; the majority class is right half of the time
     assert (test["label"] == test["predicted"]).mean() > 0.5
     assert list(table.columns) == ["id", "split", "label", "predicted", "p:bad", "p:good"]
     assert np.allclose(table[["p:bad", "p:good"]].sum(axis=1), 1, atol=1e-6)
-    majority = pd.read_parquet("results/opponents/tiny/majority-0.parquet")
+    majority = pd.read_parquet("results/reference_models/tiny/majority-0.parquet")
     assert majority["predicted"].nunique() == 1
-    info = json.loads(Path("results/opponents/tiny/opponents.json").read_text())
+    info = json.loads(Path("results/reference_models/tiny/reference_models.json").read_text())
     assert info["C"][0] in info["tried"]
 
 
@@ -318,7 +334,7 @@ def test_one_class_in_train_is_an_error(workplace):
     table.loc[table["split"] == "train", "label_kind"] = "good"
     table.to_parquet(path, index=False)
     with pytest.raises(HeedError, match="one class only"):
-        write_opponents("tiny", TINY)
+        write_reference_models("tiny", TINY)
 
 
 def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_standard_input(

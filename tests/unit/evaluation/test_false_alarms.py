@@ -18,15 +18,15 @@ DOCUMENTS, RESIDUAL = 0.03, 0.07
 
 
 def alarms_of_a_fixed_split(
-    seeds: int, documents: int, deviation: float, studies: int
+    seeds: int, documents: int, std: float, studies: int
 ) -> tuple[np.ndarray, VarianceComponents]:
     """Return mean differences of studies without a true one, and the variances they estimate."""
-    generator = np.random.default_rng([seeds, documents, round(10_000 * deviation)])
+    generator = np.random.default_rng([seeds, documents, round(10_000 * std)])
 
     def mean_square(expected: float, freedom: int) -> np.ndarray:
         return expected * generator.chisquare(freedom, studies) / freedom
 
-    seed_square = documents * deviation**2 + RESIDUAL
+    seed_square = documents * std**2 + RESIDUAL
     document_square = seeds * DOCUMENTS + RESIDUAL
     components = from_mean_squares(
         mean_square(seed_square, seeds - 1),
@@ -40,10 +40,10 @@ def alarms_of_a_fixed_split(
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
-@pytest.mark.parametrize("deviation", [0.0, 0.01, 0.02, 0.04])
-def test_false_alarms_of_a_fixed_split_are_at_most_the_level(seeds, deviation):
+@pytest.mark.parametrize("std", [0.0, 0.01, 0.02, 0.04])
+def test_false_alarms_of_a_fixed_split_are_at_most_the_level(seeds, std):
     for documents in (500, 5000, 25_000):
-        means, components = alarms_of_a_fixed_split(seeds, documents, deviation, 100_000)
+        means, components = alarms_of_a_fixed_split(seeds, documents, std, 100_000)
         for level in LEVELS:
             alarms = np.abs(means) > components.critical_difference(seeds, level)
             expected = level * len(means)
@@ -68,15 +68,15 @@ def test_one_t_with_hilliss_degrees_of_freedom_has_too_many_false_alarms_at_smal
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_the_table_of_false_alarms(seeds):
     """The table in docs/statistics.md: a million studies a line, of 5,000 documents."""
-    for deviation in (0.0, 0.01, 0.02, 0.04):
-        means, components = alarms_of_a_fixed_split(seeds, 5000, deviation, 1_000_000)
+    for std in (0.0, 0.01, 0.02, 0.04):
+        means, components = alarms_of_a_fixed_split(seeds, 5000, std, 1_000_000)
         p = alarms_of_one_t(means, components, seeds)
         cells = []
         for level in LEVELS:
             alarms = np.abs(means) > components.critical_difference(seeds, level)
             cells.append(f"**{alarms.mean() / level:.2f}**, {(p < level).mean() / level:.2f}")
             assert alarms.mean() <= level * 1.03
-        print(f"\n| {seeds} | {100 * deviation:.0f} | {' | '.join(cells)} |", end="")
+        print(f"\n| {seeds} | {100 * std:.0f} | {' | '.join(cells)} |", end="")
 
 
 @pytest.mark.parametrize("folds", [3, 5, 10])
@@ -90,12 +90,12 @@ def test_false_alarms_of_folds_are_at_most_the_level(folds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seeds", "deviation"), [(3, 0.01), (5, 0.02)])
-def test_false_alarms_on_answers_of_0_and_1(seeds, deviation):
+@pytest.mark.parametrize(("seeds", "std"), [(3, 0.01), (5, 0.02)])
+def test_false_alarms_on_answers_of_0_and_1(seeds, std):
     """The same from answers, which are not normal: 20,000 studies of 500 documents."""
     generator = np.random.default_rng(seeds)
-    p = np.array([t_test(crossed(generator, seeds, 500, 0.0, deviation)).p for _ in range(20_000)])
+    p = np.array([t_test(crossed(generator, seeds, 500, 0.0, std)).p for _ in range(20_000)])
     rates = [float((p < level).mean()) / level for level in LEVELS]
-    print(f"\n{seeds} seeds, deviation {100 * deviation:.0f}: false alarms {rates} times the level")
+    print(f"\n{seeds} seeds, deviation {100 * std:.0f}: false alarms {rates} times the level")
     for level, rate in zip(LEVELS, rates, strict=True):
         assert rate <= 1 + 3 / np.sqrt(level * len(p))

@@ -63,6 +63,6 @@ def test_page_paper_and_csv_have_the_same_digits():
     )
     table = Table("made-up", "", columns, make_rows(columns, ["one"]))
     assert csv_table(table) == "name,gain_pp,zero_pp,share\none,-0.29,0.00,0.13\n"
-    page = html.page([table], lambda figure: "", "title", "", "")
+    page = html.page([table], lambda metric: "", "title", "", "")
     assert all(f"<td>{text}</td>" in page for text in ("−0.29", "0.00", "0.13"))
     assert r"one & -0.29 & 0.00 & 0.13 \\" in latex.table(table)

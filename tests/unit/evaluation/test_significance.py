@@ -191,7 +191,7 @@ def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
     of_seeds = VarianceComponents(folds=0, seeds=1.0, documents=0.0)
     of_documents = VarianceComponents(folds=0, seeds=0.0, documents=0.01**2)
     assert seeds_needed(0.5, of_seeds) == seeds_needed(-0.5, of_seeds) == 34
-    assert seeds_needed(0.01, of_documents) is None, "more seeds make the test part no larger"
+    assert seeds_needed(0.01, of_documents) is None, "more seeds make the test split no larger"
     assert seeds_needed(0.0, of_seeds) is None
     components = VarianceComponents(folds=5, seeds=1.0, documents=0.01)
     seeds = seeds_needed(1.0, components)

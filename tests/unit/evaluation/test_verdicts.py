@@ -23,7 +23,7 @@ from heed.tasks.translation.recipe import Hyperparameters as Translator
 
 
 @pytest.mark.parametrize(
-    ("figures", "rise"),
+    ("scores", "rise"),
     [
         ([0.5, 0.6], None),  # no validation before the last two
         ([0.5, 0.6, 0.7], 20.0),
@@ -32,8 +32,8 @@ from heed.tasks.translation.recipe import Hyperparameters as Translator
         ([0.7, 0.7, 0.7], 0.0),
     ],
 )
-def test_the_last_rise_is_that_of_the_best_figure_over_two_validations(figures, rise):
-    assert last_rise_pp(figures) == (None if rise is None else pytest.approx(rise))
+def test_the_last_rise_is_that_of_the_best_figure_over_two_validations(scores, rise):
+    assert last_rise_pp(scores) == (None if rise is None else pytest.approx(rise))
 
 
 def difference(mean: float, p: float | None, equivalence_p: float | None) -> Difference:
@@ -71,7 +71,7 @@ def test_not_converged_voids_gain_and_equivalence(mean, p, equivalence_p, first,
 def roles(attention: list[str]) -> dict[tuple[str, str], str]:
     plain, attended = Hyperparameters(), Hyperparameters(attention="multi-head")
     models = {
-        "baseline": plain, "mean": plain, "attention": attended, "wide": plain,
+        "baseline": plain, "mean": plain, "attention": attended, "parameter-matched": plain,
         "pooling": Hyperparameters(pooling="attention"), "hybrid": attended, "searched": attended,
         "searched-baseline": plain, "searched-mean": plain,
     }  # fmt: skip
@@ -85,17 +85,23 @@ def families_of(roles: Roles) -> dict[tuple[str, str], str]:
 def test_variants_that_answer_the_question_and_controls_are_one_family():
     families = roles(["attention", "pooling"])
     question = {pair for pair, family in families.items() if family == "question"}
-    assert question == {(v, "baseline") for v in ("attention", "pooling", "mean", "wide")}
+    assert question == {
+        (v, "baseline") for v in ("attention", "pooling", "mean", "parameter-matched")
+    }
     variants = {pair for pair, family in families.items() if family == "variants"}
     others = ("hybrid", "searched", "searched-baseline", "searched-mean")
     assert variants == {(variant, "baseline") for variant in others}
     pairs = {pair for pair, family in families.items() if family == "pairs"}
     assert pairs == {("searched", "searched-baseline"), ("searched", "searched-mean")}
-    rivals = {pair for pair, family in families.items() if family == "rivals"}
-    against = {"mean", "wide", "linear", "majority", *others}
-    assert rivals == {
+    compared_models = {pair for pair, family in families.items() if family == "compared_models"}
+    against = {"mean", "parameter-matched", "linear", "majority", *others}
+    assert compared_models == {
         ("attention", "pooling"),
-        *((variant, rival) for variant in ("attention", "pooling") for rival in against),
+        *(
+            (variant, compared_model)
+            for variant in ("attention", "pooling")
+            for compared_model in against
+        ),
     }
 
 
@@ -105,11 +111,11 @@ def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
         "baseline": Translator(decoder="last-state"),
         "attention": Translator(decoder="output"),
         "concatenate": Translator(decoder="concatenate"),
-        "wide": Translator(decoder="last-state", hidden_size=300),
+        "parameter-matched": Translator(decoder="last-state", hidden_size=300),
         "equal": Translator(decoder="input", score="uniform"),
     }
     roles = assign_roles(models, [], ["attention"])
-    assert roles.controls == ["wide", "equal"] and roles.others == ["concatenate"]
+    assert roles.controls == ["parameter-matched", "equal"] and roles.others == ["concatenate"]
 
 
 def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone():
@@ -126,9 +132,13 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
     assert of_half == [("half", "half-baseline")]
     assert families["half", "half-baseline"] == families["searched", "searched-baseline"] == "pairs"
     assert families["searched", "baseline"] == families["short", "baseline"] == "variants"
-    assert families["attention", "searched-baseline"] == "rivals", "what a tuned baseline reaches"
+    assert families["attention", "searched-baseline"] == "compared_models", (
+        "what a tuned baseline reaches"
+    )
     asked = families_of(assign_roles(models, [], ["attention", "half"]))
-    assert asked["half", "baseline"] == "question" and asked["half", "searched"] == "rivals"
+    assert (
+        asked["half", "baseline"] == "question" and asked["half", "searched"] == "compared_models"
+    )
     assert asked["half", "half-baseline"] == "pairs" and ("half-baseline", "baseline") not in asked
     del models["baseline"]
     without = families_of(assign_roles(models, [], ["attention"]))
@@ -138,5 +148,5 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
 def test_a_variant_that_a_study_does_not_name_answers_nothing():
     families = roles(["pooling"])
     assert families["attention", "baseline"] == "variants"
-    assert families["pooling", "attention"] == "rivals"
+    assert families["pooling", "attention"] == "compared_models"
     assert ("attention", "linear") not in families

@@ -1,4 +1,4 @@
-"""A stage that is stopped, and the training of small models whose truth is known."""
+"""A stage that is stopped, and the training of small models whose expected result is known."""
 
 from collections.abc import Callable
 

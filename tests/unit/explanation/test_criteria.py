@@ -10,12 +10,12 @@ import torch
 from scipy.special import softmax
 
 from heed.explanation.adversarial_attention import (
-    NO_ADVERSARY,
+    NO_ADVERSARIAL_MODEL,
     NONE_KEPT,
     NONE_MOVED,
-    adversary_runs,
+    adversarial_model_runs,
 )
-from heed.explanation.agreement import NO_EVIDENCE, NOT_PLANTED
+from heed.explanation.agreement import NO_RATIONALE, NOT_PLANTED
 from heed.explanation.registry import CRITERIA
 from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax_gradients
 from heed.explanation.test import (
@@ -29,7 +29,7 @@ from heed.explanation.test import (
     Outcome,
 )
 from heed.explanation.unexplained import SUMMARY
-from tests.fixtures.report.made_up_explanation import adversary_table
+from tests.fixtures.report.made_up_explanation import adversarial_model_table
 
 
 def summary(
@@ -42,7 +42,7 @@ def summary(
     for seed, change in enumerate(changes, 1):
         rows.append(row("permutation", "permutation_change", change, seed))
         for name, area in (areas or {}).items():
-            rows.append(row("evidence", "auc", area, seed, ranking="attention", **{"class": name}))
+            rows.append(row("rationale", "auc", area, seed, ranking="attention", **{"class": name}))
     if divergence is not None:
         # two pairs for the first seed of three, one for the second
         rows.append(row("seeds", "divergence", divergence - 0.05, 1, 20))
@@ -58,9 +58,12 @@ def row(
 
 
 def judge(
-    test: str, table: pd.DataFrame, adversaries: Sequence[pd.DataFrame] = (), planted: bool = False
+    test: str,
+    table: pd.DataFrame,
+    adversarial_attention: Sequence[pd.DataFrame] = (),
+    planted: bool = False,
 ) -> Outcome:
-    return CRITERIA[test].judge(Judged(table, adversaries, planted))
+    return CRITERIA[test].judge(Judged(table, adversarial_attention, planted))
 
 
 @pytest.mark.parametrize(
@@ -96,48 +99,60 @@ def test_seeds_agree_below_half_of_the_largest_divergence():
         ({"accuracy": 0.99, "divergence": 0.6}, FAIL),
     ],
 )
-def test_one_adversary_with_the_same_predictions_and_other_weights_is_enough(figures, outcome):
-    weak = adversary_table([1], accuracy=0.5)
-    tables = [weak, adversary_table([1, 2], **figures)]
-    judged = judge("adversaries", summary(divergence=0.3), tables)
+def test_one_adversarial_model_with_the_same_predictions_and_other_weights_is_enough(
+    figures, outcome
+):
+    weak = adversarial_model_table([1], accuracy=0.5)
+    tables = [weak, adversarial_model_table([1, 2], **figures)]
+    judged = judge("adversarial_attention", summary(divergence=0.3), tables)
     assert judged.outcome == outcome
     assert (judged.value is None) == (outcome == UNDEFINED)
 
 
-def test_an_adversary_that_failed_says_nothing():
-    lost, still = adversary_table([1, 2], accuracy=0.5), adversary_table([1, 2], divergence=0.001)
-    assert judge("adversaries", summary(), [lost]) == Outcome(UNDEFINED, reason=NONE_KEPT)
-    assert judge("adversaries", summary(), [lost, still]) == Outcome(UNDEFINED, reason=NONE_MOVED)
-    assert judge("adversaries", summary(), [lost, still, adversary_table([1])]).outcome == FAIL
+def test_an_adversarial_model_that_failed_says_nothing():
+    lost, still = (
+        adversarial_model_table([1, 2], accuracy=0.5),
+        adversarial_model_table([1, 2], divergence=0.001),
+    )
+    assert judge("adversarial_attention", summary(), [lost]) == Outcome(UNDEFINED, reason=NONE_KEPT)
+    assert judge("adversarial_attention", summary(), [lost, still]) == Outcome(
+        UNDEFINED, reason=NONE_MOVED
+    )
+    assert (
+        judge(
+            "adversarial_attention", summary(), [lost, still, adversarial_model_table([1])]
+        ).outcome
+        == FAIL
+    )
 
 
-def test_one_seed_of_an_adversary_is_enough():
-    table = adversary_table([1, 2], accuracy=0.5)
+def test_one_seed_of_an_adversarial_model_is_enough():
+    table = adversarial_model_table([1, 2], accuracy=0.5)
     table.loc[(table["seed"] == 2) & (table["measure"] == "accuracy"), "mean"] = 0.9
-    assert adversary_runs(table)["kept"].to_dict() == {1: False, 2: True}
-    assert judge("adversaries", summary(), [table]).outcome == FAIL
+    assert adversarial_model_runs(table)["kept"].to_dict() == {1: False, 2: True}
+    assert judge("adversarial_attention", summary(), [table]).outcome == FAIL
 
 
-def test_without_adversaries_or_a_second_seed_the_criterion_is_undefined():
-    table = adversary_table([1])
-    assert judge("adversaries", summary(), []).reason == NO_ADVERSARY
+def test_without_adversarial_models_or_a_second_seed_the_criterion_is_undefined():
+    table = adversarial_model_table([1])
+    assert judge("adversarial_attention", summary(), []).reason == NO_ADVERSARIAL_MODEL
     empty = table.assign(mean=np.nan)
-    assert judge("adversaries", summary(), [empty]).reason == NO_ADVERSARY
-    assert judge("adversaries", summary(divergence=None), [table]).reason == ONE_SEED
-    assert judge("adversaries", summary(changes=()), [table]).reason == NO_WEIGHTS
+    assert judge("adversarial_attention", summary(), [empty]).reason == NO_ADVERSARIAL_MODEL
+    assert judge("adversarial_attention", summary(divergence=None), [table]).reason == ONE_SEED
+    assert judge("adversarial_attention", summary(changes=()), [table]).reason == NO_WEIGHTS
 
 
-def test_planted_evidence_must_be_found_in_every_class():
-    found = judge("evidence", summary(areas={"good": 0.9, "bad": 0.95}), planted=True)
+def test_planted_rationale_must_be_found_in_every_class():
+    found = judge("rationale", summary(areas={"good": 0.9, "bad": 0.95}), planted=True)
     assert (found.outcome, found.value) == (PASS, 0.9)
-    one_sided = judge("evidence", summary(areas={"good": 0.8999, "bad": 1.0}), planted=True)
+    one_sided = judge("rationale", summary(areas={"good": 0.8999, "bad": 1.0}), planted=True)
     assert (one_sided.outcome, one_sided.value) == (FAIL, 0.8999)
-    assert judge("evidence", summary(areas={"good": 0.9}), planted=False).reason == NOT_PLANTED
-    assert judge("evidence", summary(), planted=True).reason == NO_EVIDENCE
+    assert judge("rationale", summary(areas={"good": 0.9}), planted=False).reason == NOT_PLANTED
+    assert judge("rationale", summary(), planted=True).reason == NO_RATIONALE
     steps = summary(areas={"": 0.95}).replace({"class": {"": None}})
-    assert judge("evidence", steps, planted=True).outcome == PASS, "of a translation: no classes"
+    assert judge("rationale", steps, planted=True).outcome == PASS, "of a translation: no classes"
     equal = summary(changes=(0.0,), areas={"good": 0.5})
-    assert judge("evidence", equal, planted=True).reason == EQUAL
+    assert judge("rationale", equal, planted=True).reason == EQUAL
 
 
 def test_the_norm_of_the_softmaxs_gradient_is_that_of_autograd():

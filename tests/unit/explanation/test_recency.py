@@ -1,4 +1,4 @@
-"""Recency: where a model looks, and what noise does to it, where the truth is known."""
+"""Recency: where a model looks, and what noise does to it, where the true class is known."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -16,12 +16,12 @@ from heed.explanation.recency import (
     MIN_SHARE,
     Recency,
     end_and_middle,
-    evidence_by_tenth,
     mean_place,
     measure_recency,
     noise_table,
     places_table,
     positions_table,
+    rationale_by_tenth,
     state_gradients,
     tenths,
     with_disturbed_states,
@@ -46,7 +46,7 @@ ATTENTION = {"attention": "none", "pooling": "attention"}
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokens, Tokens]:
     """Return documents one of whose last three words decides, and others that decide nothing.
 
-    A good document has the word "fine", which is marked as evidence, and a bad one "poor".
+    A good document has the word "fine", which is marked as rationale, and a bad one "poor".
     """
     folder = tmp_path_factory.mktemp("recency")
     numbers = np.random.default_rng(0)
@@ -54,8 +54,8 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokens, Tokens]:
     texts = [[*numbers.choice(WORDS, numbers.integers(10, 20))] for _ in labels]
     for text, label in zip(texts, labels, strict=True):
         text[-numbers.integers(1, 4)] = CUES[label]
-    parts = [("train", "train", "validation", "test")[i // 2 % 4] for i in range(400)]
-    write_tokens(folder / "cues", texts, labels, parts)
+    splits = [("train", "train", "validation", "test")[i // 2 % 4] for i in range(400)]
+    write_tokens(folder / "cues", texts, labels, splits)
     others = [[*numbers.choice([*WORDS[:6], "new", "fine"], 7)] for _ in range(20)]
     write_tokens(folder / "words", others, ["a"] * 20, ["train"] * 15 + ["test"] * 5)
     return load_tokens(folder / "cues"), load_tokens(folder / "words")
@@ -92,7 +92,7 @@ def solved(corpora, fit) -> dict[str, Subject]:
 # Noise
 
 
-def test_noise_after_the_evidence_confuses_the_last_state_and_not_the_maximum(solved, corpora):
+def test_noise_after_the_rationale_confuses_the_last_state_and_not_the_maximum(solved, corpora):
     tokens, others = corpora
     noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
     accuracies = {}
@@ -108,7 +108,7 @@ def test_noise_after_the_evidence_confuses_the_last_state_and_not_the_maximum(so
     assert accuracies["max"].min() > 0.95
 
 
-def test_noise_is_the_same_words_on_each_side_without_evidence_and_cuts_no_text(corpora):
+def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text(corpora):
     tokens, others = corpora
     subject = subject_for(tokens, pooling="last", max_tokens=12, truncation="ends")
     noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)
@@ -126,7 +126,9 @@ def test_noise_is_the_same_words_on_each_side_without_evidence_and_cuts_no_text(
         assert texts["left 1"] == drawn[:size] + text and texts["right 1"] == text + drawn[:size]
         assert texts["both 4"] == drawn[: 2 * size] + text + drawn[2 * size :]
         assert texts["both 1"] == drawn[: size // 2] + text + drawn[size // 2 : size]
-        assert {words[i] for i in drawn} <= {*WORDS[:6], "<unknown>"}, "fine is evidence"
+        assert {words[i] for i in drawn} <= {*WORDS[:6], "<unknown>"}, (
+            "fine belongs to the rationale"
+        )
         assert unknown[i] == pytest.approx(np.mean(np.array(drawn) == UNKNOWN))
     assert 0.05 < unknown.mean() < 0.3, "one word of seven is new"
 
@@ -156,7 +158,7 @@ def test_a_documents_noise_does_not_depend_on_the_others(corpora):
     assert len(noise.draw(3, 500).types) == 500, "a small corpus is read more than once"
     known = {others.lexicon[i] for i in noise.draw(3, 500).types.tolist()}
     assert known == {*WORDS[:6], "new"}
-    with pytest.raises(HeedError, match="no training document has a word outside its evidence"):
+    with pytest.raises(HeedError, match="no training document has a word outside its rationale"):
         Noise(others, np.array([], np.int64))
 
 
@@ -178,16 +180,16 @@ def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
 # Importance by position
 
 
-def test_the_tenth_of_the_only_evidence_has_importance_1(solved, corpora):
+def test_the_tenth_of_the_only_rationale_has_importance_1(solved, corpora):
     tokens = corpora[0]
-    evidence = MarkedTokens(tokens)
-    rows = np.array([row for row in tokens.rows("test", 0) if evidence.mask(row).any()])
+    rationale = MarkedTokens(tokens)
+    rows = np.array([row for row in tokens.rows("test", 0) if rationale.mask(row).any()])
     done = []
     measured = list(measure_recency(solved["max"], rows, done.append))
     assert done[-1] == len(measured) == len(rows)
     for each in measured:
-        (place,) = np.flatnonzero(evidence.mask(each.row))
-        tenth = tenths(len(evidence.mask(each.row)))[place]
+        (place,) = np.flatnonzero(rationale.mask(each.row))
+        tenth = tenths(len(rationale.mask(each.row)))[place]
         assert each.importance[tenth] == 1 and np.delete(each.importance, tenth).max() < 1
 
 
@@ -198,11 +200,11 @@ def test_short_documents_are_left_out_and_counted(corpora):
     assert table[["measure", "documents", "mean"]].to_numpy().tolist() == [["short", 5, 1.0]]
 
 
-def test_the_table_has_importance_evidence_and_their_ratio_by_tenth():
+def test_the_table_has_importance_rationale_and_their_ratio_by_tenth():
     first, second = np.zeros(20, bool), np.zeros(10, bool)
     first[[18, 19]] = second[[4, 9]] = True
-    assert evidence_by_tenth(first).tolist() == [0] * 9 + [1]
-    assert evidence_by_tenth(second).tolist() == [0] * 4 + [0.5] + [0] * 4 + [0.5]
+    assert rationale_by_tenth(first).tolist() == [0] * 9 + [1]
+    assert rationale_by_tenth(second).tolist() == [0] * 4 + [0.5] + [0] * 4 + [0.5]
     assert (mean_place(first), mean_place(second), mean_place(np.ones(11, bool))) == (9, 7, 5)
     rising = np.arange(1, 11) / 10
     measured = [
@@ -215,8 +217,8 @@ def test_the_table_has_importance_evidence_and_their_ratio_by_tenth():
     assert rows.loc[("importance", "9"), "mean"] == pytest.approx((1 + 0.1 + 1) / 3)
     assert rows.loc[("importance", "9"), "documents"] == 3
     assert rows.loc[("last_minus_middle", ""), "mean"] == pytest.approx((0.45 - 0.45 + 0.45) / 3)
-    assert rows.loc[("evidence_share", "9"), "mean"] == 0.75
-    assert "importance_by_evidence" not in set(table["measure"]), "of two documents: too few"
+    assert rows.loc[("rationale_share", "9"), "mean"] == 0.75
+    assert "importance_by_rationale" not in set(table["measure"]), "of two documents: too few"
     assert rows.loc[("vanishing_ratio", ""), "mean"] == 3, "of the means: (4 + 2 + 3) / (1 + 0 + 2)"
     assert rows.loc[("vanishing_ratio", ""), "documents"] == 3
     places = places_table({0: first, 1: second, 2: first}, {0: True, 1: True, 2: False})
@@ -225,40 +227,40 @@ def test_the_table_has_importance_evidence_and_their_ratio_by_tenth():
     assert places["documents"].to_dict() == {"7": 1, "9": 2}
 
 
-def test_importance_that_follows_the_evidence_is_even_where_enough_documents_have_some():
+def test_importance_that_follows_the_rationale_is_even_where_enough_documents_have_some():
     numbers = np.random.default_rng(0)
-    evidence, measured = {}, []
+    rationale, measured = {}, []
     for row in range(120):
         length = int(numbers.integers(20, 60))
         place = int(length * row / 200)  # few in the last tenths
-        evidence[row] = np.zeros(length, bool)
-        evidence[row][place : place + 1 + place // 4] = True  # the later, the longer
+        rationale[row] = np.zeros(length, bool)
+        rationale[row][place : place + 1 + place // 4] = True  # the later, the longer
         if row < MIN_DOCUMENTS - 1:
-            evidence[row][-1] = True
-        follows = evidence_by_tenth(evidence[row])
+            rationale[row][-1] = True
+        follows = rationale_by_tenth(rationale[row])
         measured.append(Recency(row, follows / follows.max(), np.nan, np.nan))
-    shares = np.stack([evidence_by_tenth(each) for each in evidence.values()])
+    shares = np.stack([rationale_by_tenth(each) for each in rationale.values()])
     counts = (shares > 0).sum(0)
     known = (counts >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
-    table = positions_table(measured, evidence, 120).set_index("measure")
-    even = table.loc["importance_by_evidence"]
-    assert even["mean"].to_numpy() == pytest.approx(1), "whatever the length of the evidence"
+    table = positions_table(measured, rationale, 120).set_index("measure")
+    even = table.loc["importance_by_rationale"]
+    assert even["mean"].to_numpy() == pytest.approx(1), "whatever the length of the rationale"
     assert even["at"].tolist() == [str(tenth) for tenth in np.flatnonzero(known)]
     assert even["documents"].tolist() == counts[known].tolist() and known.sum() >= 5
     assert "9" not in set(even["at"]) and counts[9] == MIN_DOCUMENTS - 1
 
 
-def test_a_tenth_with_next_to_no_evidence_has_no_quotient():
+def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
     """Importance that is spread evenly would look like a bias towards it."""
-    evidence, measured = {}, []
+    rationale, measured = {}, []
     for row in range(120):
-        evidence[row] = np.zeros(50, bool)
-        evidence[row][:40] = True
-        evidence[row][45] = row < 40
+        rationale[row] = np.zeros(50, bool)
+        rationale[row][:40] = True
+        rationale[row][45] = row < 40
         measured.append(Recency(row, np.ones(10), np.nan, np.nan))
-    table = positions_table(measured, evidence, 120).set_index("measure")
-    assert table.loc["importance_by_evidence"]["at"].tolist() == [str(i) for i in range(8)]
-    assert table.loc["evidence_share"].set_index("at")["mean"]["9"] < MIN_SHARE
+    table = positions_table(measured, rationale, 120).set_index("measure")
+    assert table.loc["importance_by_rationale"]["at"].tolist() == [str(i) for i in range(8)]
+    assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < MIN_SHARE
 
 
 def test_the_caption_of_noise_has_its_documents_and_nothing_where_no_text_leaves_room():
@@ -294,7 +296,7 @@ def unrolled(lstm: torch.nn.LSTM, inputs: torch.Tensor) -> list[torch.Tensor]:
         {"attention": "none", "pooling": "last"},
         {"attention": "none", "pooling": "max", "skip": True},
         {"attention": "multi-head", "pooling": "attention"},
-        {**ATTENTION, "linear_branch": "words", "branch_buckets": 8},
+        {**ATTENTION, "tfidf_branch": "words", "tfidf_buckets": 8},
     ],
 )
 def test_the_gradient_of_a_state_is_that_of_an_lstm_step_by_step(changes):

@@ -29,13 +29,13 @@ MODELS = {
     "tiny-attention": {"hidden_size": 6},
     "tiny-last": {"attention": "none", "pooling": "last"},
     "tiny-hierarchical": {"attention": "none", "pooling": "attention", "hierarchical": True,
-                          "linear_branch": "words", "branch_buckets": 32},
+                          "tfidf_branch": "words", "tfidf_buckets": 32},
     "tiny-pooled": {"pooling": "attention"},
     "tiny-uniform": {"attention": "uniform"},
     "tiny-transformer": {"encoder": "transformer", "attention": "none", "heads": 2,
                          "feed_forward_size": 8},
     "tiny-linear": {"encoder": "none", "attention": "none", "pooling": "mean",
-                    "linear_branch": "words", "branch_buckets": 32},
+                    "tfidf_branch": "words", "tfidf_buckets": 32},
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():
     measured = summary.dropna(subset="mean")
     assert set(measured["test"]) == {*TESTS}
     assert summary[summary["test"] == "uniform"]["reason"].str.contains("heed compare").all()
-    assert set(measured[measured["test"] == "evidence"]["class"].dropna()) == {"good"}
+    assert set(measured[measured["test"] == "rationale"]["class"].dropna()) == {"good"}
     assert set(measured[measured["test"] == "permutation"]["seed"]) == {1, 2}
     assert documents["units"].sum() == len(units) and documents["units"].min() > 0
     weights = units.groupby(["seed", "id"])["attention"].sum()
@@ -84,8 +84,8 @@ def test_every_test_has_its_means_by_seed_and_the_tables_fit_each_other():
     assert np.allclose(units.groupby(["seed", "id"])["adversarial"].sum(), 1, atol=1e-5)
     assert (seeds["other_seed"] > seeds["seed"]).all() and len(seeds) == len(documents) / 2
     assert set(documents.groupby("id").size()) == {2}, "both seeds explain the same documents"
-    evidence = units[units["evidence"]]
-    assert (evidence["end"] - evidence["start"] == 4).all(), "the word fine"
+    rationale = units[units["rationale"]]
+    assert (rationale["end"] - rationale["start"] == 4).all(), "the word fine"
 
 
 def test_the_means_are_those_of_the_documents():
@@ -103,17 +103,17 @@ def test_the_means_are_those_of_the_documents():
     assert (flipped["removed_share"] == 1).all(), "a decision that never changes counts as all"
 
 
-def test_as_many_units_are_chosen_as_documents_with_evidence_have(monkeypatch):
+def test_as_many_units_are_chosen_as_documents_with_rationale_have(monkeypatch):
     shares = set()
     measure = explanation.measure_rankings
 
-    def note(judged, evidence, share):
+    def note(judged, rationale, share):
         shares.add(share)
-        return measure(judged, evidence, share)
+        return measure(judged, rationale, share)
 
     monkeypatch.setattr(explanation, "measure_rankings", note)
     explain("tiny-last", scale=0.01)
-    units = read("tiny-last", "units").groupby("id")["evidence"].mean()
+    units = read("tiny-last", "units").groupby("id")["rationale"].mean()
     assert 0 < (units > 0).sum() < len(units) == 5, "some have none, of those that are explained"
     assert [*shares] == [pytest.approx(units[units > 0].mean())]
 
@@ -126,8 +126,8 @@ def test_a_model_without_a_weighted_sum_says_so_and_has_the_other_tests():
     correlations = summary.loc["correlation"].set_index("measure")
     assert Last.no_sum_reason in correlations.loc["tau_gradient", "reason"]
     assert correlations.loc["tau_ceiling", "documents"] > 0
-    evidence = summary.loc["evidence"]
-    by_weights = evidence[evidence["ranking"] == "attention"]
+    rationale = summary.loc["rationale"]
+    by_weights = rationale[rationale["ranking"] == "attention"]
     assert by_weights["reason"].str.contains(Last.no_sum_reason, regex=False).all()
     assert Last.no_sum_reason in summary.loc["seeds", "reason"]
 
@@ -136,7 +136,7 @@ def test_a_hierarchical_model_is_explained_by_sentences():
     explain("tiny-hierarchical")
     units, documents = read("tiny-hierarchical", "units"), read("tiny-hierarchical", "documents")
     assert (documents["units"] <= 4).all(), "of four words each"
-    assert units["evidence"].any() and (units["end"] - units["start"]).max() > 8
+    assert units["rationale"].any() and (units["end"] - units["start"]).max() > 8
     assert units["leave_one_out"].notna().all()
 
 
@@ -169,8 +169,8 @@ def test_recency_has_a_table_by_seed_and_its_numbers_stand_in_the_summary():
         )
     assert rows.loc[("noise", 1)].index.tolist() == sorted(NOISES)
     assert rows.loc[("importance", 1)].index.tolist() == [str(tenth) for tenth in range(10)]
-    assert rows.loc[("evidence_share", 1, "9"), "mean"] == 1, "the word fine is the last"
-    assert ("importance_by_evidence", 2, "9") not in rows.index, "of six documents: too few"
+    assert rows.loc[("rationale_share", 1, "9"), "mean"] == 1, "the word fine is the last"
+    assert ("importance_by_rationale", 2, "9") not in rows.index, "of six documents: too few"
     documents = read("tiny-attention", "documents").set_index("seed").loc[1]
     known = documents[(documents["label"] == "good") & (documents["units"] >= 10)]
     place = rows.loc[("accuracy_by_place", 1, "9")]
@@ -191,18 +191,18 @@ def test_a_number_of_recency_that_is_not_defined_has_its_reason():
     assert np.isfinite(numbers.loc["accuracy_lost", "mean"])
 
 
-def test_a_corpus_without_evidence_is_no_noise_for_its_own_models():
-    path = Path("data/tokens/tiny/evidence.parquet")
-    evidence = pd.read_parquet(path)
-    evidence.iloc[:0].to_parquet(path)
+def test_a_corpus_without_rationale_is_no_noise_for_its_own_models():
+    path = Path("data/tokens/tiny/rationale.parquet")
+    rationale = pd.read_parquet(path)
+    rationale.iloc[:0].to_parquet(path)
     try:
         summary = explain("tiny-last", noise="tiny").set_index("measure")
     finally:
-        evidence.to_parquet(path)
+        rationale.to_parquet(path)
     assert summary.loc["accuracy_lost", "reason"] == NOISE_HAS_LABELS
     table = pd.read_csv("results/explain/tiny-last/recency.csv")
     measures = {"short", "importance", "last_minus_middle", "vanishing_ratio"}
-    assert set(table["measure"]) == measures, "nothing about evidence or noise"
+    assert set(table["measure"]) == measures, "nothing about rationale or noise"
 
 
 def test_a_seed_that_is_done_is_not_repeated(stop):
@@ -219,16 +219,16 @@ def test_a_seed_that_is_done_is_not_repeated(stop):
 
 @pytest.mark.parametrize("without", [1, 2])
 def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
-    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), stage._explain_run
-    evidence = pd.read_parquet(path)
+    path, explain_run = Path("data/tokens/tiny/rationale.parquet"), stage._explain_run
+    rationale = pd.read_parquet(path)
 
     def explain_one(run, *arguments):
         if run.seed == without:
-            evidence.iloc[:0].to_parquet(path)
+            rationale.iloc[:0].to_parquet(path)
         try:
             explain_run(run, *arguments)
         finally:
-            evidence.to_parquet(path)
+            rationale.to_parquet(path)
 
     monkeypatch.setattr(stage, "_explain_run", explain_one)
     summary = explain("tiny-attention", (1, 2), 0.05, noise="tiny")
@@ -263,13 +263,13 @@ def test_what_no_document_has_is_a_row_with_its_reason():
         {"seed": [1], "ranking": ["attention"], "removed_share": [np.nan], "flipped": [1.0]}
     )
     recency = pd.DataFrame(columns=["seed", *COLUMNS])
-    summary = summarize(documents, rankings, pd.DataFrame(), {"evidence": "none"}, recency)
+    summary = summarize(documents, rankings, pd.DataFrame(), {"rationale": "none"}, recency)
     rows = summary.set_index(["test", "measure"]).sort_index()
     assert rows.loc[("conicity", "conicity"), "mean"] == pytest.approx(0.6)
     assert rows.loc[("erasure", "removed_share"), "reason"] == NOT_MEASURED
     flips = rows.loc[("erasure", "flipped")].set_index("ranking")["reason"].dropna()
     assert flips["leave_one_out"] == NOT_ALL_UNITS and flips["value_norm"] == NOT_MEASURED
-    assert summary[summary["test"] == "evidence"]["reason"].tolist() == ["none"]
+    assert summary[summary["test"] == "rationale"]["reason"].tolist() == ["none"]
     assert len(summary[summary["test"] == "correlation"]) == len(CORRELATIONS)
 
 

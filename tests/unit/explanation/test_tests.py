@@ -1,4 +1,4 @@
-"""What the tests of `heed explain` say where the truth is known."""
+"""What the tests of `heed explain` say where the true class is known."""
 
 import dataclasses
 import functools
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from scipy.stats import entropy
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from heed.explanation.agreement import areas, find_evidence, match_spans, rank_correlation
+from heed.explanation.agreement import areas, find_rationale, match_spans, rank_correlation
 from heed.explanation.erasure import InputRemoval, remove_one, remove_until_flip
 from heed.explanation.other_weights import (
     EPSILON,
@@ -97,7 +97,7 @@ def test_distances_are_scipys_and_have_gradients_at_zero():
     assert gradient.isfinite().all()
 
 
-# Weights: permutation, adversary, erasure, conicity
+# Weights: permutation, adversarial model, erasure, conicity
 
 
 @pytest.mark.parametrize("changes", UNIFORM)
@@ -314,10 +314,10 @@ def test_the_norm_of_what_a_unit_adds_is_that_of_its_part_of_the_sum(changes):
     assert np.allclose(rankings["attention"], weighted.weights.mean(1))
     attention = model.network.document_encoder.attention
     for unit in range(3):
-        part = (weighted.weights[unit][:, None] * weighted.values[unit]).flatten()
+        split = (weighted.weights[unit][:, None] * weighted.values[unit]).flatten()
         if attention is not None:
-            part = attention.output.weight @ part
-        assert rankings["value_norm"][unit] == pytest.approx(float(part.norm()))
+            split = attention.output.weight @ split
+        assert rankings["value_norm"][unit] == pytest.approx(float(split.norm()))
 
 
 # Inputs
@@ -328,7 +328,7 @@ KINDS = [
     HEADS,
     SENTENCES,
     {**ATTENTION, "bigram_buckets": 7, "character_buckets": 5},
-    {**HEADS, "linear_branch": "words", "branch_buckets": 8},
+    {**HEADS, "tfidf_branch": "words", "tfidf_buckets": 8},
 ]
 
 
@@ -441,35 +441,35 @@ def test_areas_are_scikit_learns_with_ties():
         assert areas(scores, right) == pytest.approx(expected)
 
 
-def test_a_random_ranking_finds_evidence_by_chance():
+def test_a_random_ranking_finds_rationale_by_chance():
     numbers = np.random.default_rng(0)
-    evidence = np.arange(40) % 10 == 3
-    scores = [find_evidence(numbers.random(40), evidence, 0.1) for _ in range(400)]
+    rationale = np.arange(40) % 10 == 3
+    scores = [find_rationale(numbers.random(40), rationale, 0.1) for _ in range(400)]
     assert np.mean([score.auc for score in scores]) == pytest.approx(0.5, abs=0.05)
     assert np.mean([score.concentration for score in scores]) == pytest.approx(1, abs=0.05)
 
 
-def test_evidence_is_found_by_tokens_and_by_spans():
-    evidence = np.array([0, 1, 1, 0, 0, 1, 1, 0], bool)
+def test_rationale_is_found_by_tokens_and_by_spans():
+    rationale = np.array([0, 1, 1, 0, 0, 1, 1, 0], bool)
     ranking = np.array([0.1, 0.9, 0.8, 0.0, 0.0, 0.7, 0.0, 0.6])
-    score = find_evidence(ranking, evidence, 0.5)
+    score = find_rationale(ranking, rationale, 0.5)
     assert score.token_f1 == 0.75
-    # {1, 2} matches; {5} and {7} are of one word, and all spans of evidence are longer
+    # {1, 2} matches; {5} and {7} are of one word, and all spans of rationale are longer
     assert score.span_f1 == pytest.approx(2 / 3)
     assert score.concentration == pytest.approx(2.4 / 3.1 * 2)
     assert match_spans([(0, 2), (4, 5)], [(0, 1), (4, 8)]) == pytest.approx(0.5)
-    assert find_evidence(ranking, np.zeros(8, bool), 0.5) is None
-    drawn = find_evidence(np.where(np.arange(8) < 4, ranking, np.nan), evidence, 0.5)
+    assert find_rationale(ranking, np.zeros(8, bool), 0.5) is None
+    drawn = find_rationale(np.where(np.arange(8) < 4, ranking, np.nan), rationale, 0.5)
     assert drawn.auc == 1 and np.isnan(drawn.token_f1)
-    assert np.isnan(find_evidence(ranking - 0.5, evidence, 0.5).concentration)
+    assert np.isnan(find_rationale(ranking - 0.5, rationale, 0.5).concentration)
 
 
-# Known truth: a solved model
+# Expected result: a solved model
 
 
 @pytest.fixture(scope="module")
 def solved(fit) -> tuple[Classifier, Batch, np.ndarray]:
-    """Return a model that decides by one of two words, and documents with their evidence.
+    """Return a model that decides by one of two words, and documents with their rationale.
 
     Seven tokens are distractors, and the token 2 or 3 is the class.
     """
@@ -482,9 +482,9 @@ def solved(fit) -> tuple[Classifier, Batch, np.ndarray]:
         return F.cross_entropy(model(batch), labels)
 
     fit(model, loss)
-    batch, labels, evidence = planted(60)
+    batch, labels, rationale = planted(60)
     assert (model(batch).argmax(1) == labels).all()
-    return model, batch, evidence
+    return model, batch, rationale
 
 
 def planted(count: int) -> tuple[Batch, torch.Tensor, np.ndarray]:
@@ -495,18 +495,18 @@ def planted(count: int) -> tuple[Batch, torch.Tensor, np.ndarray]:
     return batch, labels, F.one_hot(places, 8).bool().numpy()
 
 
-def mean_auc(rankings: list[np.ndarray], evidence: np.ndarray) -> float:
-    scores = [find_evidence(r, e, 1 / 8) for r, e in zip(rankings, evidence, strict=True)]
+def mean_auc(rankings: list[np.ndarray], rationale: np.ndarray) -> float:
+    scores = [find_rationale(r, e, 1 / 8) for r, e in zip(rankings, rationale, strict=True)]
     return float(np.mean([score.auc for score in scores]))
 
 
-def test_leave_one_out_finds_the_evidence_of_a_solved_model(solved):
-    model, batch, evidence = solved
+def test_leave_one_out_finds_the_rationale_of_a_solved_model(solved):
+    model, batch, rationale = solved
     documents = read_documents(model, batch)
     rankings = [leave_one_out(model, document, np.arange(8)) for document in documents]
-    assert mean_auc(rankings, evidence) >= 0.95
+    assert mean_auc(rankings, rationale) >= 0.95
     gradients = integrated_gradients(model, batch).abs().numpy()
-    assert mean_auc(list(gradients), evidence) >= 0.95
+    assert mean_auc(list(gradients), rationale) >= 0.95
 
 
 def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):
@@ -521,8 +521,8 @@ def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):
 
 def test_equal_weights_do_not_find_what_stands_first():
     """A control ranks no word before another: in reading order it would find the first sentence."""
-    evidence = np.arange(60) < 27  # as in sst-wiki, where the sentence of the label comes first
-    found = find_evidence(np.full(60, 1 / 60), evidence, 0.45)
+    rationale = np.arange(60) < 27  # as in sst-wiki, where the sentence of the label comes first
+    found = find_rationale(np.full(60, 1 / 60), rationale, 0.45)
     assert found.auc == 0.5 and found.token_f1 < 0.65 and found.span_f1 < 0.5
     order = descending(np.array([1.0, 3.0, 2.0, 3.0]))
     assert {*order[:2].tolist()} == {1, 3} and order[2:].tolist() == [2, 0]

@@ -1,4 +1,4 @@
-"""What `heed explain` says of translators, where the truth is known."""
+"""What `heed explain` says of translators, where the true class is known."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from heed.explanation import other_weights, translations
-from heed.explanation.agreement import find_evidence
+from heed.explanation.agreement import find_rationale
 from heed.explanation.other_weights import EPSILON, find_adversarial_weights
 from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.seeds import step_agreement
@@ -224,9 +224,9 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
         assert len(pair.steps) == DRAWN_TARGETS
         for position, step in pair.steps.items():
             right.append(step.probabilities.argmax() == pair.target[position])
-            evidence = (classes[pair.row] == position).numpy()
+            rationale = (classes[pair.row] == position).numpy()
             for ranking, found in aucs.items():
-                found.append(find_evidence(step.rankings[ranking], evidence, 0.25).auc)
+                found.append(find_rationale(step.rankings[ranking], rationale, 0.25).auc)
     assert np.mean(right) >= 0.99
     assert np.mean(aucs["leave_one_out"]) >= 0.95
     assert np.mean(aucs["random"]) == pytest.approx(0.5, abs=0.05)

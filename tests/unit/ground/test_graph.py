@@ -56,7 +56,7 @@ def test_stages_and_their_order_are_those_of_dvc(study, tmp_path, monkeypatch):
 
 def test_no_line_is_drawn_that_follows_from_others(kinds):
     links = link_kinds(kinds)
-    assert ("tokenize", "opponents") in links and ("code", "download") in links
+    assert ("tokenize", "reference_models") in links and ("code", "download") in links
     assert ("code", "train") not in links and ("tokenize", "score") not in links
 
 

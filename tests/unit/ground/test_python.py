@@ -17,7 +17,7 @@ from heed.tokens.arrays import load_tokens
 from tests.conftest import ROOT, change_recipe, make_workplace, train_and_predict
 
 RUN = Path("results/train/tiny-attention/1")
-BRANCH = {"linear_branch": "words", "branch_buckets": 64, "character_buckets": 30}
+BRANCH = {"tfidf_branch": "words", "tfidf_buckets": 64, "character_buckets": 30}
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ CASES = {
         "attention": (0.95, 0.70, 0.78),
     },
     "a control gains the same": {"mean": (0.8501, 0.86, 0.84)},
-    "a control gains more": {"wide": (0.9, 0.91, 0.89)},
+    "a control gains more": {"parameter-matched": (0.9, 0.91, 0.89)},
     "better than a control": {"mean": (0.82, 0.833, 0.811)},
     "perhaps better than a control": {"mean": NOISY},
     "one seed": {"baseline": (0.8,), "attention": (0.9,)},
@@ -45,7 +45,7 @@ def test_the_answer_is_chosen_by_the_verdicts_and_bad_news_comes_first(snapshot)
     snapshot("answers", text)
 
 
-def test_an_opponent_that_wins_is_named_before_the_gain():
+def test_an_reference_model_that_wins_is_named_before_the_gain():
     first, second, *_ = answer(make_experiment(linear=0.9), METHOD, SEEDS).sentences
     assert "linear" in first and "did better than the baseline" in second
 

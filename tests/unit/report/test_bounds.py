@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from heed.evaluation.comparison import metrics_row
-from heed.evaluation.results import ExperimentResult, clip_interval, spread
+from heed.evaluation.results import ExperimentResult, clip_interval, mean_and_std
 from heed.report import answer
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import Page, change_difference, render_to, rows
@@ -37,7 +37,7 @@ def near_perfect() -> ExperimentResult:
     """A baseline of 0.98, and a gain with an interval that no gain over it can have."""
     result = made_up.comparison("sample").experiments[NAME]
     baseline = result.models["baseline"]
-    summary = baseline.summary | {"accuracy": spread([0.98] * len(baseline.best_epochs))}
+    summary = baseline.summary | {"accuracy": mean_and_std([0.98] * len(baseline.best_epochs))}
     result.models["baseline"] = dataclasses.replace(baseline, summary=summary)
     others = result.comparisons["attention"]["baseline"].others
     others = dataclasses.replace(others, bootstrap_pp=(-4.0, 5.0))

@@ -1,4 +1,4 @@
-"""A run that collapsed is named with its seed, and so is a model below the majority class."""
+"""A degenerate run is named with its seed, and so is a model below the majority class."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from heed.evaluation.results import (
     Corpus,
     ExperimentResult,
     ModelResult,
-    OpponentResult,
-    spread,
+    ReferenceResult,
+    mean_and_std,
 )
-from heed.recipe import CorpusFacts
+from heed.recipe import CorpusStatistics
 from heed.report.language import use_language
-from heed.report.measures import collapse_sentence, explain_collapse
+from heed.report.measures import degenerate_sentence, explain_degenerate
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.meta import NearDuplicates
 
@@ -19,16 +19,20 @@ SEEDS = [1, 2, 3]
 
 
 def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", **models: list):
-    facts = CorpusFacts("csv", 0, 0, {}, False, False, NearDuplicates(test=[0], complete=True))
+    statistics = CorpusStatistics(
+        "csv", 0, 0, {}, False, False, NearDuplicates(test=[0], complete=True)
+    )
     h = Hyperparameters()
     trained = {
-        name: ModelResult(name, h, 0, [], [], [], [], {metric: spread(values)}, {}, None)
+        name: ModelResult(name, h, 0, [], [], [], [], {metric: mean_and_std(values)}, {}, None)
         for name, values in models.items()
     }
-    opponents = {"majority": OpponentResult({metric: spread(majority)}, {})} if majority else {}
-    corpus = Corpus("made-up", folds, facts)
+    reference_models = (
+        {"majority": ReferenceResult({metric: mean_and_std(majority)}, {})} if majority else {}
+    )
+    corpus = Corpus("made-up", folds, statistics)
     return ExperimentResult(
-        "classification", {"classes": []}, metric, [], [], corpus, trained, opponents, {}
+        "classification", {"classes": []}, metric, [], [], corpus, trained, reference_models, {}
     )
 
 
@@ -37,48 +41,51 @@ def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", 
     [
         ([0.85, 0.84, 0.86], ""),
         ([0.85, 0.76, 0.86], ""),  # 9.5 points below the median of the others
-        ([0.85, 0.74, 0.86], "baseline collapsed with seed 2 (0.7400)"),
-        ([0.85, 0.50, 0.86], "baseline collapsed with seed 2 (0.5000)"),
-        ([0.55, 0.50, 0.52], "baseline collapsed with seed 2 (0.5000)"),  # at the majority class
-        ([0.50, 0.49, 0.86], "baseline collapsed with seeds 1 (0.5000), 2 (0.4900)"),
-        ([0.50, 0.50, 0.50], "every run of baseline collapsed"),
+        ([0.85, 0.74, 0.86], "baseline is degenerate with seed 2 (0.7400)"),
+        ([0.85, 0.50, 0.86], "baseline is degenerate with seed 2 (0.5000)"),
+        (
+            [0.55, 0.50, 0.52],
+            "baseline is degenerate with seed 2 (0.5000)",
+        ),  # at the majority class
+        ([0.50, 0.49, 0.86], "baseline is degenerate with seeds 1 (0.5000), 2 (0.4900)"),
+        ([0.50, 0.50, 0.50], "every run of baseline is degenerate"),
         (
             [0.48, 0.49, 0.47],
-            "every run of baseline collapsed; baseline (0.4800) is below the majority class "
+            "every run of baseline is degenerate; baseline (0.4800) is below the majority class "
             "(0.5000)",
         ),
         (
             [0.51, 0.35, 0.52],
-            "baseline collapsed with seed 2 (0.3500); baseline (0.4600) is below the majority "
+            "baseline is degenerate with seed 2 (0.3500); baseline (0.4600) is below the majority "
             "class (0.5000)",
         ),
     ],
 )
 def test_a_collapsed_run_and_a_model_below_the_majority_class_are_named(baseline, sentence):
-    assert collapse_sentence(experiment([0.5], baseline=baseline), SEEDS) == sentence
+    assert degenerate_sentence(experiment([0.5], baseline=baseline), SEEDS) == sentence
 
 
 def test_with_folds_a_run_is_compared_on_its_own_test_part():
     made = experiment([0.4, 0.6, 0.5], folds=3, mean=[0.55, 0.58, 0.59])
-    assert collapse_sentence(made, SEEDS) == "mean collapsed with seed 2 (0.5800)"
-    assert collapse_sentence(made, [4, 5, 6]) == "mean collapsed with seed 5 (0.5800)"
+    assert degenerate_sentence(made, SEEDS) == "mean is degenerate with seed 2 (0.5800)"
+    assert degenerate_sentence(made, [4, 5, 6]) == "mean is degenerate with seed 5 (0.5800)"
 
 
 def test_every_model_is_named_by_the_figure_that_decides():
     made = experiment([0.1], metric="macro_f1", baseline=[0.3] * 3, attention=[0.31, 0.1, 0.3])
-    assert collapse_sentence(made, SEEDS) == "attention collapsed with seed 2 (0.1000)"
-    assert "its macro F1 is no higher than that of the majority class" in explain_collapse(made)
+    assert degenerate_sentence(made, SEEDS) == "attention is degenerate with seed 2 (0.1000)"
+    assert "its macro F1 is no higher than that of the majority class" in explain_degenerate(made)
 
 
 def test_without_a_majority_class_or_with_one_seed_there_is_less_to_say():
     made = experiment([], baseline=[0.1, 0.2, 0.15])
-    assert collapse_sentence(made, SEEDS) == ""
-    assert collapse_sentence(experiment([0.5], baseline=[0.7]), [1]) == ""
-    one = collapse_sentence(experiment([0.5], baseline=[0.5]), [1])
-    assert one == "every run of baseline collapsed"
+    assert degenerate_sentence(made, SEEDS) == ""
+    assert degenerate_sentence(experiment([0.5], baseline=[0.7]), [1]) == ""
+    one = degenerate_sentence(experiment([0.5], baseline=[0.5]), [1])
+    assert one == "every run of baseline is degenerate"
 
 
 def test_the_sentence_is_german_in_a_german_report():
     with use_language("de"):
         made = experiment([0.5], baseline=[0.85, 0.5, 0.86])
-        assert collapse_sentence(made, SEEDS) == "baseline brach mit Seed 2 (0.5000) zusammen"
+        assert degenerate_sentence(made, SEEDS) == "baseline brach mit Seed 2 (0.5000) zusammen"

@@ -1,4 +1,4 @@
-"""The document browser shows texts, the weight of each word, and the weight on evidence."""
+"""The document browser shows texts, the weight of each word, and the weight on rationale."""
 
 import dataclasses
 import html
@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.annotations import EvidenceKind
+from heed.annotations import RationaleKind
 from heed.files import HeedError
-from heed.recipe import CorpusFacts
-from heed.report.browser import WeightShare, describe_evidence, describe_weights, read_browser
+from heed.recipe import CorpusStatistics
+from heed.report.browser import WeightShare, describe_rationale, describe_weights, read_browser
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.classification.texts import classify
 from tests.conftest import change_recipe, train_and_predict
@@ -21,14 +21,14 @@ from tests.fixtures.report.pages import render_to
 
 
 def write_document(folder, text: str, words: list[tuple[str, float, int, float, bool]]) -> None:
-    """Write one document; words are (word, weight, sentence, sentence_weight, evidence)."""
+    """Write one document; words are (word, weight, sentence, sentence_weight, rationale)."""
     folder.mkdir(parents=True)
     rows, start = [], 0
-    for i, (word, weight, sentence, sentence_weight, evidence) in enumerate(words):
+    for i, (word, weight, sentence, sentence_weight, rationale) in enumerate(words):
         start = text.index(word, start)
         rows.append(
             {"id": "d", "token": i, "start": start, "end": start + len(word), "weight": weight,
-             "sentence": sentence, "sentence_weight": sentence_weight, "evidence": evidence}
+             "sentence": sentence, "sentence_weight": sentence_weight, "rationale": rationale}
         )  # fmt: skip
         start += len(word)
     document = {"id": "d", "text": text, "label": "a", "predicted": "b", "probability": 0.6,
@@ -52,23 +52,23 @@ def test_the_text_is_whole_and_shaded_by_weight(tmp_path):
     assert "".join(piece.text for piece in pieces) == "A fine film […] Truly […] read"
     shades = {piece.text: piece.shade for piece in pieces}
     assert shades["film"] == pytest.approx(0.3 * shades["fine"]) and shades["Truly"] is None
-    assert [piece.text for piece in pieces if piece.evidence] == ["fine"]
+    assert [piece.text for piece in pieces if piece.rationale] == ["fine"]
     assert document.unread == "here" and not document.right
     assert document.heaviest[0] == ("fine", 0.5) and len(document.heaviest) == 5
-    assert page.evidence == WeightShare(0.5, 0.2, 1) and page.sentences
+    assert page.rationale == WeightShare(0.5, 0.2, 1) and page.sentences
 
 
-def test_without_planted_evidence_there_is_no_share_of_it(tmp_path):
+def test_without_planted_rationale_there_is_no_share_of_it(tmp_path):
     write_document(tmp_path / "m", TEXT, [(w, x, s, np.nan, False) for w, x, s, _, _ in WORDS])
     page = read_browser(tmp_path / "m", {})
-    assert page.evidence is None and not page.sentences
+    assert page.rationale is None and not page.sentences
     with pytest.raises(HeedError, match=r"not there\. Run: heed score none"):
         read_browser(tmp_path / "none", {})
 
 
 def test_only_models_with_weights_of_their_own_have_a_page():
     transformer = {"encoder": "transformer"}
-    none = {"encoder": "none", "linear_branch": "words", "pooling": "max"}
+    none = {"encoder": "none", "tfidf_branch": "words", "pooling": "max"}
     with_page = [{"attention": "multi-head", "heads": 2}, {"pooling": "attention"}]
     with_page += [{"pooling": "max"}, transformer | {"pooling": "attention"}]
     without = [{"pooling": "last"}, {"pooling": "mean"}, transformer | {"pooling": "mean"}, none]
@@ -81,13 +81,13 @@ def test_only_models_with_weights_of_their_own_have_a_page():
 
 
 def test_a_hybrids_weights_do_not_explain_what_its_linear_branch_adds(workplace):
-    hybrid = Hyperparameters(pooling="attention", linear_branch="words")
+    hybrid = Hyperparameters(pooling="attention", tfidf_branch="words")
     text = "what the branch adds (linear_branch: words) is in no word's weight"
     assert text in describe_weights(hybrid)
     assert "branch" not in describe_weights(Hyperparameters(pooling="attention"))
     train_and_predict("tiny-attention")
     assert "branch" not in classify("tiny-attention", "w1 fine w2")
-    change_recipe(linear_branch="both", branch_buckets=64)
+    change_recipe(tfidf_branch="both", tfidf_buckets=64)
     train_and_predict("tiny-attention")
     lines = classify("tiny-attention", "w1 fine w2").splitlines()
     assert lines[3].startswith("the linear branch (both) contributes to these probabilities too")
@@ -98,19 +98,21 @@ PLANTED = "the words that decide the label, planted when heed generated the text
 MARKED = "the words that people marked as the reason for the label"
 
 
-def with_evidence(facts: CorpusFacts, kind: EvidenceKind) -> CorpusFacts:
-    return dataclasses.replace(facts, evidence=dataclasses.replace(facts.evidence, kind=kind))
+def with_rationale(statistics: CorpusStatistics, kind: RationaleKind) -> CorpusStatistics:
+    return dataclasses.replace(
+        statistics, rationale=dataclasses.replace(statistics.rationale, kind=kind)
+    )
 
 
 def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
     params, data = made_up.study("sample"), made_up.comparison("sample")
     result = data.experiments["sample-author"]
-    facts = with_evidence(result.corpus.facts, "human")
-    corpus = dataclasses.replace(result.corpus, facts=facts)
+    statistics = with_rationale(result.corpus.statistics, "human")
+    corpus = dataclasses.replace(result.corpus, statistics=statistics)
     data.experiments["sample-author"] = dataclasses.replace(result, corpus=corpus)
     into = render_to(params, data, tmp_path / "reports")
     index = (into / "index.html").read_text()
-    assert f"Evidence: {PLANTED}." in index and f"Evidence: {MARKED}." in index
+    assert f"Rationale: {PLANTED}." in index and f"Rationale: {MARKED}." in index
     names = re.findall(r'href="(documents/[^"]+)"', index)
     assert names and sorted(names) == sorted(
         f"documents/{path.name}" for path in (into / "documents").iterdir()
@@ -119,24 +121,24 @@ def test_pages_are_linked_escaped_and_have_their_caution(tmp_path):
         text = (into / name).read_text()
         assert "Weights are not explanations by themselves" in text and "GENERATED" in text.upper()
         assert "<b>Bold" not in text and html.escape("<b>Bold</b>") in text and "\u202e" not in text
-        evidence = MARKED if "author" in name else PLANTED
-        assert re.search(rf"{evidence}. [\d.]+% of the weight stands on it", text)
+        rationale = MARKED if "author" in name else PLANTED
+        assert re.search(rf"{rationale}. [\d.]+% of the weight stands on it", text)
         anchor = re.search(r'href="\.\./index\.html#([^"]+)"', text)[1]
         assert f'id="{anchor}"' in index
 
 
-def test_the_report_says_where_evidence_comes_from():
-    facts = made_up.comparison("sample").experiments["sample-sentiment"].corpus.facts
+def test_the_report_says_where_rationale_comes_from():
+    statistics = made_up.comparison("sample").experiments["sample-sentiment"].corpus.statistics
     texts = []
-    for kind in typing.get_args(EvidenceKind):
+    for kind in typing.get_args(RationaleKind):
         for generated in (True, False):
-            changed = dataclasses.replace(with_evidence(facts, kind), generated=generated)
-            texts.append(describe_evidence(changed))
+            changed = dataclasses.replace(with_rationale(statistics, kind), generated=generated)
+            texts.append(describe_rationale(changed))
     assert "heed generated" in texts[0] and not any("generated" in text for text in texts[1:])
     assert [sum(word in text for text in texts) for word in ("people", "authors", "file")] == [
         2, 3, 2,
     ]  # fmt: skip
-    assert describe_evidence(dataclasses.replace(facts, evidence=None)) == ""
+    assert describe_rationale(dataclasses.replace(statistics, rationale=None)) == ""
 
 
 def test_the_predictions_of_each_model_over_the_seeds_are_counted(tmp_path):

@@ -51,7 +51,7 @@ def write_browser(folder, weights: dict[str, list[float]], sentences=None) -> Br
             rows.append(
                 {"id": name, "token": i, "start": word.start(), "end": word.end(),
                  "weight": weights[name][i], "sentence": number, "sentence_weight": weight,
-                 "evidence": i == 0}
+                 "rationale": i == 0}
             )  # fmt: skip
     head = {"label": "good", "predicted": "good", "probability": 0.9, "rule": "right, short"}
     documents = [{"id": name, "text": text, **head} for name, text in texts.items()]
@@ -199,7 +199,7 @@ def test_sentence_weights_times_word_weights_sum_to_1():
     torch.testing.assert_close(products.sum(), torch.tensor(1.0))
 
 
-def test_documents_of_the_heads_are_chosen_by_length_class_and_evidence_alone():
+def test_documents_of_the_heads_are_chosen_by_length_class_and_rationale_alone():
     labels = np.array(["a", "a", "b", "b", "a"], object)
     lengths = np.array([SHORTEST - 1, 12, LONGEST + 1, 20, 10])
     assert choose_short_documents(labels, lengths, lambda _: False) == [4, 3]
@@ -238,8 +238,8 @@ def test_the_report_shows_documents_heads_and_the_share_of_weight(tmp_path):
     assert f"figures/{heads}.pdf" in paper  # the text is heed's own
     table = pd.read_csv(reports / "tables/sample-sentiment_weights.csv")
     row = table[table["variant"] == "attention"].iloc[0]
-    figure_of = data.experiments["sample-sentiment"].figure_of
-    gain = 100 * (figure_of("attention") - figure_of("mean"))
+    score_of = data.experiments["sample-sentiment"].score_of
+    gain = 100 * (score_of("attention") - score_of("mean"))
     assert row["control"] == "mean" and row["gain_pp"] == pytest.approx(gain, abs=0.006)
     assert page.count("lacks its layer too") == 2, "below the table, on the page and as text"
     assert "In 1 document attention is right in more seeds than the baseline." in page
@@ -263,7 +263,7 @@ def test_each_class_has_its_change_in_recall_the_largest_gain_first(tmp_path):
     )
     differences = [100 * (a - b) for a, b in zip(attention, baseline, strict=True)]
     assert changes[0].values == pytest.approx(differences)
-    assert changes[0].deviation == pytest.approx(np.std(differences, ddof=1))
+    assert changes[0].std == pytest.approx(np.std(differences, ddof=1))
     (figure,) = class_gain(results, experiment)
     assert f"The {MAX_CLASSES} of {len(changes)} classes" in figure.caption
 

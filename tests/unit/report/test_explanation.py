@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
-from heed.explanation.adversarial_attention import Adversaries
+from heed.explanation.adversarial_attention import AdversarialModels
 from heed.explanation.agreement import Correlation, Plausibility
-from heed.explanation.diagnostic_mlp import Guided
+from heed.explanation.diagnostic_mlp import DiagnosticNetworks
 from heed.explanation.seeds import seed_divergence
-from heed.explanation.unexplained import ADVERSARY_SUMMARY, SUMMARY, write_unexplained
+from heed.explanation.unexplained import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
 from heed.report import latex
 from heed.report.blocks import (
@@ -52,14 +52,14 @@ DECLARED = {"differ": f"{SENTIMENT}-attention"}
 
 
 def study(
-    explained: tuple[str, ...] = EXPLAINED, adversaries: dict[str, str] | None = None
+    explained: tuple[str, ...] = EXPLAINED, adversarial_attention: dict[str, str] | None = None
 ) -> Params:
-    """The sample study with the models to be explained, and adversaries by name."""
+    """The sample study with the models to be explained, and adversarial models by name."""
     some = types.SimpleNamespace
     models = {name: some(corpus=SENTIMENT) for name in explained}
-    sections = {name: some(model=model) for name, model in (adversaries or {}).items()}
+    sections = {name: some(model=model) for name, model in (adversarial_attention or {}).items()}
     params = made_up.study("sample").model_copy(update={"explain": some(models=models)})
-    params.__dict__["adversaries"] = sections
+    params.__dict__["adversarial_attention"] = sections
     return params
 
 
@@ -77,8 +77,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, comparison: Comparison) -> 
         reasons = {} if model.endswith("attention") else {"weights": "the pooling reads one state"}
         fixture.write_explanation(folder / "explain" / model, comparison.seeds, classes, reasons)
     fixture.write_recency(folder / "explain" / EXPLAINED[0], comparison.seeds)
-    table = fixture.adversary_table(comparison.seeds, divergence=0.65)
-    fixture.write_adversary(folder / "adversaries/differ", table)
+    table = fixture.adversarial_model_table(comparison.seeds, divergence=0.65)
+    fixture.write_adversarial_model(folder / "adversarial_attention/differ", table)
     return folder
 
 
@@ -88,7 +88,7 @@ def results(comparison: Comparison, folder: Path) -> Results:
 
 
 def read(comparison: Comparison, folder: Path, with_documents: bool = True, **settings) -> Results:
-    params = study(**{"adversaries": DECLARED} | settings)
+    params = study(**{"adversarial_attention": DECLARED} | settings)
     return read_results(params, comparison, PUBLISHED, folder, with_documents)
 
 
@@ -116,20 +116,20 @@ def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
     (listed,) = rules.blocks
     assert isinstance(listed, Items) and len(listed.items) == 4
     heads = [table.columns[index].heading for index in table.column_indices(PAGE)]
-    assert heads[:5] == ["Model", "Shuffled", "Seeds", "Adversaries", "Evidence"]
+    assert heads[:5] == ["Model", "Shuffled", "Seeds", "AdversarialModels", "Rationale"]
     cells = rows_of(table)
     kinds = ("pass", "fail", "undefined")
     outcomes = {
         name: [cell.value for cell in row if cell.value in kinds] for name, row in cells.items()
     }
-    assert outcomes["attention"][2] == "fail", "the adversary keeps the predictions"
+    assert outcomes["attention"][2] == "fail", "the adversarial model keeps the predictions"
     assert outcomes["mean"] == outcomes["baseline"] == ["undefined"] * 4
     assert {cell.note for cell in cells["baseline"] if cell.value == "undefined"} == {"no weights"}
 
 
 def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, comparison):
     table, result = chapter["explanation_criteria"], comparison.experiments[SENTIMENT]
-    gain = 100 * (result.figure_of("attention") - result.figure_of("mean"))
+    gain = 100 * (result.score_of("attention") - result.score_of("mean"))
     place = [column.key for column in table.columns].index("gain_pp")
     gains = {name: cells[place].value for name, cells in rows_of(table).items()}
     assert gains == {"attention": pytest.approx(gain), "mean": None, "baseline": None}
@@ -137,12 +137,12 @@ def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, compar
 
 def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
     figures = {key: each for key, each in chapter.items() if isinstance(each, Figure)}
-    tests = ("correlation", "permutation", "adversarial-weights", "erasure", "seeds", "guided",
-             "adversaries", "input-removal", "evidence", "conicity", "scaling")  # fmt: skip
+    tests = ("correlation", "permutation", "adversarial-weights", "erasure", "seeds", "diagnostic",
+             "adversarial_attention", "input-removal", "rationale", "conicity", "scaling")  # fmt: skip
     expected = {f"explanation_{test}" for test in tests}
     assert set(figures) == expected | {f"{SENTIMENT}_recency", f"{SENTIMENT}_rankings"}
     assert all(figure.claim for figure in figures.values())
-    for key in expected - {"explanation_scaling", "explanation_adversaries"}:
+    for key in expected - {"explanation_scaling", "explanation_adversarial_models"}:
         assert "3 seeds, " in figures[key].caption and "documents" in figures[key].caption, key
     assert "“" in figures["explanation_permutation"].caption, "a sentence of a paper"
 
@@ -161,12 +161,12 @@ def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, compa
     assert _printed_lines(results, explained, correlation) == []
     assert "Ours read" not in blocks(results)["explanation_correlation"].caption
     corpus = comparison.experiments[SENTIMENT].corpus
-    object.__setattr__(corpus.facts, "kind", "imdb")
+    object.__setattr__(corpus.statistics, "kind", "imdb")
     try:
         lines = {line.name: line.values for line in _printed_lines(results, explained, correlation)}
         caption = blocks(results)["explanation_correlation"].caption
     finally:
-        object.__setattr__(corpus.facts, "kind", "sample-sentiment")
+        object.__setattr__(corpus.statistics, "kind", "sample-sentiment")
     assert lines["2019: lstm+tanh"] == {
         names["tau_gradient"]: [0.4372],
         names["tau_leave_one_out"]: [0.3413],
@@ -178,29 +178,29 @@ def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, compa
 
 @pytest.fixture
 def explained(results: Results) -> Explanation:
-    """The last explained model: it has an adversary."""
+    """The last explained model: it has an adversarial model."""
     return results.explanations[-1]
 
 
 def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their_documents(
     explained,
 ):
-    (adversary,), test = explained.adversaries, Guided()
+    (adversarial_model,), test = explained.adversarial_attention, DiagnosticNetworks()
     short, whole = (
         {name: drawn[label] for name, label in test.series.items()}
         for measure in test.measures
-        for drawn in [test.drawn_trained(explained, adversary, measure)]
+        for drawn in [test.drawn_trained(explained, adversarial_model, measure)]
     )
     assert all(len(values) == 3 for values in (*short.values(), *whole.values()))
     assert short["uniform"][0] == whole["uniform"][0] - 0.25
-    assert short["majority"] == whole["majority"] != whole["majority_with_evidence"]
-    assert short["majority_with_evidence"] == whole["majority_with_evidence"]
+    assert short["majority"] == whole["majority"] != whole["majority_with_rationale"]
+    assert short["majority_with_rationale"] == whole["majority_with_rationale"]
 
 
-def test_an_adversary_stands_beside_the_seeds_of_its_model(explained):
-    table = fixture.adversary_table([1, 2], accuracy=0.5, divergence=0.4)
-    lost = dataclasses.replace(explained.adversaries[0], summary=table)
-    drawn = Adversaries().drawn_trained
+def test_an_adversarial_model_stands_beside_the_seeds_of_its_model(explained):
+    table = fixture.adversarial_model_table([1, 2], accuracy=0.5, divergence=0.4)
+    lost = dataclasses.replace(explained.adversarial_attention[0], summary=table)
+    drawn = AdversarialModels().drawn_trained
     values = drawn(explained, lost, "mean_divergence")
     assert values["predictions kept"] == [] and values["not kept"] == [0.4, 0.4]
     assert values["two seeds of the model"] == [seed_divergence(explained.summary)]
@@ -248,10 +248,10 @@ def test_of_the_seeds_of_translators_steps_are_counted(results, explained):
 
 def test_gold_links_of_generated_translations_are_planted(comparison):
     (result, *_) = made_up_translation.comparison().experiments.values()
-    assert result.corpus.facts.evidence is None
+    assert result.corpus.statistics.rationale is None
     for generated in (True, False):
-        facts = dataclasses.replace(result.corpus.facts, generated=generated)
-        corpus = dataclasses.replace(result.corpus, facts=facts)
+        statistics = dataclasses.replace(result.corpus.statistics, generated=generated)
+        corpus = dataclasses.replace(result.corpus, statistics=statistics)
         assert is_planted(dataclasses.replace(result, corpus=corpus)) == generated
     assert is_planted(comparison.experiments[SENTIMENT])
 
@@ -259,21 +259,21 @@ def test_gold_links_of_generated_translations_are_planted(comparison):
 def test_what_papers_print_is_of_tests_and_measures_that_heed_has():
     papers = read_papers(PUBLISHED)
     names = {"tau_gradient", "tau_leave_one_out", "tau_ceiling", "vanishing_ratio"}
-    assert {each.measure for each in papers.figures} == names
+    assert {each.measure for each in papers.scores} == names
     assert all(each.sentence and each.paper for each in papers.sentences)
 
 
-def test_the_document_is_the_first_by_name_that_has_evidence(explained):
+def test_the_document_is_the_first_by_name_that_has_rationale(explained):
     document = choose_document(explained)
     assert document.name == "d1", "d0 has none"
     assert document.words == fixture.TEXT.split() and document.first == 0
 
 
 @pytest.mark.parametrize(
-    ("evidence", "first"), [([], 0), ([70], 40), ([30], 20), ([5], 0), ([30, 90], 20)]
+    ("rationale", "first"), [([], 0), ([70], 40), ([30], 20), ([5], 0), ([30, 90], 20)]
 )
-def test_a_long_document_is_drawn_around_its_first_evidence(evidence, first):
-    units = np.isin(np.arange(100), evidence)
+def test_a_long_document_is_drawn_around_its_first_rationale(rationale, first):
+    units = np.isin(np.arange(100), rationale)
     assert first_word(units) == first
     assert first_word(units[:WORDS]) == 0
 
@@ -296,15 +296,15 @@ def test_the_caution_links_to_the_chapter_or_names_the_command(results, comparis
     sentiment, author = results.experiments
     assert caution(results, sentiment)[-1].link == "#explanation"
     assert "heed explain" in caution(results, author)[-1]
-    none = read(comparison, folder, explained=(), adversaries={})
+    none = read(comparison, folder, explained=(), adversarial_attention={})
     assert chapters.chapter(none) == [] and "heed explain" in caution(none, sentiment)[-1]
 
 
 def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder):
-    left = read(comparison, folder, explained=EXPLAINED[:1], adversaries={})
+    left = read(comparison, folder, explained=EXPLAINED[:1], adversarial_attention={})
     assert [each.model for each in left.explanations] == [EXPLAINED[0]]
     (row,) = blocks(left)["explanation_criteria"].rows
-    assert "no adversary" in {cell.note for cell in row.cells}
+    assert "no adversarial model" in {cell.note for cell in row.cells}
     assert "explanation_guided" not in blocks(left)
 
 
@@ -317,7 +317,7 @@ def test_a_changed_file_is_refused(comparison, tmp_path, folder):
 
 
 def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, folder, tmp_path):
-    params = study(adversaries=DECLARED)
+    params = study(adversarial_attention=DECLARED)
     render(params, comparison, PUBLISHED, folder, tmp_path / "en")
     page = Page(tmp_path / "en/index.html")
     assert "explanation" in page.ids and "#explanation" in page.links
@@ -327,7 +327,7 @@ def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, f
     table = pd.read_csv(tmp_path / "en/tables/explanation_all-means.csv")
     assert set(table["seed"]) == {*params.seeds} and table["mean"].notna().all()
     german = change_study(params, language="de")
-    german.__dict__["adversaries"] = params.__dict__["adversaries"]
+    german.__dict__["adversarial_attention"] = params.__dict__["adversarial_attention"]
     render(german, comparison, PUBLISHED, folder, tmp_path / "de")
     assert "Was die Gewichte erklären" in (tmp_path / "de/report.tex").read_text()
     text = (tmp_path / "de/index.html").read_text()
@@ -336,8 +336,8 @@ def test_the_page_and_the_paper_have_the_chapter_in_both_languages(comparison, f
 
 
 def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
-    write_unexplained(tmp_path / "explain/none", tmp_path / "adversaries/none")
-    for name, columns in (("explain", SUMMARY), ("adversaries", ADVERSARY_SUMMARY)):
+    write_unexplained(tmp_path / "explain/none", tmp_path / "adversarial_attention/none")
+    for name, columns in (("explain", SUMMARY), ("adversarial_attention", ADVERSARIAL_SUMMARY)):
         table = pd.read_csv(tmp_path / name / "none/summary.csv")
         assert list(table) == columns and table.empty
         assert (tmp_path / name / "none/SHA256SUMS").exists()

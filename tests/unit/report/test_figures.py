@@ -15,7 +15,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
-from heed.evaluation.results import Comparison, spread
+from heed.evaluation.results import Comparison, mean_and_std
 from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
@@ -49,7 +49,15 @@ from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 
 FEW_CLASSES, MANY_CLASSES = "letters-author", "news"  # experiments of the talk
-NAMES = ("pooling", "hybrid", "wide", "uniform", "searched", "searched-baseline", "searched-mean")
+NAMES = (
+    "pooling",
+    "hybrid",
+    "parameter-matched",
+    "uniform",
+    "searched",
+    "searched-baseline",
+    "searched-mean",
+)
 
 
 def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison:
@@ -63,7 +71,7 @@ def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison
         for name in names:
             model = first.model.replace("attention", name)
             result.models[name] = dataclasses.replace(first, model=model)
-        result.controls.extend(name for name in ("wide", "uniform") if name in names)
+        result.controls.extend(name for name in ("parameter-matched", "uniform") if name in names)
     return data
 
 
@@ -131,7 +139,7 @@ def test_the_best_control_and_the_best_other_variant_are_chosen_on_the_validatio
     drawn = drawn_variants(results, experiment)
     assert drawn == ["baseline", "attention", "uniform", "hybrid"]
     caption = by_length(results, experiment, drawn).caption
-    assert "best control and the best other variant" in caption and "validation part" in caption
+    assert "best control and the best other variant" in caption and "validation split" in caption
     assert caption.endswith("searched, searched-baseline, searched-mean.")
 
 
@@ -218,13 +226,13 @@ def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
     results = with_variants(folder, ())
     experiment = results.experiments[0]
     model = results.comparison.experiments[experiment.key].models["attention"]
-    model.summary["accuracy"] = spread(accuracies)
+    model.summary["accuracy"] = mean_and_std(accuracies)
     return curves(results, experiment, drawn_variants(results, experiment))
 
 
 def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp_path):
     figure = collapsed_curves(tmp_path, [0.9, 0.3, 0.92])
-    assert "runs that collapsed (attention with seed 2)" in figure.caption
+    assert "degenerate runs (attention with seed 2)" in figure.caption
     drawing = draw(figure)
     names = [[text.get_text() for text in axes.texts] for axes in drawing.axes]
     assert names.count(["seed 2"]) == 1
@@ -236,7 +244,7 @@ def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp
 
 def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
     figure = collapsed_curves(tmp_path, [0.01] * 3)
-    assert "Every run collapsed of: attention." in figure.caption
+    assert "Every run is degenerate of: attention." in figure.caption
     assert not any(text.get_text().startswith("seed") for text in draw(figure).axes[0].texts)
 
 

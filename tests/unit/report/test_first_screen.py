@@ -56,7 +56,7 @@ MIXES = {
     ],
     "one gain without a control": [GAIN],
     "one gain that a control has too": [GAIN | UNBEATEN],
-    "one gain, better than one of two controls": [GAIN | BEATEN | {"wide": NOISY}],
+    "one gain, better than one of two controls": [GAIN | BEATEN | {"parameter-matched": NOISY}],
     "a gain that is attention's own": [GAIN | BEATEN],
     "controls in some experiments only": [GAIN | UNBEATEN, GAIN | BEATEN, LOSS],
     "nothing had converged": [VOID | UNBEATEN | STRONG] * 2,
@@ -80,13 +80,13 @@ def test_the_sentence_over_all_experiments_is_true_for_every_mix_of_verdicts(lan
 
 
 def test_the_sentence_names_what_a_study_has():
-    """Experiments on one corpus, no opponents, and a baseline that reads more than its state."""
+    """Experiments on one corpus, no reference models, and a baseline that reads more than its state."""
     text = headline(study_of(GAIN, OPEN, corpus="reviews"), 3)
     assert text.startswith("Two experiments: attention beats the last-state baseline on 1, und")
     result = make_experiment(mean=NOISY)
     for others in result.comparisons.values():
-        for opponent in result.opponents:
-            others.pop(opponent, None)
+        for reference_model in result.reference_models:
+            others.pop(reference_model, None)
     text = headline([experiment_of(result, "a")], 3)
     assert text.endswith("Not shown better than a control.") and "model" not in text
     mean = Hyperparameters(pooling="mean")
@@ -101,7 +101,7 @@ def test_translations_and_classifications_have_one_sentence_and_each_difference_
     assert headline([translation], 3).endswith("It beats statistical translation.")
     mixed = [translation, *study_of(GAIN | STRONG)]
     assert headline(mixed, 3).startswith("Two corpora: attention beats the baseline on both. ")
-    assert headline(mixed, 3).endswith("An opponent beats it on 1 of 2.")
+    assert headline(mixed, 3).endswith("A reference model beats it on 1 of 2.")
     text = html.markdown_table(verdict_matrix(mixed))
     assert "+41.67 BLEU points" in text and "+4.00 p.p." in text
     assert "(statistical)" in text and "(linear)" in text
@@ -126,17 +126,19 @@ def cells_of(experiments: list[Experiment]) -> list[dict[str, str]]:
 
 
 def test_of_several_controls_the_cell_has_the_one_that_attention_beats_least():
-    (cells,) = cells_of(study_of(GAIN | BEATEN | {"wide": NOISY, "uniform": (0.7, 0.7, 0.71)}))
-    assert cells["Against the hardest control"] == "?\u00a0undecided +0.33 (wide)"
-    lost = {"mean": (0.86, 0.87, 0.851), "wide": (0.99, 0.70, 0.95)}
+    (cells,) = cells_of(
+        study_of(GAIN | BEATEN | {"parameter-matched": NOISY, "uniform": (0.7, 0.7, 0.71)})
+    )
+    assert cells["Against the strongest control"] == "?\u00a0undecided +0.33 (wide)"
+    lost = {"mean": (0.86, 0.87, 0.851), "parameter-matched": (0.99, 0.70, 0.95)}
     (cells,) = cells_of(study_of(GAIN | lost))  # wide is further ahead, and it may be chance
-    assert cells["Against the hardest control"] == "▼\u00a0worse −1.03 (mean)"
+    assert cells["Against the strongest control"] == "▼\u00a0worse −1.03 (mean)"
 
 
 def test_a_column_that_no_experiment_has_is_left_out():
     headings = [list(cells_of(study_of(*cases))[0]) for cases in ([GAIN], [GAIN, UNBEATEN])]
     assert headings[0] == ["Experiment", "Against the baseline", "Against the linear model"]
-    assert headings[1] == [*headings[0][:2], "Against the hardest control", headings[0][2]]
+    assert headings[1] == [*headings[0][:2], "Against the strongest control", headings[0][2]]
     (cells,) = cells_of(study_of(NO_ATTENTION))
     assert cells == {"Experiment": "experiment 0"}
 
@@ -192,16 +194,21 @@ def test_page_paper_csv_and_readme_have_the_verdicts_of_comparison_json():
     for experiment, row, cells in zip(experiments, rows, page, strict=True):
         (tex,) = (line for line in paper if experiment.title in line)
         (line,) = (line for line in readme if experiment.title in line)
-        against = experiment.standing.baseline
+        against = experiment.attention_comparison.baseline
         assert row["baseline_verdict"] == against.result.verdict
         assert float(row["baseline_pp"]) == pytest.approx(against.result.mean_pp, abs=0.005)
         number = format_points(against.mean)
         for text in (cells["Against the baseline"], tex.replace(r"\textminus{}", "−"), line):
             assert number in text
-        for rival, key in (("control", "hardest_control"), ("opponent", "hardest_opponent")):
-            difference = getattr(experiment.standing, key)
-            assert row[rival] == (difference.second if difference else "")
-            assert row[f"{rival}_verdict"] == (difference.result.verdict if difference else "")
+        for compared_model, key in (
+            ("control", "strongest_control"),
+            ("reference_model", "strongest_reference_model"),
+        ):
+            difference = getattr(experiment.attention_comparison, key)
+            assert row[compared_model] == (difference.second if difference else "")
+            assert row[f"{compared_model}_verdict"] == (
+                difference.result.verdict if difference else ""
+            )
 
 
 class VisibleText(HTMLParser):

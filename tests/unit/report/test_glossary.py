@@ -32,8 +32,8 @@ def results(tmp_path):
         ({"attention": "uniform"}, ["equal weights in place of learned ones"]),
         ({"encoder": "transformer", "encoder_layers": 2}, ["A transformer of 2 layers"]),
         ({"hierarchical": True}, ["the words of each sentence, then the sentences"]),
-        ({"linear_branch": "both"}, ["TF-IDF of words and characters is added"]),
-        ({"encoder": "none", "linear_branch": "words"}, ["No network: a linear model"]),
+        ({"tfidf_branch": "both"}, ["TF-IDF of words and characters is added"]),
+        ({"encoder": "none", "tfidf_branch": "words"}, ["No network: a linear model"]),
     ],
 )
 def test_a_classifier_is_described_by_its_hyperparameters(changes, words):
@@ -78,11 +78,20 @@ def test_a_variant_is_a_reference_for_another_by_the_end_of_its_name_alone(resul
     assert "reference" not in descriptions["attention-mean-max"]
 
 
-def test_every_variant_opponent_and_word_has_one_entry(results):
+def test_every_variant_reference_model_and_word_has_one_entry(results):
     (section,) = glossary.chapter(results)
     keys = [term.key for part in section.blocks for term in part.blocks[0].blocks]
     assert len(keys) == len(set(keys))
-    words = ("control", "opponent", "undecided", "not-converged", "same", "seed", "gain", "verdict")
+    words = (
+        "control",
+        "reference_model",
+        "undecided",
+        "not-converged",
+        "same",
+        "seed",
+        "gain",
+        "verdict",
+    )
     for name in (*read_variants(results), "linear", "majority", "corrected-p", *words):
         assert f"glossary-{name}" in keys
 

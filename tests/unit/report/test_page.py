@@ -19,8 +19,8 @@ from heed.evaluation.results import (
     Gain,
     clip_interval,
     format_rounded,
+    mean_and_std,
     paired_gain,
-    spread,
 )
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
@@ -59,7 +59,7 @@ from tests.fixtures.report.pages import (
 from tests.unit.report.conftest import PUBLISHED
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
-FIGURES = ("precision", "recall", "f1", "support")
+CLASS_METRICS = ("precision", "recall", "f1", "support")
 
 
 def render_sample(data: Comparison, into: Path) -> tuple[Path, Page]:
@@ -77,19 +77,19 @@ def test_every_figure_in_the_page_is_the_comparisons_and_the_csv_files(rendered,
     folder = rendered(name)
     page = Page(folder / "index.html")
     for experiment, result in made_up.comparison(name).experiments.items():
-        for variant, model in (result.models | result.opponents).items():
+        for variant, model in (result.models | result.reference_models).items():
             key = f"{experiment}--{variant}"
             table = {row[0]: [each.split(" ") for each in row[1:]] for row in page.tables[key][1:]}
             lines = {row["row"]: row for row in rows(folder / f"tables/{key}.csv")}
             ends = ["accuracy", "macro avg", "weighted avg"]
             assert [*table] == [*lines] == [*result.groups["classes"], *ends]
             for row, cells in table.items():
-                for figure, printed in zip(FIGURES, cells, strict=True):
+                for figure, printed in zip(CLASS_METRICS, cells, strict=True):
                     published = lines[row][f"published_{figure}"]
                     assert printed[0] == lines[row][figure]
                     assert printed[1:2] == ([published] if published else [])
             for row, figures in model.details["classes"].items():
-                means = [format_number(figures[figure].mean) for figure in FIGURES[:3]]
+                means = [format_number(figures[figure].mean) for figure in CLASS_METRICS[:3]]
                 assert [printed[0] for printed in table[row][:3]] == means
                 assert float(table[row][3][0]) == figures["support"].mean
             accuracy, recall = (model.summary[name].mean for name in ("accuracy", "macro_recall"))
@@ -105,7 +105,7 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
     results = made_up.comparison("sample").experiments.values()
     for row, line, result in zip(first[1:], lines, results, strict=True):
         names = ("baseline", "attention", "mean", "linear", "majority")
-        accuracy = {name: f"{result.figure_of(name):.4f}" for name in names}
+        accuracy = {name: f"{result.score_of(name):.4f}" for name in names}
         difference = result.comparisons["attention"]["baseline"]
         low, high = difference.interval_pp
         interval = f"{format_points(low)} to {format_points(high)}"
@@ -132,7 +132,7 @@ def test_the_value_of_every_seed_is_in_the_page_and_in_the_csv(rendered):
     assert values == [
         row["value"]
         for row in rows(folder / "tables/sample-author_seeds.csv")
-        if (row["row"], row["figure"], row["variant"]) == ("accuracy", "f1", "attention")
+        if (row["row"], row["metric"], row["variant"]) == ("accuracy", "f1", "attention")
     ]
     assert "sample-author--linear_seeds" not in page.tables
 
@@ -242,7 +242,7 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     data = made_up.comparison("talk")
     result = data.experiments["letters-author"]
     baseline = result.models["baseline"]
-    summary = baseline.summary | {"accuracy": spread([0.995] * len(baseline.converged))}
+    summary = baseline.summary | {"accuracy": mean_and_std([0.995] * len(baseline.converged))}
     result.models["baseline"] = dataclasses.replace(baseline, summary=summary)
     change_difference(
         result, "attention", "baseline", interval_pp=interval, p=p, p_holm=p, verdict=verdict
@@ -323,7 +323,7 @@ def test_every_comparison_is_in_the_page_and_in_the_csv(rendered):
         assert next(iter(printed)) == ("attention", "baseline")
         assert set(printed) == set(lines) == set(entries)
         for pair, entry in entries.items():
-            interval = clip_interval(entry.interval_pp, entry.mean_pp, result.figure_of(pair[1]))
+            interval = clip_interval(entry.interval_pp, entry.mean_pp, result.score_of(pair[1]))
             ends = " to ".join(map(format_points, interval))
             p = [format_p(entry.p), format_p(entry.p_holm)]
             assert printed[pair][1:5] == [format_points(entry.mean_pp), ends, *p]
@@ -359,12 +359,16 @@ def first_runs(count: int) -> Comparison:
     for result in data.experiments.values():
         for variant, model in result.models.items():
             classes = {
-                name: {figure: spread(each.values[:count]) for figure, each in figures.items()}
+                name: {
+                    figure: mean_and_std(each.values[:count]) for figure, each in figures.items()
+                }
                 for name, figures in model.details["classes"].items()
             }
             result.models[variant] = dataclasses.replace(
                 model,
-                summary={key: spread(each.values[:count]) for key, each in model.summary.items()},
+                summary={
+                    key: mean_and_std(each.values[:count]) for key, each in model.summary.items()
+                },
                 details={"classes": classes},
                 best_epochs=model.best_epochs[:count],
                 machine_kinds=model.machine_kinds[:count],
@@ -382,7 +386,7 @@ def test_one_seed_prints_a_dash_for_the_deviation_and_why(tmp_path):
             for name, each in others.items():
                 others[name] = difference_of([each.mean_pp / 100], each.family)
     folder, page = render_sample(data, tmp_path)
-    assert "– (one seed has no deviation)" in page.text and "over 1 seed." in page.text
+    assert "– (one seed has no standard deviation)" in page.text and "over 1 seed." in page.text
     assert page.tables["first"][1][4:6] == ["–", "–"] and "undecided." in page.text
     assert not re.search(r"\b(None|nan)\b", page.text)
     paper = (folder / "report.tex").read_text()  # has neither a deviation nor a table by class
@@ -404,13 +408,13 @@ def test_two_seeds_without_an_interval_are_not_called_one_seed(tmp_path):
 def test_a_collapsed_run_and_a_model_below_the_majority_class_are_named_near_the_tables(tmp_path):
     data = made_up.comparison("sample")
     result = data.experiments["sample-author"]
-    majority, model = result.figure_of("majority"), result.models["mean"]
-    summary = model.summary | {"accuracy": spread([0.8, majority, 0.81])}
+    majority, model = result.score_of("majority"), result.models["mean"]
+    summary = model.summary | {"accuracy": mean_and_std([0.8, majority, 0.81])}
     result.models["mean"] = dataclasses.replace(model, summary=summary)
     folder, page = render_sample(data, tmp_path)
     paper = (folder / "report.tex").read_text()
-    named = f"Mean collapsed with seed 2 ({majority:.4f})."
-    meaning = "A run has collapsed if its accuracy is no"
+    named = f"Mean is degenerate with seed 2 ({majority:.4f})."
+    meaning = "A run is degenerate if its accuracy is no"
     assert page.text.count(named) == 2 and named in paper  # among the reasons, and at the tables
     assert page.text.count(meaning) == 1 and meaning in paper  # in the glossary
     tables = page.text.index("Corpus sample-letters")
@@ -436,9 +440,9 @@ def test_the_talks_figures_are_printed_with_ours(rendered):
     assert first["Letters: author"][10].startswith("not reproduced: ")
     assert first["News Big: headlines and descriptions"][9] == "0.6602 → 0.6725 (+1.23)"
     news = {row[0]: row[1:] for row in page.tables["news--attention"][1:] if row[1]}
-    talk_figures = {name: [cell.split(" ")[1] for cell in row] for name, row in news.items()}
-    assert talk_figures["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
-    assert talk_figures["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
+    talk_scores = {name: [cell.split(" ")[1] for cell in row] for name, row in news.items()}
+    assert talk_scores["WEIRD NEWS"] == ["0.4660", "0.0564", "0.1004", "408"]
+    assert talk_scores["macro avg"] == ["0.5163", "0.5064", "0.4895", "12824"]
     classes = made_up.comparison("talk").experiments["news"].models["attention"].details["classes"]
     mean = classes["WEIRD NEWS"]["recall"].mean
     drawings = re.findall(r'<img [^>]*?alt="([^"]+)"', page.source)
@@ -456,7 +460,7 @@ def test_the_change_by_degraded_hyperparameters_is_printed_with_the_talks(render
     data, folder = made_up.comparison("talk"), rendered("talk")
     text = Page(folder / "index.html").text
     bad, good = (
-        data.experiments[name].figure_of("baseline") for name in ("imdb-suboptimal", "imdb")
+        data.experiments[name].score_of("baseline") for name in ("imdb-suboptimal", "imdb")
     )
     change = format_points(100 * (bad - good))
     assert f"baseline: {change} p.p." in text
@@ -557,7 +561,10 @@ def test_numbers_are_printed_with_a_real_minus_a_dash_for_none_and_no_p_of_zero(
 def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
     paired = paired_gain([0.9, 0.8], [0.8, 0.8])
     assert paired.mean_pp == pytest.approx(5) and paired.std_pp == pytest.approx(7.0710678)
-    assert spread([0.8, 0.9]).std_pp == pytest.approx(7.0710678) and spread([0.8]).std_pp is None
+    assert (
+        mean_and_std([0.8, 0.9]).std_pp == pytest.approx(7.0710678)
+        and mean_and_std([0.8]).std_pp is None
+    )
 
 
 @pytest.mark.slow
@@ -600,7 +607,7 @@ def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_pa
     folder, lock = render_to(params, data, tmp_path / "reports"), tmp_path / "dvc.lock"
     arguments = (params, data, PUBLISHED, tmp_path / "reports-results", folder, lock)
     assert "every number in" in check_report(*arguments)
-    old = f"{data.experiments['sample-author'].figure_of('attention'):.4f}"
+    old = f"{data.experiments['sample-author'].score_of('attention'):.4f}"
     texts = {}
     for name in ("index.html", "tables/summary.csv"):
         texts[name] = (folder / name).read_text()

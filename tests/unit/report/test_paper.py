@@ -154,12 +154,18 @@ def test_a_single_column_too_wide_for_a_line_is_printed():
 
 def test_a_second_line_breaks_in_the_width_of_its_column():
     columns = (
-        Column("outcome", "Outcome", TEXT, lambda _: Cell("undefined", "no adversary"), width=18),
+        Column(
+            "outcome",
+            "Outcome",
+            TEXT,
+            lambda _: Cell("undefined", "no adversarial model"),
+            width=18,
+        ),
         Column("gain", "Gain", RIGHT, lambda _: Cell("0.1", "of the mean")),
     )
     (tabular,) = tabulars(made_table(columns, 1))
     breaking, right = tabular.lines[0].notes
-    assert "p{18mm}" in breaking and "no adversary" in breaking
+    assert "p{18mm}" in breaking and "no adversarial model" in breaking
     assert right.startswith(r"\multicolumn{1}{r}")
 
 
@@ -179,7 +185,7 @@ def test_a_heading_stands_on_the_page_of_what_follows_it():
     short, long = table(3, rows=4), table(3, rows=400)
     assert lines_together([short]) == 5 + 4
     assert lines_together([long]) == latex.TOGETHER
-    assert lines_together([Heading("Figures"), short]) == latex.HEADING + lines_together([short])
+    assert lines_together([Heading("Scores"), short]) == latex.HEADING + lines_together([short])
     closed = Disclosure("All", (Group((figure("page", media=(PAGE,)),), "plots"), short))
     assert lines_together([closed]) == latex.HEADING + lines_together([short])
 
@@ -229,10 +235,10 @@ def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path
     shutil.copy(ROOT / "Makefile", tmp_path)
     subprocess.run(["make", "pdf"], cwd=tmp_path, check=True, capture_output=True)
     pdf = folder / "report.pdf"
-    facts = _output("pdfinfo", pdf)
+    statistics = _output("pdfinfo", pdf)
     title = made_up.study(name).study.title
-    assert re.search(rf"Title:\s+{re.escape(title)}", facts)
-    assert int(re.search(r"Pages:\s+(\d+)", facts)[1]) <= PAGES[name]
+    assert re.search(rf"Title:\s+{re.escape(title)}", statistics)
+    assert int(re.search(r"Pages:\s+(\d+)", statistics)[1]) <= PAGES[name]
     text = _output("pdftohtml", "-xml", "-stdout", "-i", "-zoom", ZOOM, pdf)
     root = xml.etree.ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text))
     bookmarks = [item.text or "" for item in root.iter("item")]

@@ -20,12 +20,12 @@ from heed.report.publish import (
     BEGIN,
     END,
     INDEX,
-    Edition,
+    PublishedReport,
     publish,
-    read_edition,
+    read_published_report,
     summary,
     with_block,
-    with_edition,
+    with_published_report,
 )
 from heed.study import load
 from heed.terminal import visible
@@ -56,14 +56,14 @@ def publish_sample(root: Path, data: Comparison | None = None) -> Path:
     return publish(made_up.study("sample"), data, PUBLISHED, results, root)
 
 
-def assert_matrix_of(edition: Path, readme: str) -> None:
-    """README.md has the verdicts of the edition's table."""
-    with (edition / "tables/verdicts.csv").open() as file:
+def assert_matrix_of(published_report: Path, readme: str) -> None:
+    """README.md has the verdicts of the published report's table."""
+    with (published_report / "tables/verdicts.csv").open() as file:
         (row,) = (each for each in csv.DictReader(file) if each["experiment"] == "sample-author")
     (line,) = (line for line in readme.splitlines() if "Sample letters by author" in line)
-    for rival in ("baseline", "control", "opponent"):
-        number = format_points(float(row[f"{rival}_pp"]))
-        assert f"{row[f'{rival}_verdict']} {number}" in line
+    for compared_model in ("baseline", "control", "reference_model"):
+        number = format_points(float(row[f"{compared_model}_pp"]))
+        assert f"{row[f'{compared_model}_verdict']} {number}" in line
 
 
 @pytest.mark.parametrize("generated", [True, False])
@@ -71,8 +71,8 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     root, data = clone(tmp_path), made_up.comparison("sample")
     if not generated:
         name, result = next(iter(data.experiments.items()))
-        facts = dataclasses.replace(result.corpus.facts, generated=False)
-        corpus = dataclasses.replace(result.corpus, facts=facts)
+        statistics = dataclasses.replace(result.corpus.statistics, generated=False)
+        corpus = dataclasses.replace(result.corpus, statistics=statistics)
         data.experiments[name] = dataclasses.replace(result, corpus=corpus)
     (root / "docs/studies/sample").mkdir()
     (root / "docs/studies/sample/README.md").write_text("# What came out\n")
@@ -88,9 +88,11 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     assert any(name.startswith("documents/") for name in names) == generated
     assert (into / "documents").exists() == generated
     assert ("documents/" in (into / "index.html").read_text()) == generated
-    edition = read_edition(into)
-    assert edition == Edition(__version__, commit, [])
-    assert (into / "README.md").read_text() == with_edition("# What came out\n", edition)
+    published_report = read_published_report(into)
+    assert published_report == PublishedReport(__version__, commit, [])
+    assert (into / "README.md").read_text() == with_published_report(
+        "# What came out\n", published_report
+    )
     page = (into / "index.html").read_text()
     for name in ("params.yaml", "README.md", "provenance.html"):
         assert f'href="{name}"' in page and (into / name).is_file()
@@ -99,15 +101,15 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     assert_summaries(root, into)
 
 
-def assert_summaries(root: Path, edition: Path) -> None:
-    """README.md and the index have the summary of an edition in their place, and link to it."""
+def assert_summaries(root: Path, published_report: Path) -> None:
+    """README.md and the index have the summary of a published report in their place, and link to it."""
     text = (root / "README.md").read_text()
-    assert_matrix_of(edition, text)
+    assert_matrix_of(published_report, text)
     assert "**Two corpora: attention " in text
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
     assert text.endswith("\nafter\n")
     index = (root / INDEX).read_text()
-    assert_matrix_of(edition, index)
+    assert_matrix_of(published_report, index)
     assert "[index.html](sample/index.html)" in index and "(sample/figures/gain.svg)" in index
     assert index.startswith("# Studies\n") and index.endswith("\nafter\n")
 

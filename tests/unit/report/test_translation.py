@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed.evaluation.results import Comparison, spread
+from heed.evaluation.results import Comparison, mean_and_std
 from heed.files import HeedError
 from heed.hyperparameters import CorpusSizes
 from heed.paths import MODEL_PREDICTION
@@ -82,7 +82,7 @@ def test_the_answer_says_bleu_points_and_never_percentage_points(report):
         assert "accuracy" not in content.lower().replace("validation_accuracy", ""), name
 
 
-def test_the_table_has_every_model_and_opponent_and_says_how_it_was_scored(report):
+def test_the_table_has_every_model_and_reference_model_and_says_how_it_was_scored(report):
     lines = {row["variant"]: row for row in rows(report / "tables" / TABLE)}
     assert list(lines) == list(fixture.BLEU)
     row = lines["attention"]
@@ -136,8 +136,8 @@ def test_models_that_are_scored_otherwise_have_a_note_of_their_own(tmp_path):
 def test_unknown_words_have_a_column_where_there_are_any_and_else_a_sentence(tmp_path):
     data = fixture.comparison()
     result = data.experiments[fixture.EXPERIMENT]
-    for each in (result.models | result.opponents).values():
-        each.summary["unknown_words"] = spread([0.0] * 3)
+    for each in (result.models | result.reference_models).values():
+        each.summary["unknown_words"] = mean_and_std([0.0] * 3)
     table = table_of(read_made_up(tmp_path, data))
     headings = [table.columns[index].heading for index in table.column_indices(PAGE)]
     assert "Unknown words" not in headings and "Core-minutes" in headings
@@ -320,7 +320,7 @@ def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path)
     counts = curves.groupby("figure")[columns].count().to_dict("index")
     assert counts.keys() == {"accuracy", "bleu"}
     for name, count in counts.items():
-        assert count["validation"] == count[f"validation_{name}"] == sum(curves["figure"] == name)
+        assert count["validation"] == count[f"validation_{name}"] == sum(curves["metric"] == name)
     assert curves["validation"].notna().all(), "dvc plots draws every model of both tasks"
     page = Page(into / "index.html")
     assert "experiment-sample-translation" in page.ids and "experiment-sample-author" in page.ids
@@ -428,7 +428,7 @@ def test_paper_compiles_and_every_figure_is_drawn(tmp_path):
 
 
 def test_convergence_is_said_in_the_unit_of_the_validation_part():
-    """A translation is validated by BLEU, whatever decides its test part."""
+    """A translation is validated by BLEU, whatever decides its test split."""
     for metric, unit in (("chrf", "0.2 BLEU points"), ("bleu", "0.2 BLEU points")):
         assert Measure("translation", metric).of_validation.limit(0.2) == unit
     assert Measure("classification", "macro_f1").of_validation.limit(0.2) == "0.2 p.p."

@@ -208,7 +208,7 @@ def assert_results_are_those_of_four_trials(folder: Path) -> None:
     assert (trials["stop"] == FINISHED).all()
     assert len(results["expected_best"]["scores"]) == 4
     best = drawn[results["best"]["trial"]]
-    best |= {"epochs": results["best"]["epoch"], "select": "accuracy"}
+    best |= {"epochs": results["best"]["epoch"], "monitor": "accuracy"}
     assert yaml.safe_load((folder / "best.yaml").read_text()) == best
     timing = json.loads(Path("results/timing/search/hunt.json").read_text())
     assert {len(t["starts"]) for t in timing["trials"]} == {1}
@@ -224,9 +224,12 @@ def assert_the_winner_is_the_training_outside_ray(folder: Path) -> None:
     winner = json.loads((folder / "search.json").read_text())["best"]
     best = yaml.safe_load((folder / "best.yaml").read_text())
     stages.recipe("tiny-attention")
-    stages.recipe("tiny-wide")
+    stages.recipe("tiny-parameter-matched")
     assert read_model_recipe("tiny-attention").as_dict()["hyperparameters"].items() >= best.items()
-    assert read_model_recipe("tiny-wide").hyperparameters.learning_rate == best["learning_rate"]
+    assert (
+        read_model_recipe("tiny-parameter-matched").hyperparameters.learning_rate
+        == best["learning_rate"]
+    )
     stages.train("tiny-attention", [1000])
     outside = pd.read_csv("results/train/tiny-attention/1000/history.csv")
     epochs = pd.read_csv(folder / "epochs.csv")
@@ -287,7 +290,7 @@ def test_a_search_after_another_starts_from_its_winner(study):
         "2, scheduler: none, space: {dropout: {uniform: [0, 0.5]}}}\n"
     )
     text = STUDY.replace("defaults:", second + "defaults:")
-    before = {"learning_rate": 0.02, "epochs": 2, "select": "accuracy"}
+    before = {"learning_rate": 0.02, "epochs": 2, "monitor": "accuracy"}
     h = planned(text, "second", before).recipe.hyperparameters
     assert (h.learning_rate, h.epochs) == (0.02, 5), "its winner, but the epochs of this search"
     Path("results/search/tiny/hunt").mkdir(parents=True)
@@ -332,7 +335,7 @@ def test_word_vectors_of_another_size_are_said_before_a_trial_starts(study):
 
 
 def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
-    best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "select": "accuracy"}
+    best = {"learning_rate": 0.02, "hidden_size": 8, "heads": 4, "epochs": 2, "monitor": "accuracy"}
     folder.mkdir(parents=True)
     write_yaml(folder / "best.yaml", best)
     found = Trial(2, {"heads": 4}, 0.75, 2, 2, FINISHED, [0.5, 0.75])
@@ -346,7 +349,7 @@ def write_results(folder: Path = Path("results/search/tiny/hunt")) -> dict:
 
 def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study, capsys):
     best = write_results()
-    for model in ("tiny-attention", "tiny-wide"):
+    for model in ("tiny-attention", "tiny-parameter-matched"):
         stages.recipe(model)
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
     commands.adopt("hunt")
@@ -360,9 +363,13 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
     assert "# adopted from search hunt: trial 2 of 4" in text
     params = load()
     assert params.models["tiny-attention"].overrides == {"attention": "multi-head"} | best
-    assert params.models["tiny-attention"].tuned_by == params.models["tiny-wide"].tuned_by == "none"
+    assert (
+        params.models["tiny-attention"].search
+        == params.models["tiny-parameter-matched"].search
+        == "none"
+    )
     assert params.searches["hunt"].trials == 0
-    for model in ("tiny-attention", "tiny-wide"):
+    for model in ("tiny-attention", "tiny-parameter-matched"):
         stages.recipe(model)
     assert {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()} == before, (
         "no training is stale"
@@ -380,7 +387,7 @@ def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
     best = write_results()
     recipes = []
     for _ in range(2):
-        for model in ("tiny-attention", "tiny-wide"):
+        for model in ("tiny-attention", "tiny-parameter-matched"):
             stages.recipe(model)
         recipes.append([path.read_bytes() for path in sorted(Path("results/recipe").iterdir())])
         if len(recipes) == 1:
@@ -388,7 +395,9 @@ def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
     assert recipes[0] == recipes[1]
     recipe = yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())
     assert recipe["hyperparameters"].items() >= {**best, "dropout": 0.4}.items()
-    wide = yaml.safe_load(Path("results/recipe/tiny-wide.yaml").read_text())["hyperparameters"]
+    wide = yaml.safe_load(Path("results/recipe/tiny-parameter-matched.yaml").read_text())[
+        "hyperparameters"
+    ]
     assert (wide["dropout"], wide["attention"]) == (0.4, "none")
 
 

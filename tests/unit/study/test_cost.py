@@ -90,8 +90,8 @@ def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> 
         Meta(
             digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
             labels={"author": ["a", "b", "c"]}, documents=4, tokens=40, types=7,
-            parts={"train": 2, "validation": 1, "test": 1}, reduced=False, generated=True,
-            duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={},
+            splits={"train": 2, "validation": 1, "test": 1}, reduced=False, generated=True,
+            duplicates={}, near_duplicates=NearDuplicates([0], complete=True), cleaned={},
         )
     )  # fmt: skip
     folder.mkdir(parents=True)
@@ -124,8 +124,8 @@ def test_a_smaller_train_counts_after_tokenising_too(clone: Path, split: str, tr
     meta = Meta(
         digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
         labels={"author": ["a", "b", "c"]}, documents=60, tokens=600, types=7,
-        parts={"train": 40, "validation": 10, "test": 10}, reduced=True, generated=True,
-        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), treated={}, left_out=20,
+        splits={"train": 40, "validation": 10, "test": 10}, reduced=True, generated=True,
+        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), cleaned={}, left_out=20,
     )  # fmt: skip
     folder.mkdir(parents=True)
     write_json(folder / "meta.json", dataclasses.asdict(meta))
@@ -256,7 +256,7 @@ def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(cl
     assert estimate_cost(short).core_hours < five.core_hours / 2
 
 
-def test_explanations_and_adversaries_are_in_the_cost_of_a_seed(clone: Path) -> None:
+def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Path) -> None:
     text = (clone / "workflow/studies/explanation.yaml").read_text()
     whole = estimate_cost(study.parse(text))
     alone = estimate_cost(study.parse(text[: text.index("\n# differ:")]))
@@ -271,7 +271,9 @@ def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_mat
     wide = "  author-wide: {experiment: author, match: author-attention}\n"
     params = study.parse((clone / "workflow/studies/letters.yaml").read_text() + wide)
     size = corpus_size(params, "letters-pieces")
-    wide, matched = (workload_of(params, f"author-{v}", size) for v in ("wide", "attention"))
+    wide, matched = (
+        workload_of(params, f"author-{v}", size) for v in ("parameter-matched", "attention")
+    )
     assert wide.hyperparameters.attention == "none"
     assert parameters(wide) == pytest.approx(parameters(matched), rel=0.001)
 

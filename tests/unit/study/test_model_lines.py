@@ -62,7 +62,7 @@ def test_a_study_of_an_earlier_heed_is_the_same_and_one_message_shows_the_new_fo
          "sample-letters: remove `corpus`"),
         ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
         ("match: sample-author-mean", "match: sample-author-baseline",
-         "sample-author-mean follows from the rest, found sample-author-baseline: remove `match`"),
+         "sample-author-mean follows from the rest, found sample-author-baseline: remove `match_parameters_of`"),
         ("    after: none", "    after: other", "stands in the section `later_searches`: move "),
     ],
 )  # fmt: skip
@@ -81,7 +81,11 @@ def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it
     line = "  narrow: {experiment: sample-author, VARIANT, hidden_size: 8}\n"
     text = SAMPLE + line.replace("VARIANT", "variant: narrow")
     model = parse(text).models["narrow"]
-    assert (model.variant, model.corpus, model.match) == ("narrow", "sample-letters", "narrow")
+    assert (model.variant, model.corpus, model.match_parameters_of) == (
+        "narrow",
+        "sample-letters",
+        "narrow",
+    )
     for given, message in (
         ("variant: mean", "models.narrow: sample-author-mean is the variant mean of sample-author"),
         ("pooling: mean", "narrow: its name does not begin with sample-author-: name it"),
@@ -92,10 +96,13 @@ def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it
 
 def test_wide_is_tuned_as_the_model_that_it_matches() -> None:
     line = "  sample-author-wide: {experiment: sample-author, match: sample-author-searched}\n"
-    assert parse(SAMPLE + line).models["sample-author-wide"].tuned_by == "sample-author-searched"
+    assert (
+        parse(SAMPLE + line).models["sample-author-parameter-matched"].search
+        == "sample-author-searched"
+    )
     for key, message in (
         ("gpus: 0", "wide is as large as which model"),
-        ("match: sample-author-searched, tuned_by: none", r"remove `tuned_by`"),
+        ("match: sample-author-searched, tuned_by: none", r"remove `search`"),
     ):
         with pytest.raises(HeedError, match=message):
             parse(SAMPLE + f"  sample-author-wide: {{experiment: sample-author, {key}}}\n")
@@ -139,19 +146,22 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
     commands.model_add("sample-author", "searched-8", ["heads=8"], "searched")
     commands.model_add("sample-sentiment", "eight", ["tuned_by=none"], "sample-author-searched-8")
     models = load().models
-    assert models["sample-author-searched-8"].tuned_by == "sample-author-searched"
+    assert models["sample-author-searched-8"].search == "sample-author-searched"
     for name in ("sample-author-searched-8", "sample-sentiment-eight"):
         assert models[name].overrides == {"attention": "multi-head", "heads": 8}
-        assert models[name].match == name
+        assert models[name].match_parameters_of == name
 
 
 def test_wide_and_presets_are_added(clone: Path) -> None:
     commands.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
-    commands.model_add("sample-author", "wide", ["match=sample-author-searched"], "")
+    commands.model_add("sample-author", "parameter-matched", ["match=sample-author-searched"], "")
     params = load()
     epochs = PRESETS["classification"]["small"].values["epochs"]
     assert params.hyperparameters("sample-author-small").epochs == epochs != 6
-    assert params.models["sample-author-wide"].match == "sample-author-searched"
+    assert (
+        params.models["sample-author-parameter-matched"].match_parameters_of
+        == "sample-author-searched"
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +170,7 @@ def test_wide_and_presets_are_added(clone: Path) -> None:
         (["sample-autor", "x"], "there is no experiment sample-autor; did you mean sample-author?"),
         (["sample-author", "mean"], "models.sample-author-mean is there already: edit its line"),
         (["sample-author", "X"], "'sample-author-X' is no name: lower-case letters"),
-        (["sample-author", "linear"], "linear is the name of an opponent"),
+        (["sample-author", "linear"], "linear is the name of a reference model"),
         (["sample-author", "x", "heds=4"], "x.heds: unknown key; did you mean heads?"),
         (["sample-author", "x", "heads"], "'heads': expected key=value, such as heads=4"),
         (["sample-author", "x", "heads=four"], "valid integer, found 'four'"),
@@ -227,7 +237,7 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
         cli.main()
     models = load().models
     added = {*models} - {*parse(reviews).models}
-    assert added == {"imdb-attention-8", "suboptimal-wide"}
+    assert added == {"imdb-attention-8", "suboptimal-parameter-matched"}
     model = models["imdb-attention-8"]
     assert (model.overrides["heads"], model.preset) == (8, "long")
 

@@ -118,7 +118,7 @@ def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
         remove_corpus("more")
     activate_study("sample", force=False)
     with pytest.raises(HeedError, match="is no study of your own"):
-        remove_corpus("match")
+        remove_corpus("match_parameters_of")
 
 
 def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
@@ -128,12 +128,12 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
     Path("params.yaml").write_text(
         text
         + "explain: {documents: 1, models: {table-pooling: {corpus: table, noise: more}}}\n"
-        + "adversaries: {differ: {model: table-pooling, corpus: table, goal: differ, "
+        + "adversarial models: {differ: {model: table-pooling, corpus: table, goal: differ, "
         + "strength: 0.01, epochs: 1}}\n"
     )
     remove_corpus("more")
     params = load("params.yaml")
-    assert [*params.corpora] == ["table"] and not params.adversaries
+    assert [*params.corpora] == ["table"] and not params.adversarial_attention
     assert not params.explain.models
 
 
@@ -154,8 +154,8 @@ def test_an_edited_study_of_heed_is_not_replaced(clone):
 
 
 def test_files_named_by_parts_are_the_users_own_split(clone):
-    for part, name in {"train": "train", "validation": "dev", "test": "test"}.items():
-        write(Path(f"{name}.tsv"), TABLE[TABLE["part"] == part].drop(columns="part"))
+    for split, name in {"train": "train", "validation": "dev", "test": "test"}.items():
+        write(Path(f"{name}.tsv"), TABLE[TABLE["part"] == split].drop(columns="part"))
     message = add("train.tsv", "dev.tsv", "test.tsv", name="mine")
     assert "train.tsv (train), dev.tsv (validation), test.tsv (test): 60 texts" in message
     assert "40 for train, 10 for validation, 10 for test: as given" in message
@@ -194,9 +194,9 @@ def test_files_whose_part_is_not_clear_are_an_error(clone, files, message):
 def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
     for folder in ("Film Reviews", "data"):
         Path(folder).mkdir()
-        for part in ("train", "test"):
-            write(Path(f"{folder}/{part}.csv"), TABLE)
-            write(Path(f"{folder}/tweets_{part}.csv"), TABLE)
+        for split in ("train", "test"):
+            write(Path(f"{folder}/{split}.csv"), TABLE)
+            write(Path(f"{folder}/tweets_{split}.csv"), TABLE)
     add("Film Reviews/train.csv", "Film Reviews/test.csv")
     add("data/tweets_train.csv", "data/tweets_test.csv", study="film-reviews")
     assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
@@ -428,10 +428,10 @@ def test_a_declared_encoding_is_written_and_used(clone):
     assert [document.text for document in documents] == table["text"].tolist()
 
 
-def test_a_column_of_evidence_is_checked_written_and_read(clone, monkeypatch):
+def test_a_column_of_rationale_is_checked_written_and_read(clone, monkeypatch):
     table = TABLE.assign(why="0-4")
     table.assign(why="0-400").to_csv("table.csv", index=False)
-    command = "corpus add table.csv --evidence-column why --name mine"
+    command = "corpus add table.csv --rationale-column why --name mine"
     monkeypatch.setattr(sys, "argv", ["heed", *command.split()])
     before = Path("params.yaml").read_text()
     with pytest.raises(SystemExit, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
@@ -441,7 +441,7 @@ def test_a_column_of_evidence_is_checked_written_and_read(clone, monkeypatch):
     cli.main()
     stages.download("mine")
     for document in read_documents(load("params.yaml").corpora["mine"], Path("data/raw/mine")):
-        ((start, end),) = document.evidence
+        ((start, end),) = document.rationale
         assert document.text[start:end] in ("fine", "poor")
 
 

@@ -49,7 +49,7 @@ def tokenised(tmp_path: Path) -> Path:
         "kind": "sample-letters",
         "documents": 9,
         "tokens": 99,
-        "parts": {},
+        "splits": {},
         "reduced": False,
         "generated": True,
         "duplicates": {},
@@ -57,7 +57,7 @@ def tokenised(tmp_path: Path) -> Path:
         "languages": {},
         "alignments": [],
         "multilabel": [],
-        "treated": {},
+        "cleaned": {},
     }
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     write_yaml(tmp_path / "best.yaml", {})
@@ -81,19 +81,19 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
 def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
     entry = (
         "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
-        "tuned_by: none, match: sample-author-attention}"
+        "search_name: none, match: sample-author-attention}"
     )
     study = params(**{"  sample-author-mean:": f"  {entry}\n  sample-author-mean:"})
     attention = make_recipe(study, "sample-author-attention", tokenised, tokenised)
-    wide = make_recipe(study, "sample-author-wide", tokenised, tokenised)
+    wide = make_recipe(study, "sample-author-parameter-matched", tokenised, tokenised)
     assert wide.hyperparameters.attention == "none"
     assert wide.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
     sizes = learning.sizes(wide.data, read_meta(tokenised))
-    as_wide, matched = (
+    as_parameter_matched, matched = (
         count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
         for each in (wide, attention)
     )
-    assert as_wide == pytest.approx(matched, rel=0.02)
+    assert as_parameter_matched == pytest.approx(matched, rel=0.02)
 
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):

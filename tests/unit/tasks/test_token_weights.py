@@ -63,15 +63,15 @@ def test_predict_exports_weights_that_are_the_models(workplace, hierarchical):
     texts = documents.set_index("id")["text"]
     for row in weights.itertuples():
         word = texts[row.id][row.start : row.end]
-        assert word and " " not in word and row.evidence == (word == "fine")
+        assert word and " " not in word and row.rationale == (word == "fine")
         assert row.sentence == row.token // 4
-    assert weights["evidence"].any() and weights["token"].max() == 11, "cut at max_tokens: 12"
+    assert weights["rationale"].any() and weights["token"].max() == 11, "cut at max_tokens: 12"
     assert weights["sentence_weight"].isna().all() != hierarchical
     assert heads.empty == hierarchical
     of_query = heads.groupby(["id", "head", "query"])
     assert of_query["weight"].sum().to_numpy() == pytest.approx(1, abs=1e-5)
     assert of_query["key"].agg(list).map(lambda keys: keys == [*range(len(keys))]).all()
-    assert (heads["evidence"] == (heads["key_word"] == "fine")).all()
+    assert (heads["rationale"] == (heads["key_word"] == "fine")).all()
     assert heads["label"].nunique() == heads["id"].nunique()
     if hierarchical:
         of_sentence = weights.groupby(["id", "sentence"]).agg(

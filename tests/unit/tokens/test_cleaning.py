@@ -1,4 +1,4 @@
-"""Each kind of damage has one treatment, and spans of evidence move with the words they mark."""
+"""Each kind of damage has one treatment, and spans of rationale move with the words they mark."""
 
 import pytest
 
@@ -54,11 +54,11 @@ def test_a_span_has_the_same_words_before_and_after_cleaning(text):
     [("good <br />film", (7, 15)), ("cafe\u0301", (4, 5)), ("a <br /> fine", (0, 5))],
 )
 def test_a_span_that_cuts_what_cleaning_takes_for_one_character_is_an_error(text, span):
-    with pytest.raises(HeedError, match=f"here: the evidence {span[0]}-{span[1]} begins or ends"):
+    with pytest.raises(HeedError, match=f"here: the rationale {span[0]}-{span[1]} begins or ends"):
         clean_spans(text, [span], clean(text)[0], "here")
 
 
-def test_evidence_that_is_not_in_the_cleaned_text_is_left_out():
+def test_rationale_that_is_not_in_the_cleaned_text_is_left_out():
     mark = "fi\u200fne"
     assert clean_spans(mark, [(2, 3)], clean(mark)[0], "here") == ()
     text = "one\x00two three"

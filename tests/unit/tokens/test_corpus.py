@@ -112,10 +112,10 @@ def test_the_arrays_give_the_text_back(tmp_path):
     assert tokens.sentences(0).tolist() == [0, 5, 8], "The film … good. | Very good! | n0"
     assert len(tokens.sentences(1)) == 0, "an empty document has no sentences"
     assert len(set(tokens.lexicon)) == len(tokens.lexicon)
-    treated = tokens.meta.treated
-    assert treated["controls"] == treated["breaks"] == treated["empty"] == 300
+    cleaned = tokens.meta.cleaned
+    assert cleaned["controls"] == cleaned["breaks"] == cleaned["empty"] == 300
     assert tokens.meta.labels == {"l": ["NA", "x", "y"]} and {*table["label_l"]} == {"NA", "x", "y"}
-    assert tokens.meta.parts == {"train": 1080, "validation": 120, "test": 300}
+    assert tokens.meta.splits == {"train": 1080, "validation": 120, "test": 300}
     assert not tokens.meta.reduced and not tokens.meta.generated
 
 
@@ -163,13 +163,13 @@ def test_the_metadata_marks_a_reduced_corpus(tmp_path):
     assert meta.reduced and meta.documents == 100
 
 
-def test_planted_evidence_is_kept_as_characters(tmp_path):
+def test_planted_rationale_is_kept_as_characters(tmp_path):
     path = tokenize_sample(tmp_path, "sample-letters", "s")
     tokens = load_tokens(path)
-    evidence = pd.read_parquet(path / "evidence.parquet")
+    rationale = pd.read_parquet(path / "rationale.parquet")
     table = tokens.documents(["text", "label_author"])
-    assert len(evidence) == 120 and tokens.meta.generated
-    for row in evidence.itertuples():
+    assert len(rationale) == 120 and tokens.meta.generated
+    for row in rationale.itertuples():
         cues = sample.AUTHORS[table["label_author"][row.document]][1]
         assert table["text"][row.document][row.start : row.end] in cues
 
@@ -183,8 +183,8 @@ def write_table(tmp_path: Path, texts: list[str], parts: list[str]) -> Corpus:
 
 def test_a_chunk_of_which_all_documents_are_dropped_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "CHUNK_DOCUMENTS", 2)
-    parts = ["train"] * 6 + ["validation", "test"]
-    corpus = write_table(tmp_path, ["a", "a", "b c", "", "same", "same", "same", "a"], parts)
+    splits = ["train"] * 6 + ["validation", "test"]
+    corpus = write_table(tmp_path, ["a", "a", "b c", "", "same", "same", "same", "a"], splits)
     tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
     table = pd.read_parquet(tmp_path / "mine/documents.parquet")
     assert table["text"].tolist() == ["b c", "", "same", "a"]
@@ -195,7 +195,7 @@ def test_a_chunk_of_which_all_documents_are_dropped_leaves_nothing(tmp_path, mon
 
 def test_where_all_training_documents_are_dropped_nothing_is_written(tmp_path):
     corpus = write_table(tmp_path, ["a"] * 8, ["train"] * 6 + ["validation", "test"])
-    with pytest.raises(HeedError, match="corpus mine: the part train has no documents"):
+    with pytest.raises(HeedError, match="corpus mine: the split train has no documents"):
         tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
     assert [path.name for path in tmp_path.iterdir()] == ["raw"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heed.tokens import duplicates
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 
-PARTS = ("train", "train", "validation", "test")
+SPLITS = ("train", "train", "validation", "test")
 
 
 def count(texts: list[list[str]], *columns: list[str]) -> tuple[list[int], bool]:
@@ -44,7 +44,7 @@ def compare_all_pairs(texts: list[list[str]], column: list[str]) -> int:
 
 @st.composite
 def corpora_with_copies(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
-    """Draw texts that are copies of a few, with some words changed, and two columns of parts."""
+    """Draw texts that are copies of a few, with some words changed, and two columns of splits."""
     word = st.sampled_from("ABCdefgh.,")
     originals = draw(st.lists(st.lists(word, max_size=30), min_size=1, max_size=4))
     texts = []
@@ -53,8 +53,8 @@ def corpora_with_copies(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str
         for _ in range(draw(st.integers(0, 2)) if text else 0):
             text[draw(st.integers(0, len(text) - 1))] = draw(st.sampled_from("abXY!"))
         texts.append(text)
-    part = st.lists(st.sampled_from(PARTS), min_size=len(texts), max_size=len(texts))
-    return texts, [draw(part), draw(part)]
+    split = st.lists(st.sampled_from(SPLITS), min_size=len(texts), max_size=len(texts))
+    return texts, [draw(split), draw(split)]
 
 
 @settings(max_examples=150, deadline=None)

@@ -20,7 +20,7 @@ from heed.tokens.corpus import tokenize
 from heed.tokens.tokenizer import tokenize_sentences
 
 GIVEN, RANDOM = Split(kind="given"), Split(kind="random", test=0.25)
-PARTS = ["train"] * 6 + ["validation"] * 2 + ["test"] * 2
+SPLITS = ["train"] * 6 + ["validation"] * 2 + ["test"] * 2
 GERMAN = [f"Der Hund Nummer {i} sieht das Haus." for i in range(10)]
 ENGLISH = [f"Dog number {i} doesn't see the house." for i in range(10)]
 
@@ -46,7 +46,7 @@ def make_pairs(
     tmp_path: Path, german: list[str] = GERMAN, english: list[str] = ENGLISH, **changes
 ) -> ParallelTokens:
     """Tokenise a table of ten pairs."""
-    write_table(tmp_path / "raw", german=german, english=english, part=PARTS)
+    write_table(tmp_path / "raw", german=german, english=english, split=SPLITS)
     return make(tmp_path, table_corpus(**changes))
 
 
@@ -104,8 +104,8 @@ def test_a_pair_with_an_empty_or_too_long_side_is_dropped_and_counted(tmp_path):
     german[1], english[2], english[4] = " \x00 ", "", "long " * 20
     tokens = make_pairs(tmp_path, german, english, max_characters=60)
     assert tokens.meta.documents == 7
-    treated = tokens.meta.treated
-    assert (treated["dropped_empty"], treated["dropped_long"]) == (2, 1)
+    cleaned = tokens.meta.cleaned
+    assert (cleaned["dropped_empty"], cleaned["dropped_long"]) == (2, 1)
     assert (np.diff(tokens.sides["de"].offsets) > 0).all()
 
 
@@ -114,7 +114,7 @@ def test_a_text_of_an_optional_language_may_be_empty_and_is_then_no_duplicate(tm
     german[0], english[1], english[4] = "", "", " \x00 "
     changes = {"optional_languages": ["en"], "drop_duplicates": True}
     tokens = make_pairs(tmp_path, german, english, **changes)
-    assert tokens.meta.documents == 9 and tokens.meta.treated["dropped_empty"] == 1
+    assert tokens.meta.documents == 9 and tokens.meta.cleaned["dropped_empty"] == 1
     assert [tokens.sides["en"].texts(np.arange(9))[row] for row in (0, 3)] == ["", ""]
     assert tokens.meta.duplicates == {"texts": 0, "test_texts_in_train": 0, "dropped": 0}
 
@@ -189,7 +189,7 @@ def test_links_need_tokens_that_are_words(tmp_path):
         make(tmp_path, lines_corpus(alignment_base=0, tokenizer="xx"))
 
 
-PAIRS = {"german": GERMAN, "english": ENGLISH, "part": PARTS}
+PAIRS = {"german": GERMAN, "english": ENGLISH, "part": SPLITS}
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ PAIRS = {"german": GERMAN, "english": ENGLISH, "part": PARTS}
          "files of lines: a corpus of these takes no `columns`"),
         ({}, PAIRS, lines_corpus(), r"pairs.csv: a table: expected `columns` of the corpus"),
         ({}, {"german": ["a"], "english": ["b"], "part": ["eval"]}, table_corpus(),
-         r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
+         r"pairs.csv:2: column 'split': expected train, validation, test \(.*found 'eval'"),
         ({}, {"german": ["a"], "english": ["b"], "part": ["train"]}, table_corpus(),
          "corpus mine: the given split needs documents to train and to test, found 1 train"),
         ({}, {}, lines_corpus(), "no files. Run: heed download raw"),
@@ -319,7 +319,7 @@ def test_multi30k_has_its_published_parts_in_three_languages(corpora, tmp_path, 
     download("multi30k", Source(kind="multi30k"), tmp_path / "raw")
     corpus = Corpus(source="multi30k", kind="multi30k", split=GIVEN, tokenizers={"en": "en"})
     tokens = make(tmp_path, corpus)
-    assert tokens.meta.parts == {"train": 29_000, "validation": 1_014, "test": 1_000}
+    assert tokens.meta.splits == {"train": 29_000, "validation": 1_014, "test": 1_000}
     assert list(tokens.sides) == ["en", "de", "fr"]
     first = tokens.documents(["text_en", "text_de"]).iloc[0].tolist()
     assert first == [
@@ -328,7 +328,7 @@ def test_multi30k_has_its_published_parts_in_three_languages(corpora, tmp_path, 
     ]
     assert tokens.meta.duplicates == {"texts": 58, "test_texts_in_train": 0, "dropped": 0}
     assert tokens.meta.near_duplicates.test == [0]
-    assert json.loads((tmp_path / "mine/meta.json").read_text())["treated"]["dropped_empty"] == 0
+    assert json.loads((tmp_path / "mine/meta.json").read_text())["cleaned"]["dropped_empty"] == 0
 
 
 def test_files_of_multi30k_that_differ_in_their_lines_are_an_error(tmp_path):

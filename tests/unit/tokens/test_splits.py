@@ -79,22 +79,24 @@ def test_grouped_folds_keep_groups_together_in_test_and_validation():
     groups = np.repeat(np.arange(25), 4).astype(str)
     split = Split(kind="folds", k=5, grouped=True, validation=0.25)
     for column in columns(split, groups=groups).values():
-        parts = [set(groups[column == part]) for part in ("train", "validation", "test")]
-        assert all(parts) and sum(map(len, parts)) == 25
+        splits = [
+            set(groups[column == split_name]) for split_name in ("train", "validation", "test")
+        ]
+        assert all(splits) and sum(map(len, splits)) == 25
         assert Counter(column)["validation"] == pytest.approx(20, abs=4)
 
 
 @pytest.mark.parametrize(
-    ("parts", "message"),
+    ("splits", "message"),
     [
         (["train"] * 80 + ["validation"] * 20, "found 80 train, 20 validation, 0 test"),
         (["test"] * 80 + ["validation"] * 20, "found 0 train, 20 validation, 80 test"),
         (["train"] * 100, "found 100 train, 0 validation, 0 test"),
     ],
 )
-def test_a_given_split_without_a_part_is_an_error(parts, message):
+def test_a_given_split_without_a_part_is_an_error(splits, message):
     with pytest.raises(HeedError, match=f"needs documents to train and to test, {message}"):
-        columns(Split(kind="given"), source_split=np.asarray(parts, object))
+        columns(Split(kind="given"), source_split=np.asarray(splits, object))
 
 
 FIFTH = {"kind": "random", "test": 0.2}
@@ -107,8 +109,8 @@ FIFTH = {"kind": "random", "test": 0.2}
         (FIFTH, "xy", "leaves 1 documents to train and 1 to test, of 2"),
         (FIFTH | {"validation": 0.9}, "xyxyx", "4 of 4 documents are for test"),
         ({"kind": "folds", "k": 3}, "xyzwvu", "n_splits=3 cannot be greater"),
-        (FIFTH, "x" * 9, "the part train has 1 class"),
-        ({"kind": "folds", "k": 3}, "x" * 9, "the part train of fold 0 has 1 class"),
+        (FIFTH, "x" * 9, "the split train has 1 class"),
+        ({"kind": "folds", "k": 3}, "x" * 9, "the split train of fold 0 has 1 class"),
         ({"kind": "random", "test": 9}, "xyxyxyxyx", "split.test: expected fewer than the 9 doc"),
         ({"kind": "random", "test": 8}, "xyxyxyxyx", "leaves 1 documents to train"),
         ({"kind": "folds", "k": 50}, "xyxyxyxyx", "50 folds of 9 documents"),

@@ -103,7 +103,7 @@ def test_the_files_are_those_of_the_contract(workplace):
 
 @pytest.mark.parametrize(("select", "pick"), [("loss", "min"), ("macro_f1", "max"), ("last", None)])
 def test_the_epoch_kept_is_the_one_that_select_names(workplace, select, pick):
-    change(select=select, epochs=5)
+    change(monitor=select, epochs=5)
     info = train("tiny-attention", 1)
     history = pd.read_csv(RUN / "history.csv")
     expected = 5 if pick is None else getattr(history[f"validation_{select}"], f"idx{pick}")() + 1
@@ -271,7 +271,7 @@ RUN_VALUES = [
     ("recipe.hyperparameters.embedding_dim", 60_000, r"is F32 \[.*, 8\], not F32 \[.*, 60000\]"),
     ("recipe.hyperparameters.linear_size", 10**18, "linear_size is not at most 65536"),
     ("recipe.hyperparameters.linear_size", 10**30, "linear_size is no number of 64 bits"),
-    ("recipe.hyperparameters.linear_branch", "words", "has no tensor branch.bias"),
+    ("recipe.hyperparameters.tfidf_branch", "words", "has no tensor branch.bias"),
     ("recipe.hyperparameters.attention", "none", "which the recipe's model does not have"),
     ("recipe.data.classes", ["bad", "good", "ugly"], r"is F32 \[2\], not F32 \[3\]"),
 ]  # fmt: skip
@@ -401,21 +401,21 @@ def test_bfloat16_without_a_gpu_is_one_clear_message(workplace):
 
 
 FEATURES = {
-    "bigram_buckets": 20, "character_buckets": 30, "linear_branch": "both", "branch_buckets": 64,
+    "bigram_buckets": 20, "character_buckets": 30, "tfidf_branch": "both", "tfidf_buckets": 64,
 }  # fmt: skip
 PRACTICE = {
-    "clip": 0.5, "averaging": 0.9, "weight_decay": 0.01, "warmup": 0.2, "decay": "cosine",
-    "label_smoothing": 0.1, "word_dropout": 0.2, "state_dropout": 0.1, "branch_dropout": 0.2,
+    "max_grad_norm": 0.5, "ema_decay": 0.9, "weight_decay": 0.01, "warmup": 0.2, "lr_schedule": "cosine",
+    "label_smoothing": 0.1, "word_dropout": 0.2, "state_dropout": 0.1, "tfidf_dropout": 0.2,
 }  # fmt: skip
 KINDS = [
     FEATURES | {"truncation": "ends", "max_tokens": 5}, PRACTICE,
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
-    {"encoder": "none", "attention": "none", "linear_branch": "words", "branch_buckets": 64},
+    {"encoder": "none", "attention": "none", "tfidf_branch": "words", "tfidf_buckets": 64},
     {
         "encoder": "embeddings", "attention": "none", "pooling": "max-attention",
         "bigram_buckets": 20,
     },
-    FEATURES | {"branch_loss": "separate", "branch_rate": 3.0},
+    FEATURES | {"tfidf_loss": "separate", "tfidf_rate": 3.0},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
 ]  # fmt: skip
 
@@ -489,7 +489,7 @@ def test_a_training_reads_no_test_document(workplace, changes):
 
 
 def test_training_stops_early_when_nothing_gets_better(workplace):
-    change(epochs=40, patience=2, learning_rate=0.5, select="loss")
+    change(epochs=40, patience=2, learning_rate=0.5, monitor="loss")
     info = train("tiny-attention", 1)
     history = pd.read_csv(RUN / "history.csv")
     assert len(history) == info.best_epoch + 2 < 40
@@ -505,8 +505,8 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
             {"learning_rate": 1e30},
             r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30",
         ),
-        ({"learning_rate": 1e30, "clip": 1.0}, r"step 2 of 15, in epoch 1 of 3"),
-        ({"learning_rate": 1e30, "averaging": 0.9}, r"step 2 of 15, in epoch 1 of 3"),
+        ({"learning_rate": 1e30, "max_grad_norm": 1.0}, r"step 2 of 15, in epoch 1 of 3"),
+        ({"learning_rate": 1e30, "ema_decay": 0.9}, r"step 2 of 15, in epoch 1 of 3"),
         ({"learning_rate": 1e30, "warmup": 0.5}, r"with learning rate 2.35294e\+29"),
         # one step an epoch: after it the weights are infinite, and no loss has shown it
         ({"learning_rate": 1e39, "batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
@@ -523,13 +523,15 @@ def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
 
 
 def test_the_learning_rate_rises_then_falls():
-    h = Training(learning_rate=1.0, warmup=0.1, decay="linear")
+    h = Training(learning_rate=1.0, warmup=0.1, lr_schedule="linear")
     rates = [learning_rate(step, 100, h) for step in range(100)]
     assert rates[0] == pytest.approx(1 / 11) and rates[10] == 1.0 == max(rates)
     assert rates[55] == pytest.approx(0.5) and 0 < rates[99] < 0.02
-    assert learning_rate(55, 100, dataclasses.replace(h, decay="cosine")) == pytest.approx(0.5)
+    assert learning_rate(55, 100, dataclasses.replace(h, lr_schedule="cosine")) == pytest.approx(
+        0.5
+    )
     assert {
-        learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, decay="none"))
+        learning_rate(step, 100, dataclasses.replace(h, warmup=0.0, lr_schedule="none"))
         for step in range(100)
     } == {1.0}
 
@@ -565,7 +567,7 @@ def test_clipping_weight_decay_and_averaging(workplace):
     assert torch.allclose(average.weight, expected)
     largest_norm = {}
     for clip in (0.0, 1e-3):
-        change(clip=clip, epochs=1)
+        change(max_grad_norm=clip, epochs=1)
         norms = []
         original = AdamW.step
 
@@ -588,7 +590,7 @@ def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch
     weights = []
     for max_tokens in (10**6, 24):
         monkeypatch.setattr(loop, "MAX_PADDED_TOKENS", max_tokens)
-        change(dropout=0.0, embedding_dropout=0.0, epochs=2, clip=1.0)
+        change(dropout=0.0, embedding_dropout=0.0, epochs=2, max_grad_norm=1.0)
         train("tiny-attention", 1)
         weights.append(load_file(RUN / "model.safetensors"))
     # A softmax does not see a bias that all keys share: its gradient is rounding, scaled by Adam.
@@ -621,7 +623,7 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
 
 
 def in_two_folds() -> None:
-    """Give the corpus two folds: the test part of seeds 1, 3, ... and that of seeds 2, 4, ..."""
+    """Give the corpus two folds: the test split of seeds 1, 3, ... and that of seeds 2, 4, ..."""
     path = Path("data/tokens/tiny")
     table = pd.read_parquet(path / "documents.parquet")
     table["split_0"], table["split_1"] = table["split"], np.roll(table["split"], 12)
@@ -688,7 +690,7 @@ def test_the_vocabulary_is_of_the_training_part_alone_and_ranked(workplace):
         for i in tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
     }
     assert set(vocabulary.words[2:]) == words
-    assert vocabulary.words[2] == "fine", "the most frequent word of the training part"
+    assert vocabulary.words[2] == "fine", "the most frequent word of the training split"
     assert len(build_vocabulary(tokens, rows, 10, True)) == 10
     small = Vocabulary(("<padding>", "<unknown>", "a"), True)
     assert small.encode(["A", "b", "<padding>"]).tolist() == [2, 1, 1]
@@ -708,8 +710,8 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
     classes = pd.read_csv("results/evaluate/tiny-attention/classes.csv").query("seed == 1")
     classes = classes.rename(columns={"f1": "f1-score"}).set_index("class")
     for name in ("bad", "good"):
-        for figure, value in expected[name].items():
-            assert classes.loc[name, figure] == pytest.approx(value)
+        for metric, value in expected[name].items():
+            assert classes.loc[name, metric] == pytest.approx(value)
     change(epochs=1)
     train("tiny-attention", 2)
     with pytest.raises(HeedError, match="another recipe"):
@@ -813,7 +815,7 @@ def test_a_seed_that_fails_does_not_stop_the_others(workplace, cores):
     table = pd.read_parquet("data/tokens/tiny/documents.parquet")
     table.assign(split_0="test").to_parquet("data/tokens/tiny/documents.parquet", index=False)
     trained = []
-    with pytest.raises(HeedError, match=r"no document is in the train part \(fold 0\)") as error:
+    with pytest.raises(HeedError, match=r"no document is in the train split \(fold 0\)") as error:
         trained.extend(runs.train_runs("tiny-attention", [1, 2, 3, 4], cores))
     assert "\n" not in str(error.value)
     assert sorted(path.name for path in RUN.parent.iterdir()) == ["2", "4"]

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from heed.report.blocks import Block, Disclosure, Section
 from heed.report.chapters import (
     cost,
+    expected_results,
     explanation,
     glossary,
     hyperparameters,
     provenance,
     scores,
     summary,
-    truths,
 )
 from heed.report.experiments import Experiment
 from heed.report.language import say
@@ -26,7 +26,11 @@ StudyChapter = Callable[[Results], list[Block]]
 ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 
 # Before and after the sections of the experiments.
-FIRST_CHAPTERS: list[StudyChapter] = [truths.failures, summary.chapter, truths.chapter]
+FIRST_CHAPTERS: list[StudyChapter] = [
+    expected_results.failures,
+    summary.chapter,
+    expected_results.chapter,
+]
 LAST_CHAPTERS: list[StudyChapter] = [
     explanation.chapter,
     scores.chapter,

@@ -38,7 +38,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         f"{experiment.key}_comparisons",
         say("Differences of accuracy in percentage points")
         if measure.is_accuracy
-        else say("Differences of {figure} in {unit}", figure=measure.name, unit=measure.long_unit),
+        else say("Differences of {metric} in {unit}", metric=measure.name, unit=measure.long_unit),
         columns,
         make_rows(columns, comparisons),
         notes=((_reading_note(results, comparisons),),) if comparisons else (),
@@ -60,7 +60,7 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
 
     within = say(
         "corrected p of the tests that the difference lies within {margin}",
-        margin=experiment.measure.margin(results.comparison.significance.margin_pp),
+        margin=experiment.measure.margin(results.comparison.significance.equivalence_margin),
     )
     return (
         *join_columns(lambda _: experiment),
@@ -86,7 +86,7 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
 def _effects(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of effect sizes, and of what the test could detect."""
     odds = say("documents that only the first has right over those that only the second has")
-    g = say("difference over its deviation over seeds")
+    g = say("difference over its standard deviation over seeds")
     needed = say(
         "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
     )

@@ -44,11 +44,11 @@ SEARCH = Format(lambda value: value or DASH, str, "left")
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """The cost of a model of an experiment, and its mean test figure, by which models compare."""
+    """The cost of a model of an experiment, and its mean test score, by which models compare."""
 
     experiment: Experiment
     variant: str
-    figure: float
+    score: float
     parameters: int
     times: list[TrainingTime]  # of its trainings, by seed
     search: str  # of its hyperparameters; empty without one
@@ -110,13 +110,13 @@ def _read_costs(results: Results, experiment: Experiment) -> dict[str, Cost]:
     searches = {folder.name: folder for folder in results.search_folders(experiment)}
     costs = {}
     for variant, model in result.models.items():
-        tuned_by = results.params.models[model.model].tuned_by
+        search_name = results.params.models[model.model].search
         text = ""
-        if search := read_search(searches[tuned_by]) if tuned_by in searches else None:
+        if search := read_search(searches[search_name]) if search_name in searches else None:
             trials = say_count("{count} trial", "{count} trials", len(search.trials))
             text = say("{trials}, {epochs} epochs", trials=trials, epochs=f"{search.epochs:g}")
-        figure, times = result.figure_of(variant), results.training_times(model.model)
-        costs[variant] = Cost(experiment, variant, figure, model.parameters, times, text)
+        score, times = result.score_of(variant), results.training_times(model.model)
+        costs[variant] = Cost(experiment, variant, score, model.parameters, times, text)
     return costs
 
 
@@ -172,9 +172,9 @@ def _table(results: Results, costs: Costs) -> Table:
         *join_columns("experiment"),
         Column("", say("Experiment"), TEXT, _title, merge=True, width=38),
         Column("variant", say("Model"), value="variant"),
-        Column("figure", "", value="experiment.measure.metric"),
-        Column("value", "", decimals(4), "figure"),
-        Column("", say("Test figure"), RIGHT, lambda e: e.experiment.measure.figure(e.figure)),
+        Column("metric", "", value="experiment.measure.metric"),
+        Column("value", "", decimals(4), "metric"),
+        Column("", say("Test score"), RIGHT, lambda e: e.experiment.measure.format(e.metric)),
         Column("parameters", say("Parameters"), PARAMETERS, "parameters"),
         Column("core_minutes", "", decimals(4), "mean"),
         Column("core_minutes_of_all_seeds", "", decimals(4), "total"),
@@ -222,18 +222,18 @@ MAX_TICKS = 5
 TITLE_LINE = 23  # characters of a panel's title, which has two lines at most
 GAP = 0.085  # between labels, of the height of a panel
 LABELS_AT = 1.06  # of the width of a panel
-TRIVIAL = ("majority", "copy")  # opponents that read nothing
+TRIVIAL = ("majority", "copy")  # reference models that read nothing
 Label = tuple[float | None, float, str]  # of a model at x, y, or of a line at y
 
 
 def cost_figure(results: Results, costs: Costs) -> Figure:
-    """Return the figure of test figures against core time: a panel for each experiment."""
+    """Return the figure of test scores against core time: a panel for each experiment."""
     experiments = results.experiments
     columns = min(PANELS, len(experiments))
     rows = -(-len(experiments) // columns)
     caption = say(
-        "Test figure against the core time of a training, means over seeds; the scale of time "
-        "is logarithmic. Dashed line: the best opponent, whose time is not measured."
+        "Test score against the core time of a training, means over seeds; the scale of time "
+        "is logarithmic. Dashed line: the best reference model, whose time is not measured."
     )
     marks, width = {each.mark for each in experiments}, PANEL_WIDTH * columns
 
@@ -262,14 +262,16 @@ def _draw_panel(axes: Axes, results: Results, experiment: Experiment, costs: lis
     labels: list[Label] = []
     unit = time_unit(max(cost.mean for cost in costs))
     for cost in costs:
-        look, x, y = looks(results)[cost.variant], unit.of(cost.mean), scaled(cost.figure)
+        look, x, y = looks(results)[cost.variant], unit.of(cost.mean), scaled(cost.score)
         axes.plot([x], [y], look.marker, color=look.colour, markersize=5, gid="model")
         labels.append((x, y, short_name(cost.variant)))
-    opponents = {name: result.figure_of(name) for name in result.opponents if name not in TRIVIAL}
-    if opponents:
-        best = max(opponents, key=lambda name: opponents[name])
-        y = scaled(opponents[best])
-        axes.axhline(y, color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="opponent")
+    reference_models = {
+        name: result.score_of(name) for name in result.reference_models if name not in TRIVIAL
+    }
+    if reference_models:
+        best = max(reference_models, key=lambda name: reference_models[name])
+        y = scaled(reference_models[best])
+        axes.axhline(y, color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="reference_model")
         labels.append((None, y, best))
     if all(cost.mean > 0 for cost in costs):
         axes.set_xscale("log")

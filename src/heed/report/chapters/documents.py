@@ -30,7 +30,7 @@ from heed.report.browser import (
     Browser,
     ChangedDocument,
     Document,
-    describe_evidence,
+    describe_rationale,
     fixed_weights,
     make_legend,
     read_changed_documents,
@@ -117,7 +117,7 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     media, kinds = _media(experiment), (changed.fixed, changed.broken)
     rule = say(
         "Counted over the {count} documents of the browser of {variant}, which are chosen by its "
-        "own predictions: the counts say nothing about the test part. Shown are those with the "
+        "own predictions: the counts say nothing about the test split. Shown are those with the "
         "largest difference in the number of seeds in which the two models are right, ties by "
         "name. Bars and numbers: the probability of the true class, mean over seeds; weights are "
         "of the first seed.",
@@ -132,7 +132,7 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     ]
     if any(kinds):
         browser = changed.browser
-        legend = make_legend(browser.evidence is not None, browser.sentences)
+        legend = make_legend(browser.rationale is not None, browser.sentences)
         blocks.append(dataclasses.replace(legend, media=media))
     shown = [pair for kind in pairs for pair in kind[:1]]
     blocks += shown[:1]
@@ -172,7 +172,7 @@ def _side_by_side(
         _reading(variant, changed.attention, document, tokens),
     )
     kind = say("fixed by attention") if changed.change > 0 else say("broken by attention")
-    description = say("{kind}; the truth is {label}", kind=kind, label=document.label)
+    description = say("{kind}; the true class is {label}", kind=kind, label=document.label)
     if len(tokens) < len(document.tokens):
         description += "; " + say(
             "the {shown} of {count} words with the most weight in one piece",
@@ -189,9 +189,9 @@ def _reading(name: str, answers: Answers, document: Document, tokens: pd.DataFra
         "right in {right} of {seeds} seeds", right=answers.seeds_right, seeds=len(answers.right)
     )
     if probability is not None:
-        of_truth = say("{probability} for {label}", probability=f"{probability:.2f}",
+        of_true_class = say("{probability} for {label}", probability=f"{probability:.2f}",
                        label=document.label)  # fmt: skip
-        description = f"{of_truth}, {description}"
+        description = f"{of_true_class}, {description}"
     return Reading(name, description, shade_sentences(document.text, tokens), probability)
 
 
@@ -222,13 +222,13 @@ def _hierarchical(results: Results, experiment: Experiment, models: dict[str, st
         sentences=MIN_SENTENCES,
         classes=CLASSES,
     )
-    legend = dataclasses.replace(make_legend(browser.evidence is not None, True), media=media)
+    legend = dataclasses.replace(make_legend(browser.rationale is not None, True), media=media)
     shown = []
     for document in documents:
         description = say("predicted {label} ({probability})", label=document.predicted,
                           probability=f"{document.probability:.2f}")  # fmt: skip
         reading = Reading(variant, description, document.sentences)
-        truth = say("the truth is {label}", label=document.label)
+        truth = say("the true class is {label}", label=document.label)
         shown.append(ShadedDocument(document.id, truth, (reading,), media=media))
     return [Paragraph((text,), media=media), legend, *shown]
 
@@ -291,13 +291,13 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
         Weighing(
             variant,
             results.browsers[model],
-            result.figure_of(variant),
+            result.score_of(variant),
             weights_gain(experiment, variant),
         )
         for variant, model in learned.items()
     ]
-    facts = result.corpus.facts
-    columns = _columns(results, experiment, facts.evidence is not None)
+    statistics = result.corpus.statistics
+    columns = _columns(results, experiment, statistics.rationale is not None)
     paths = [results.prediction_folder(model) / "weights.parquet" for model in learned.values()]
     caption = say(
         "What learned weights gain over equal ones, and what they do: the share of weight on the "
@@ -307,8 +307,10 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     )
     if any(lacks_layer(result, variant) for variant in learned):
         caption += f" {layer_note()}"
-    if facts.evidence is not None:
-        caption += " " + say("Evidence: {description}.", description=describe_evidence(facts))
+    if statistics.rationale is not None:
+        caption += " " + say(
+            "Rationale: {description}.", description=describe_rationale(statistics)
+        )
     return [
         Table(
             f"{experiment.key}_weights",
@@ -323,7 +325,7 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     ]
 
 
-def _columns(results: Results, experiment: Experiment, has_evidence: bool) -> tuple[Column, ...]:
+def _columns(results: Results, experiment: Experiment, has_rationale: bool) -> tuple[Column, ...]:
     measure = experiment.measure
     covers = say("{covers} interval", covers=results.coverage)
     shares = {
@@ -334,11 +336,11 @@ def _columns(results: Results, experiment: Experiment, has_evidence: bool) -> tu
         "heaviest_equal_percent": (
             say("with equal weights"), "heaviest.words", say("if equal, %"),
         ),
-        "evidence_percent": (
-            say("Weight on evidence"), "evidence.weight", say("on evidence, %"),
+        "rationale_percent": (
+            say("Weight on rationale"), "rationale.weight", say("on rationale, %"),
         ),
-        "evidence_equal_percent": (
-            say("on evidence with equal weights"), "evidence.words", say("if equal, %"),
+        "rationale_equal_percent": (
+            say("on rationale with equal weights"), "rationale.words", say("if equal, %"),
         ),
     }  # fmt: skip
     return (
@@ -355,7 +357,7 @@ def _columns(results: Results, experiment: Experiment, has_evidence: bool) -> tu
         *(
             Column(key, heading, decimals(1), _percent(f"browser.{path}"), unit="%", short=short)
             for key, (heading, path, short) in shares.items()
-            if has_evidence or not key.startswith("evidence")
+            if has_rationale or not key.startswith("rationale")
         ),
     )
 

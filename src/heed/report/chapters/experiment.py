@@ -1,9 +1,9 @@
-"""The beginning of an experiment: verdict, corpus, collapsed runs, the talk's gain, its scores."""
+"""The beginning of an experiment: verdict, corpus, degenerate runs, the talk's gain, its scores."""
 
 import dataclasses
 from collections.abc import Callable
 
-from heed.evaluation.results import BASELINE, BETTER, WORSE, ModelResult, OpponentResult
+from heed.evaluation.results import BASELINE, BETTER, WORSE, ModelResult, ReferenceResult
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import (
     PAGE,
@@ -21,7 +21,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import (
-    COLLAPSED,
+    DEGENERATE,
     corrected_p_column,
     difference_value,
     glossary_address,
@@ -41,7 +41,7 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say
-from heed.report.measures import Measure, collapse_sentence
+from heed.report.measures import Measure, degenerate_sentence
 from heed.report.results import Results
 from heed.task import task_module
 
@@ -57,15 +57,15 @@ VERDICT = Format(
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of the table of scores: a model or an opponent, with its differences.
+    """A row of the table of scores: a model or a reference model, with its differences.
 
-    `gain` is over the baseline, `rival` is the study's first attention variant minus this one.
+    `gain` is over the baseline, `compared_model` is the study's first attention variant minus this one.
     """
 
     name: str
-    result: ModelResult | OpponentResult
+    result: ModelResult | ReferenceResult
     gain: TestedDifference | None
-    rival: TestedDifference | None
+    compared_model: TestedDifference | None
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -73,7 +73,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     blocks: list[Block] = [
         Paragraph(_verdict_line(experiment)),
         Paragraph((experiment.corpus,), "small"),
-        *_collapsed(results, experiment),
+        *_degenerate(results, experiment),
     ]
     line = experiment.line
     if line.reproduction:
@@ -94,14 +94,14 @@ def _verdict_line(experiment: Experiment) -> Texts:
     return (verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
 
 
-def _collapsed(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the warning that names collapsed runs and models below the majority class."""
+def _degenerate(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the warning that names degenerate runs and models below the majority class."""
     result = experiment.result
-    sentence = collapse_sentence(result, results.comparison.seeds)
+    sentence = degenerate_sentence(result, results.comparison.seeds)
     if not sentence:
         return []
     text = f"{sentence[0].upper()}{sentence[1:]}."
-    meaning = Span(say("What a collapsed run is"), link=glossary_address(COLLAPSED))
+    meaning = Span(say("What a degenerate run is"), link=glossary_address(DEGENERATE))
     return [
         Paragraph((f"{text} ", meaning, "."), "note", media=(PAGE,)),
         Paragraph((text,), "note", media=(PAPER,)),
@@ -114,11 +114,11 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
         experiment=experiment.degraded_from,
         variant=degradation.variant,
     )
-    unit, deviation = experiment.measure.unit, degradation.change.std_pp
+    unit, std = experiment.measure.unit, degradation.change.std_pp
     mean = Span(f"{format_points(degradation.change.mean_pp)} {unit}", "strong")
     texts: list[str | Span] = [f"{change} ", mean]
-    if deviation is not None:
-        texts.append(f" ± {format_number(deviation, 2)}")
+    if std is not None:
+        texts.append(f" ± {format_number(std, 2)}")
     if degradation.talk is not None:
         value = f"{format_points(degradation.talk)} {unit}"
         texts.append("; " + say("the talk: {value}", value=value))
@@ -126,7 +126,7 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
 
 
 def scores(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the table with a row for each model and opponent."""
+    """Return the table with a row for each model and reference model."""
     result = experiment.result
     attention = next(iter(result.attention), "")
     tested = {(each.first, each.second): each for each in experiment.comparisons}
@@ -137,7 +137,7 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
             tested.get((name, BASELINE)),
             tested.get((attention, name)) if name != BASELINE else None,
         )
-        for name, each in (result.models | result.opponents).items()
+        for name, each in (result.models | result.reference_models).items()
     ]
     columns = (
         *_score_columns(experiment),
@@ -159,17 +159,15 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of the model and of the figure by which the experiment compares."""
+    """Return the columns of the model and of the metric by which the experiment compares."""
     measure = experiment.measure
     metric = measure.metric
-    deviation = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
+    std = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
     return (
         *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=_model),
         Column(metric, measure.name, decimals(4), _mean(metric)),
-        Column(
-            f"{metric}_std_pp", deviation, decimals(2, 3), lambda e: e.result.summary[metric].std_pp
-        ),
+        Column(f"{metric}_std_pp", std, decimals(2, 3), lambda e: e.result.summary[metric].std_pp),
     )
 
 
@@ -181,7 +179,9 @@ def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
     """Return the columns of another validated figure, if any, and of the number of parameters."""
     task, metric = experiment.measure.task, experiment.measure.metric
     recipe = task_module(task, "recipe")
-    others = [each for each in recipe.FIGURES if each in recipe.METRICS and each != metric]
+    others = [
+        each for each in recipe.VALIDATION_METRICS if each in recipe.METRICS and each != metric
+    ]
     return (
         *(Column(each, Measure(task, each).name, decimals(4), _mean(each)) for each in others[-1:]),
         Column("parameters", say("Parameters"), PARAMETERS, _parameters),
@@ -189,13 +189,13 @@ def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
 
 
 def _parameters(line: Line) -> int | None:
-    """Return the number of parameters of a model; None of an opponent."""
+    """Return the number of parameters of a model; None of a reference model."""
     return line.result.parameters if isinstance(line.result, ModelResult) else None
 
 
-def _mean(figure: str) -> Callable[[Line], float | None]:
-    """Return a function from a row to the mean of a figure over runs; None where it has none."""
-    return lambda line: line.result.summary[figure].mean if figure in line.result.summary else None
+def _mean(metric: str) -> Callable[[Line], float | None]:
+    """Return a function from a row to the mean of a metric over runs; None where it has none."""
+    return lambda line: line.result.summary[metric].mean if metric in line.result.summary else None
 
 
 def _difference_columns(
@@ -211,8 +211,14 @@ def _difference_columns(
         p_column("gain"),
         corrected_p_column("gain"),
         Column("verdict", say("Verdict"), VERDICT, difference_value("gain", "verdict")),
-        Column("attention_minus_this_pp", heading, POINTS, strong_difference("rival"), unit=unit),
-        Column("attention_over_this", say("Verdict"), VERDICT, "rival.verdict"),
+        Column(
+            "attention_minus_this_pp",
+            heading,
+            POINTS,
+            strong_difference("compared_model"),
+            unit=unit,
+        ),
+        Column("attention_over_this", say("Verdict"), VERDICT, "compared_model.verdict"),
     )
     return columns if attention else columns[:-2]
 

@@ -95,7 +95,7 @@ def _take_home(results: Results, lines: list[Line]) -> Table:
         columns,
         make_rows(columns, lines),
         caption=say(
-            "Four criteria, fixed in heed’s code before the study. Below each outcome: the figure "
+            "Four criteria, fixed in heed’s code before the study. Below each outcome: the score "
             "that decided, or why it is undefined."
         ),
         notes=((_uniform_note(results),),),
@@ -149,8 +149,8 @@ def _uniform_note(results: Results) -> str:
     if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
         sentences.insert(0, layer_note())
     text = say(
-        "Gain: over the same experiment’s model with equal weights, in points of the figure by "
-        "which models are compared. Without a gain there is nothing for weights to explain."
+        "Gain: over the same experiment’s model with equal weights, in points of the "
+        "metric by which models are compared. Without a gain there is nothing for weights to explain."
     )
     return " ".join([text, *sentences]) if sentences else f"{text} "
 
@@ -164,7 +164,7 @@ def _rules() -> list[Texts]:
 
 
 def _means(results: Results, lines: list[Line]) -> Table:
-    """Return the mean of each test, over documents and seeds, with its deviation over seeds."""
+    """Return the mean of each test, over documents and seeds, with its standard deviation over seeds."""
     means = [(test, column) for test in TESTS for column in test.columns]
     columns = (
         *_experiment_columns(results),

@@ -26,10 +26,10 @@ from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.blocks import Block, Disclosure, Figure, Group, Section, Span, Term, Texts
 from heed.report.chapters.hyperparameters import format_setting
-from heed.report.chapters.shared import COLLAPSED, glossary_key
+from heed.report.chapters.shared import DEGENERATE, glossary_key
 from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, Style
 from heed.report.language import say, say_count
-from heed.report.measures import explain_collapse, reference_models
+from heed.report.measures import describe_reference_models, explain_degenerate
 from heed.report.results import Results
 
 MAX_DIFFERENCES = 4  # hyperparameters that are named where two variants are the same network
@@ -94,11 +94,11 @@ def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[st
     declared = results.params.models.get(result.models[name].model)
     if declared is None:
         return
-    if declared.tuned_by != "none":
-        search = declared.tuned_by
+    if declared.search != "none":
+        search = declared.search
         yield say("Its hyperparameters were chosen by the search {search}.", search=search)
-    if declared.match != result.models[name].model:
-        yield say("It has as many parameters as {model}.", model=declared.match)
+    if declared.match_parameters_of != result.models[name].model:
+        yield say("It has as many parameters as {model}.", model=declared.match_parameters_of)
 
 
 def describe_network(hyperparameters: Any) -> str:
@@ -119,7 +119,7 @@ def _say_part(part: Part, h: Any) -> str:
 def _classifier(h: Architecture) -> list[str]:
     both = say("words and characters")
     branches = {"words": say("words"), "characters": say("characters"), "both": both, "none": "–"}
-    features = branches[h.linear_branch]
+    features = branches[h.tfidf_branch]
     if h.encoder == "none":
         return [say("no network: a linear model on the TF-IDF of {features}", features=features)]
     parts = [_say_part(ENCODERS[h.encoder], h)]
@@ -133,7 +133,7 @@ def _classifier(h: Architecture) -> list[str]:
     if h.attention != "none" and h.attention_residual:
         parts.append(say("its input is added to its output"))
     parts.append(_say_part(POOLINGS[h.pooling], h))
-    if h.linear_branch != "none":
+    if h.tfidf_branch != "none":
         parts.append(say("a linear model on the TF-IDF of {features} is added", features=features))
     return parts
 
@@ -150,13 +150,15 @@ def _translator(h: TranslatorArchitecture) -> list[str]:
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the section: the variants of the study, its opponents, and words of the report."""
+    """Return the section: the variants of the study, its reference models, and words of the report."""
     variants = read_variants(results)
-    opponents = dict.fromkeys(
-        name for result in results.comparison.experiments.values() for name in result.opponents
+    reference_models = dict.fromkeys(
+        name
+        for result in results.comparison.experiments.values()
+        for name in result.reference_models
     )
-    references = reference_models(each.measure.task for each in results.experiments)
-    words = _words(results) | {name: (name, references[name].glossary) for name in opponents}
+    references = describe_reference_models(each.measure.task for each in results.experiments)
+    words = _words(results) | {name: (name, references[name].glossary) for name in reference_models}
     named = tuple(
         Term(glossary_key(word), name, (text,))
         for word, (name, text) in words.items()
@@ -183,7 +185,7 @@ def _terms(entries: list[Variant]) -> Iterable[Term]:
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words of the report, each with its name and its explanation, by key."""
-    explained = dict.fromkeys(map(explain_collapse, results.comparison.experiments.values()))
+    explained = dict.fromkeys(map(explain_degenerate, results.comparison.experiments.values()))
     return {
         "gain": (say("gain"), say("Attention minus baseline, paired by seed and test document.")),
         "control": (
@@ -193,8 +195,8 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
                 "differs. Where it gains as much, attention need not be the cause."
             ),
         ),
-        "opponent": (
-            say("opponent"),
+        "reference_model": (
+            say("reference_model"),
             say("A reference model from outside, of another kind than the networks of the study."),
         ),
         "seed": (
@@ -206,7 +208,7 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
         ),
         **_words_of_verdicts(results),
         **_words_of_limits(results),
-        COLLAPSED: (say("collapsed run"), " ".join(explained)),
+        DEGENERATE: (say("degenerate run"), " ".join(explained)),
     }
 
 
@@ -214,7 +216,7 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
     """Return the words of the tests, each with its name and its explanation, by key."""
     method = results.comparison.significance
     measures = [each.measure for each in results.experiments]
-    margin = _alternatives(each.margin(method.margin_pp) for each in measures)
+    margin = _alternatives(each.margin(method.equivalence_margin) for each in measures)
     level = f"{method.alpha:g}"
     return {
         "verdict": (say("verdict"), say("What the tests support on a difference, in a word.")),
@@ -303,7 +305,7 @@ def network(variant: Variant, key: str) -> Figure:
 
 def _draw_classifier(axes: Axes, h: Architecture) -> None:
     """Draw words, their states, self-attention where there is some, and the text's vector."""
-    columns = np.linspace(LEFT, RIGHT if h.linear_branch == "none" else 7.6, WORDS)
+    columns = np.linspace(LEFT, RIGHT if h.tfidf_branch == "none" else 7.6, WORDS)
     top = 3 + (h.attention != "none")
     axes.set_ylim(-0.5, top + 0.6)
     middle = float(columns.mean())
@@ -312,7 +314,7 @@ def _draw_classifier(axes: Axes, h: Architecture) -> None:
         rows = _draw_states(axes, h, columns)
         _draw_pooling(axes, h, columns, rows, (middle, top))
     _draw_nodes(axes, columns, 0, "o", SOFT)
-    if h.linear_branch != "none":
+    if h.tfidf_branch != "none":
         _box(axes, 9.2, 0, "TF-IDF")
         _line(axes, (9.2, 0.3), (middle, top), FIXED, 0.9)
     _box(axes, middle, top, say("class"))

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Callable
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
-from heed.report.answer import Standing, TestedDifference, verdict_text
+from heed.report.answer import AttentionComparison, TestedDifference, verdict_text
 from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, Texts, make_rows
 from heed.report.chapters.shared import difference_value, glossary_link, join_columns
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
 from heed.report.formats import DASH, POINTS, TEXT, format_points
 from heed.report.language import say, say_count
-from heed.report.measures import reference_models
+from heed.report.measures import describe_reference_models
 
 NO_COMPARISON = "no comparison"  # where an experiment has no baseline, or no attention
 # The order in which verdicts over the baseline are named: a loss first.
@@ -19,28 +19,34 @@ ORDER = (WORSE, BETTER, SAME, UNDECIDED, NOT_CONVERGED, NO_COMPARISON)
 
 
 def headline(experiments: list[Experiment], seeds: int) -> str:
-    """Return the answer of a study: against the baseline, the controls and the opponents.
+    """Return the answer of a study: against the baseline, the controls and the reference models.
 
     It is from the verdicts alone; `seeds` is how many the study has.
     """
-    standings = [each.standing for each in experiments if each.standing]
+    attention_comparisons = [
+        each.attention_comparison for each in experiments if each.attention_comparison
+    ]
     count = len(experiments)
     sentences = [
         say("One seed decides nothing.") if seeds == 1 else "",
         say(
             "{experiments}: {answer}.",
             experiments=_number(experiments),
-            answer=_over(experiments, standings),
+            answer=_over(experiments, attention_comparisons),
         ),
-        _over_controls(standings, count),
-        _over_opponents(standings, count),
+        _over_controls(attention_comparisons, count),
+        _over_reference_models(attention_comparisons, count),
     ]
     return " ".join(filter(None, sentences))
 
 
 def judged_variants(experiments: list[Experiment]) -> list[str]:
     """Return the variants that are judged, each once: one in each experiment."""
-    return list(dict.fromkeys(each.standing.variant for each in experiments if each.standing))
+    return list(
+        dict.fromkeys(
+            each.attention_comparison.variant for each in experiments if each.attention_comparison
+        )
+    )
 
 
 def _number(experiments: list[Experiment]) -> str:
@@ -56,12 +62,12 @@ def _number(experiments: list[Experiment]) -> str:
     return say_count("One corpus", "{number} corpora", count, number=number)
 
 
-def _over(experiments: list[Experiment], standings: list[Standing]) -> str:
+def _over(experiments: list[Experiment], attention_comparisons: list[AttentionComparison]) -> str:
     """Return how often attention beats the baseline, loses to it, or neither."""
     total, variants = len(experiments), judged_variants(experiments)
-    counts = Counter(each.baseline.verdict for each in standings)
-    counts[NO_COMPARISON] = total - len(standings)
-    last = bool(standings) and all(each.is_last_state for each in standings)
+    counts = Counter(each.baseline.verdict for each in attention_comparisons)
+    counts[NO_COMPARISON] = total - len(attention_comparisons)
+    last = bool(attention_comparisons) and all(each.is_last_state for each in attention_comparisons)
     names = {
         "name": variants[0] if len(variants) == 1 else say("attention"),
         "baseline": say("the last-state baseline") if last else say("the baseline"),
@@ -108,24 +114,31 @@ def _further(verdict: str, **names: str) -> str:
     )
 
 
-def _over_controls(standings: list[Standing], experiments: int) -> str:
+def _over_controls(attention_comparisons: list[AttentionComparison], experiments: int) -> str:
     """Return whether attention beats the controls, which gain without it; bad news first."""
-    hardest = [each.hardest_control for each in standings if each.hardest_control]
-    if not hardest:
-        if any(each.baseline.verdict == BETTER and not each.is_control for each in standings):
+    strongest = [each.strongest_control for each in attention_comparisons if each.strongest_control]
+    if not strongest:
+        if any(
+            each.baseline.verdict == BETTER and not each.is_control
+            for each in attention_comparisons
+        ):
             return _sentence([say("no control was trained, so the gain need not be attention's")])
         return ""
-    lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
+    lost, won = _count(strongest, WORSE), _count(strongest, BETTER)
     parts = []
     if lost:
-        where = _of(lost, len(hardest), experiments)
+        where = _of(lost, len(strongest), experiments)
         parts.append(say("a control beats it{where}", where=where))
     if won:
-        where = _of(won, len(hardest), experiments)
+        where = _of(won, len(strongest), experiments)
         parts.append(say("shown better than every control{where}", where=where))
-    elif any(each.verdict == BETTER for standing in standings for each in standing.controls):
+    elif any(
+        each.verdict == BETTER
+        for attention_comparison in attention_comparisons
+        for each in attention_comparison.controls
+    ):
         parts.append(say("not shown better than every control"))
-    elif lost < len(hardest):
+    elif lost < len(strongest):
         parts.append(
             say(
                 "never shown better than a control"
@@ -136,26 +149,34 @@ def _over_controls(standings: list[Standing], experiments: int) -> str:
     return _sentence(parts)
 
 
-def _over_opponents(standings: list[Standing], experiments: int) -> str:
+def _over_reference_models(
+    attention_comparisons: list[AttentionComparison], experiments: int
+) -> str:
     """Return whether a reference model from outside beats attention."""
-    hardest = [each.hardest_opponent for each in standings if each.hardest_opponent]
-    if not hardest:
+    strongest = [
+        each.strongest_reference_model
+        for each in attention_comparisons
+        if each.strongest_reference_model
+    ]
+    if not strongest:
         return ""
-    lost, won = _count(hardest, WORSE), _count(hardest, BETTER)
-    names = {each.second for each in hardest}
-    references = reference_models(each.measure.task for each in hardest)
+    lost, won = _count(strongest, WORSE), _count(strongest, BETTER)
+    names = {each.second for each in strongest}
+    references = describe_reference_models(each.measure.task for each in strongest)
     only = references[names.pop()].in_sentence if len(names) == 1 else ""
-    opponent = only or (say("the best opponent") if won and not lost else say("an opponent"))
+    reference_model = only or (
+        say("the best reference model") if won and not lost else say("a reference model")
+    )
     text = say(
-        "{opponent} beats it{where}"
+        "{reference_model} beats it{where}"
         if lost
-        else "it beats {opponent}{where}"
+        else "it beats {reference_model}{where}"
         if won
-        else "never shown better than {opponent}"
+        else "never shown better than {reference_model}"
         if experiments > 1
-        else "not shown better than {opponent}",
-        opponent=opponent,
-        where=_of(lost or won, len(hardest), experiments),
+        else "not shown better than {reference_model}",
+        reference_model=reference_model,
+        where=_of(lost or won, len(strongest), experiments),
     )
     return _sentence([text])
 
@@ -199,7 +220,7 @@ SIGNS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Rival:
+class ComparedModel:
     """A column of the matrix: what attention is compared with.
 
     `key` begins the names of its columns in the CSV file. `has_names`: whether the cells name the
@@ -215,11 +236,15 @@ class Rival:
 
 def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
     """Return the matrix; it has no column for what no experiment is compared with."""
-    units = {each.measure.long_unit for each in experiments if each.standing}
+    units = {each.measure.long_unit for each in experiments if each.attention_comparison}
     unit = units.pop() if len(units) == 1 else ""
     marks = {each.mark for each in experiments}
     verdicts = (
-        *(column for rival in _rivals(experiments) for column in _columns(rival, bool(unit))),
+        *(
+            column
+            for compared_model in _compared_models(experiments)
+            for column in _columns(compared_model, bool(unit))
+        ),
         *_talk_columns(experiments),
     )
     printed = sum(bool(each.heading) for each in verdicts)  # none where nothing is compared
@@ -248,7 +273,12 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
     The unit is empty where experiments differ in it: then the cells have it.
     """
     variants = judged_variants(experiments)
-    gains = [gain for each in experiments if each.standing for gain in each.standing.other_gains]
+    gains = [
+        gain
+        for each in experiments
+        if each.attention_comparison
+        for gain in each.attention_comparison.other_gains
+    ]
     others = list(dict.fromkeys(gain.first for gain in gains))
     details = ""
     if len(variants) == 1 and others:
@@ -262,48 +292,68 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
     return say("Verdicts on attention{details}", details=details)
 
 
-def _rivals(experiments: list[Experiment]) -> list[Rival]:
+def _compared_models(experiments: list[Experiment]) -> list[ComparedModel]:
     """Return the columns of models that some experiment has."""
 
     def control(each: Experiment) -> TestedDifference | None:
-        return each.standing.hardest_control if each.standing else None
+        return each.attention_comparison.strongest_control if each.attention_comparison else None
 
-    def opponent(each: Experiment) -> TestedDifference | None:
-        return each.standing.hardest_opponent if each.standing else None
+    def reference_model(each: Experiment) -> TestedDifference | None:
+        return (
+            each.attention_comparison.strongest_reference_model
+            if each.attention_comparison
+            else None
+        )
 
-    opponents = {found.second for each in experiments if (found := opponent(each))}
-    references = reference_models(each.measure.task for each in experiments)
-    only = references.get(opponents.pop()) if len(opponents) == 1 else None
-    best = Rival("opponent", say("Against the best opponent"), say("Best opponent"), opponent, True)
+    reference_models = {found.second for each in experiments if (found := reference_model(each))}
+    references = describe_reference_models(each.measure.task for each in experiments)
+    only = references.get(reference_models.pop()) if len(reference_models) == 1 else None
+    best = ComparedModel(
+        "reference_model",
+        say("Against the best reference model"),
+        say("Best reference model"),
+        reference_model,
+        True,
+    )
     if only and only.against:
-        best = Rival("opponent", only.against, only.short, opponent)
-    hardest = say("Against the hardest control"), say("Hardest control")
-    rivals = [
-        Rival("baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain),
-        Rival("control", *hardest, control, True),
+        best = ComparedModel("reference_model", only.against, only.short, reference_model)
+    strongest = say("Against the strongest control"), say("Strongest control")
+    compared_models = [
+        ComparedModel(
+            "baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain
+        ),
+        ComparedModel("control", *strongest, control, True),
         best,
     ]
-    return [each for each in rivals if any(map(each.get, experiments))]
+    return [each for each in compared_models if any(map(each.get, experiments))]
 
 
-def _columns(rival: Rival, has_unit: bool) -> tuple[Column, ...]:
+def _columns(compared_model: ComparedModel, has_unit: bool) -> tuple[Column, ...]:
     """Return the column for people, and those of the CSV file: model, verdict and difference."""
 
     def cell(experiment: Experiment) -> Phrase | str:
-        difference = rival.get(experiment)
+        difference = compared_model.get(experiment)
         if difference is None:
             return DASH
         value = difference.mean
         number = format_points(value) if has_unit else difference.measure.difference(value)
-        name: Texts = (" (", glossary_link(difference.second), ")") if rival.has_names else ()
+        name: Texts = (
+            (" (", glossary_link(difference.second), ")") if compared_model.has_names else ()
+        )
         verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
         return Phrase((verdict, f" {number}", *name))
 
     return (
-        Column("", rival.heading, TEXT, cell, short=rival.short),
-        Column(rival.key, "", value=difference_value(rival.get, "second")),
-        Column(f"{rival.key}_verdict", "", value=difference_value(rival.get, "verdict")),
-        Column(f"{rival.key}_pp", "", POINTS, difference_value(rival.get, "mean")),
+        Column("", compared_model.heading, TEXT, cell, short=compared_model.short),
+        Column(compared_model.key, "", value=difference_value(compared_model.get, "second")),
+        Column(
+            f"{compared_model.key}_verdict",
+            "",
+            value=difference_value(compared_model.get, "verdict"),
+        ),
+        Column(
+            f"{compared_model.key}_pp", "", POINTS, difference_value(compared_model.get, "mean")
+        ),
     )
 
 
@@ -355,7 +405,9 @@ def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
     def title(each: Experiment) -> Cell:
         return Cell(
             each.title,
-            note=each.standing.variant if each.standing and names_variant else "",
+            note=each.attention_comparison.variant
+            if each.attention_comparison and names_variant
+            else "",
             mark=each.mark if has_mark else "",
             link=f"#experiment-{each.key}",
         )

@@ -31,11 +31,11 @@ from heed.report.figures import searches as figures
 from heed.report.formats import RIGHT, format_count
 from heed.report.language import say
 from heed.report.measures import Measure, report_of
-from heed.report.published import NO_FIGURES, Talk
+from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
 from heed.search.results import Search, read_search
 
-# The talk's hyperparameters, by its groups; a column of the talk's figures has the name of the key
+# The talk's hyperparameters, by its groups; a column of the talk's scores has the name of the key
 # but for one. All others are of the last group.
 TALK_GROUPS = {
     "Group 1": ("epochs", "batch_size", "learning_rate", "vocabulary_size"),
@@ -77,7 +77,7 @@ def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Se
     return {
         variant: model_settings(
             result.models[variant],
-            experiment.talk.get(variant, NO_FIGURES) if experiment.talk else None,
+            experiment.talk.get(variant, NO_SCORES) if experiment.talk else None,
         )
         for variant in sorted(result.models, key=lambda each: each not in first)
     }
@@ -324,7 +324,7 @@ def _describe(search: Search, task: str) -> str:
     text = say(
         "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; "
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
-        "{epoch}. Chosen by the validation part; the test part was not used.",
+        "{epoch}. Chosen by the validation split; the test split was not used.",
         trials=len(search.trials),
         model=search.model,
         sampler=search.sampler,
@@ -333,7 +333,7 @@ def _describe(search: Search, task: str) -> str:
         epochs=search.epochs,
         best=search.best.trial,
         metric=measure.name,
-        score=measure.figure(search.best.score),
+        score=measure.format(search.best.score),
         epoch=search.best.epoch,
     )
     expected = search.expected_best

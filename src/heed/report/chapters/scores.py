@@ -3,7 +3,7 @@
 import dataclasses
 import operator
 
-from heed.evaluation.results import BASELINE, Spread
+from heed.evaluation.results import BASELINE, MeanAndStd
 from heed.report.answer import TestedDifference
 from heed.report.blocks import (
     EVERYWHERE,
@@ -43,14 +43,14 @@ def lengths_file(results: Results, experiment: Experiment) -> Group:
     BLEU is between 0 and 100, accuracy between 0 and 1.
     """
     translated = experiment.measure.is_of_sentences
-    figure, counted = ("bleu", "sentences") if translated else ("accuracy", "documents")
+    metric, counted = ("bleu", "sentences") if translated else ("accuracy", "documents")
     one, value = decimals(1), decimals(2) if translated else decimals(4)
     keys = {
         "variant": ("variant", TEXT),
         "longest": ("longest", TEXT),
         "mean_length": ("length", one),
         counted: ("count", one),
-        figure: ("mean", value),
+        metric: ("mean", value),
         "worst_seed": ("min", value),
         "best_seed": ("max", value),
     }
@@ -101,7 +101,7 @@ class Use:
     experiment: Experiment
     variant: str
     where: str
-    figure: Spread  # of that by which the experiment compares its models
+    score: MeanAndStd  # of that by which the experiment compares its models
     gain: TestedDifference | None  # over the baseline
 
 
@@ -117,10 +117,10 @@ def chapter(results: Results) -> list[Block]:
     """Return the section of the score functions; nothing in a study whose tasks have none."""
     if not _experiments(results):
         return []
-    columns, lines, figure = _columns(results), _lines(results), _figures(results)
+    columns, lines, metric = _columns(results), _lines(results), _metrics(results)
     table = Table(
         "scores",
-        say("Test {figure} of the models with each score function", figure=figure),
+        say("Test {metric} of the models with each score function", metric=metric),
         columns,
         make_rows(columns, lines, in_csv=lambda line: line.use is not None),
         sources=results.comparison_sources,
@@ -128,9 +128,9 @@ def chapter(results: Results) -> list[Block]:
         style="scores",
     )
     text = say(
-        "The scores of a query q and a key k, and the test {figure} of the models "
+        "The scores of a query q and a key k, and the test {metric} of the models "
         "of this study that use them.",
-        figure=figure,
+        metric=metric,
     )
     scores = dict.fromkeys(line.score for line in lines if line.use)
     summary = say("Score functions of this study: {names}", names=", ".join(scores) or DASH)
@@ -141,7 +141,7 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _columns(results: Results) -> tuple[Column, ...]:
-    gain, unit, deviation = "use.gain", say("p.p."), "use.figure.std_pp"
+    gain, unit, std = "use.gain", say("p.p."), "use.figure.std_pp"
     of_talk = any(each.talk for each in results.experiments)
     source = say("Lecture, source") if of_talk else say("Source")
     mean = difference_value(gain, "mean")
@@ -156,9 +156,9 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("variant", "", value="use.variant"),
         Column("where", "", value="use.where"),
         Column("metric", "", value="use.experiment.measure.metric"),
-        Column("figure", _figures(results), decimals(4), "use.figure.mean"),
-        Column("", say("± p.p."), decimals(2), deviation, paper=False),
-        Column("figure_std_pp", "", decimals(3), deviation),
+        Column("metric", _metrics(results), decimals(4), "use.figure.mean"),
+        Column("", say("± p.p."), decimals(2), std, paper=False),
+        Column("figure_std_pp", "", decimals(3), std),
         Column("gain_pp", say("Gain"), POINTS, mean, unit=unit),
         interval_column(results, gain, paper=False),
         *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
@@ -183,8 +183,8 @@ def _model(line: Line) -> Cell:
     return Cell(f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.mark)
 
 
-def _figures(results: Results) -> str:
-    """Return the names of the figures by which their experiments are compared."""
+def _metrics(results: Results) -> str:
+    """Return the names of the metric by which their experiments are compared."""
     names = (each.measure.name for each in _experiments(results))
     return say(" and ").join(dict.fromkeys(names))
 
@@ -203,7 +203,7 @@ def _lines(results: Results) -> list[Line]:
         first = (BASELINE, *result.attention[:1])
         for variant in sorted(result.models, key=lambda name: name not in first):
             model = result.models[variant]
-            figure = result.compared_figure(model)
+            metric = result.compared_score(model)
             for name, where in model.hyperparameters.score_functions.items():
-                uses[name].append(Use(experiment, variant, where, figure, gains.get(variant)))
+                uses[name].append(Use(experiment, variant, where, metric, gains.get(variant)))
     return [Line(name, use) for name, models in uses.items() for use in (models or (None,))]

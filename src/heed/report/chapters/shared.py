@@ -27,17 +27,17 @@ from heed.report.measures import report_of
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
-COLLAPSED = "collapsed"  # the word of the glossary
+DEGENERATE = "degenerate"  # the word of the glossary
 MakeFigure = Callable[[Results, Experiment, list[str], str], Figure]
 
 
 def glossary_key(name: str) -> str:
-    """Return the key of a variant, an opponent or a word of the report in the glossary."""
+    """Return the key of a variant, a reference model or a word of the report in the glossary."""
     return f"glossary-{name}"
 
 
 def glossary_address(name: str) -> str:
-    """Return the address of a variant, an opponent or a word in the glossary."""
+    """Return the address of a variant, a reference model or a word in the glossary."""
     return f"#{glossary_key(name)}"
 
 

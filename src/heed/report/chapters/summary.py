@@ -33,7 +33,7 @@ from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_charts
 from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, reference_models
+from heed.report.measures import Measure, describe_reference_models
 from heed.report.results import Results
 from heed.task.interface import lower_is_better
 
@@ -47,8 +47,8 @@ def chapter(results: Results) -> list[Block]:
     terms = {
         say("baseline"): "baseline",
         say("control"): "control",
-        say("linear model"): "opponent",
-        say("opponent"): "opponent",
+        say("linear model"): "reference_model",
+        say("reference_model"): "reference_model",
         say("undecided"): "undecided",
         say("not converged"): "not-converged",
         say("practically the same"): "same",
@@ -73,7 +73,7 @@ def _sentences(results: Results) -> Disclosure:
     """Return the reasons of all verdicts, which the page opens on demand."""
     judged = say(
         "The variant judged is {variants}: of those that answer the study's question "
-        "({all}), the first that an experiment has. Of several controls or opponents "
+        "({all}), the first that an experiment has. Of several controls or reference models "
         "the matrix has the one that it beats least.",
         variants=", ".join(judged_variants(results.experiments)) or DASH,
         all=", ".join(results.params.study.attention),
@@ -107,13 +107,13 @@ def _summary_tables(results: Results) -> list[Table]:
         key = f"{FIRST}_{measure.task}" if tables else FIRST
         key = f"{key}_{measure.metric}" if key in tables else key
         columns = (*_columns(results, experiments), *_talk_columns(experiments))
-        title, figure = _titles(measure, len(results.comparison.seeds))
+        title, metric = _titles(measure, len(results.comparison.seeds))
         tables[key] = Table(
             key,
             title,
             columns,
             make_rows(columns, experiments),
-            notes=(_note(results, experiments, figure, is_first=key == FIRST),),
+            notes=(_note(results, experiments, metric, is_first=key == FIRST),),
             sources=results.comparison_sources,
             location="experiments",
             style="first",
@@ -129,28 +129,28 @@ def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
             "Test accuracy, mean over {count} seeds.",
             seeds,
         )
-    title = say("{figure} on test, and gain, of every experiment", figure=measure.name)
+    title = say("{metric} on test, and gain, of every experiment", metric=measure.name)
     if measure.in_hundreds:
         return title, say_count(
-            "{figure} on test, between 0 and 100, mean over {count} seed.",
-            "{figure} on test, between 0 and 100, mean over {count} seeds.",
+            "{metric} on test, between 0 and 100, mean over {count} seed.",
+            "{metric} on test, between 0 and 100, mean over {count} seeds.",
             seeds,
-            figure=measure.name,
+            metric=measure.name,
         )
     return title, say_count(
-        "{figure} on test, mean over {count} seed.",
-        "{figure} on test, mean over {count} seeds.",
+        "{metric} on test, mean over {count} seed.",
+        "{metric} on test, mean over {count} seeds.",
         seeds,
-        figure=measure.name,
+        metric=measure.name,
     )
 
 
 def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
-    """Return the columns of the study's figures; an opponent is a reference from outside."""
+    """Return the columns of the study's figures; a reference model is a reference from outside."""
     names = dict.fromkeys(name for each in experiments for name in _other_variants(each))
     measure = experiments[0].measure
-    figure = decimals(2 if measure.in_hundreds else 4)
-    references = reference_models([measure.task]).items()
+    metric = decimals(2 if measure.in_hundreds else 4)
+    references = describe_reference_models([measure.task]).items()
 
     def attention(each: Experiment) -> float | None:
         return _figure(each, next(iter(each.result.attention), ""))
@@ -161,8 +161,8 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), figure, lambda each: _figure(each, BASELINE)),
-        Column("attention", say("Attention"), figure, attention),
+        Column("baseline", say("Baseline"), metric, lambda each: _figure(each, BASELINE)),
+        Column("attention", say("Attention"), metric, attention),
         Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
         Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
         Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
@@ -171,10 +171,10 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
         p_column("gain"),
         corrected_p_column("gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
-        *(Column(name, "", figure, functools.partial(_figure, variant=name)) for name in names),
+        *(Column(name, "", metric, functools.partial(_figure, variant=name)) for name in names),
         *(
             Column(
-                name, model.heading, figure, functools.partial(_opponent_figure, name=name),
+                name, model.heading, metric, functools.partial(_reference_score, name=name),
                 meaning=model.meaning,
             )
             for name, model in references
@@ -216,22 +216,26 @@ def _other_variants(each: Experiment) -> list[str]:
 
 
 def _figure(each: Experiment, variant: str) -> float | None:
-    """Return a variant's figure as it is printed; None without such a model."""
+    """Return a variant's score as it is printed; None without such a model."""
     known = variant in each.result.models
-    return each.measure.scaled(each.result.figure_of(variant)) if known else None
+    return each.measure.scaled(each.result.score_of(variant)) if known else None
 
 
-def _opponent_figure(each: Experiment, name: str) -> float | None:
-    opponent = each.result.opponents.get(name)
-    return each.measure.scaled(each.result.compared_figure(opponent).mean) if opponent else None
+def _reference_score(each: Experiment, name: str) -> float | None:
+    reference_model = each.result.reference_models.get(name)
+    return (
+        each.measure.scaled(each.result.compared_score(reference_model).mean)
+        if reference_model
+        else None
+    )
 
 
 def _format_variants(each: Experiment) -> str:
     """Return the figures of controls and other variants for people."""
     kinds: dict[bool, list[str]] = {True: [], False: []}
     for name in _other_variants(each):
-        figure = each.measure.figure(each.result.figure_of(name))
-        kinds[name in each.result.controls].append(f"{name}\u00a0{figure}")
+        metric = each.measure.format(each.result.score_of(name))
+        kinds[name in each.result.controls].append(f"{name}\u00a0{metric}")
     controls, variants = (", ".join(texts) for texts in kinds.values())
     return "; ".join([controls or DASH, *filter(None, [variants])])
 
@@ -248,17 +252,17 @@ def _degradation(experiment: Experiment, variant: str) -> float | None:
     return changes.get(variant)
 
 
-def _note(results: Results, experiments: list[Experiment], figure: str, is_first: bool) -> Texts:
+def _note(results: Results, experiments: list[Experiment], metric: str, is_first: bool) -> Texts:
     """Return the note below a table: its figure, its gain, and what the first one explains."""
     measure, method = experiments[0].measure, results.comparison.significance
-    texts = [figure, _gain_text(measure)]
+    texts = [metric, _gain_text(measure)]
     if is_first:
         text = " ".join([*texts, *_method(results, experiments)])
         return (f"{text} ", Span(method.signature, "code"))
     as_in_first = say(
         "All else is as below the first table; a difference within {margin} is practically the "
         "same, and a training had not converged that still improved by more than {limit}.",
-        margin=measure.margin(method.margin_pp),
+        margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.limit(method.convergence_pp),
     )
     return (" ".join([*texts, as_in_first]),)
@@ -297,12 +301,12 @@ def _method(results: Results, experiments: list[Experiment]) -> list[str]:
             "by more than {limit} over its last two validations had not converged.",
             count=comparison.significance.families["question"].tests,
             variants=", ".join(results.params.study.attention),
-            margin=measure.margin(comparison.significance.margin_pp),
+            margin=measure.margin(comparison.significance.equivalence_margin),
             limit=measure.of_validation.limit(comparison.significance.convergence_pp),
         )
     )
     if any(comparison.experiments[each.key].corpus.folds for each in experiments):
-        method.append(say("With folds both allow for training parts that overlap."))
+        method.append(say("With folds both allow for training splits that overlap."))
     method.append(
         say(
             "Neither interval nor p allows for other training texts, other hyperparameters or "

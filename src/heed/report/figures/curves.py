@@ -43,7 +43,7 @@ from heed.report.figures.variants import (
 )
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, collapsed_seeds
+from heed.report.measures import Measure, degenerate_seeds
 from heed.report.results import Results
 
 PANEL, FRAME = 1.0, 0.9  # inches: the height of a panel, and of all that is around the panels
@@ -52,14 +52,14 @@ TRAIN, VALIDATION = "train_loss", "validation_loss"
 
 @dataclasses.dataclass(frozen=True)
 class Curves:
-    """The runs of a variant: validations by seed and epoch, and the seeds that collapsed.
+    """The runs of a variant: validations by seed and epoch, and the seeds of degenerate runs.
 
-    Where every run collapsed, none of them is drawn apart from the others.
+    Where every run is degenerate, none of them is drawn apart from the others.
     """
 
     history: pd.DataFrame
-    collapsed: list[int]
-    all_collapsed: bool
+    degenerate: list[int]
+    all_degenerate: bool
     look: Look
 
 
@@ -68,7 +68,7 @@ def curves(
 ) -> Figure:
     """Return loss (above) and the validated figure (below) by epoch, in a panel for each variant.
 
-    A run that collapsed is no part of the band, and is drawn alone.
+    A degenerate run is no part of the band, and is drawn alone.
     """
     measure = validation_measure(experiment)
     tables = read_tables(results, experiment, "history", variants)
@@ -92,37 +92,37 @@ def _read_curves(results: Results, experiment: Experiment, tables: Tables) -> di
     result, seeds = experiment.result, results.comparison.seeds
     look, drawn = looks(results), {}
     for variant, table in tables.items():
-        collapsed = list(collapsed_seeds(result.models[variant], result, seeds))
-        kept = len(collapsed) < len(seeds)
-        drawn[variant] = Curves(table, collapsed if kept else [], not kept, look[variant])
+        degenerate = list(degenerate_seeds(result.models[variant], result, seeds))
+        kept = len(degenerate) < len(seeds)
+        drawn[variant] = Curves(table, degenerate if kept else [], not kept, look[variant])
     return drawn
 
 
 def _describe(measure: Measure, drawn: dict[str, Curves]) -> str:
-    """Return what is drawn, and which runs collapsed."""
+    """Return what is drawn, and which runs are degenerate."""
     text = say(
-        "Above: the loss, dashed on the training part, solid on the validation part. Below: "
-        "{figure} on the validation part. Line: the mean over seeds; band: from the lowest seed to "
+        "Above: the loss, dashed on the training split, solid on the validation split. Below: "
+        "{metric} on the validation split. Line: the mean over seeds; band: from the lowest seed to "
         "the highest. Where a seed has ended its training, it is that of the others. All models "
         "on the same scales.",
-        figure=measure.name,
+        metric=measure.name,
     )
-    collapsed = [
+    degenerate = [
         say_count(
             "{name} with seed {seeds}",
             "{name} with seeds {seeds}",
-            len(each.collapsed),
+            len(each.degenerate),
             name=name,
-            seeds=", ".join(map(str, each.collapsed)),
+            seeds=", ".join(map(str, each.degenerate)),
         )
         for name, each in drawn.items()
-        if each.collapsed
+        if each.degenerate
     ]
-    if collapsed:
-        runs = "; ".join(collapsed)
-        text += " " + say("Thin, and no part of a band: runs that collapsed ({runs}).", runs=runs)
-    if names := [name for name, each in drawn.items() if each.all_collapsed]:
-        text += " " + say("Every run collapsed of: {names}.", names=", ".join(names))
+    if degenerate:
+        runs = "; ".join(degenerate)
+        text += " " + say("Thin, and no part of a band: degenerate runs ({runs}).", runs=runs)
+    if names := [name for name, each in drawn.items() if each.all_degenerate]:
+        text += " " + say("Every run is degenerate of: {names}.", names=", ".join(names))
     return text
 
 
@@ -144,7 +144,7 @@ def _draw(figure: matplotlib.figure.Figure, drawn: dict[str, Curves], measure: M
         for row in block:
             row[0].set_ylabel(short_name(name))
     for each, axes in zip(drawn.values(), figures.flat, strict=False):
-        _name_collapsed(axes, each, f"validation_{measure.metric}", measure.scaled(1.0))
+        _name_degenerate(axes, each, f"validation_{measure.metric}", measure.scaled(1.0))
     _hide_empty(losses, len(drawn))
     _hide_empty(figures, len(drawn))
     figure.supxlabel(say("epoch"), fontsize=9, color=SOFT)
@@ -175,28 +175,28 @@ def _draw_runs(
 ) -> None:
     """Draw the band and the mean of the runs that did not collapse, and the others alone."""
     values = scale * each.history.pivot(index="epoch", columns="seed", values=column)
-    kept = values.drop(columns=each.collapsed, errors="ignore")
+    kept = values.drop(columns=each.degenerate, errors="ignore")
     style: Style = {"color": each.look.colour, "linestyle": DASHED if dashed else "solid"}
     if kept.shape[1]:
         low, high = kept.min(axis=1), kept.max(axis=1)
         axes.fill_between(kept.index, low, high, color=each.look.colour, alpha=0.2, lw=0)
         marker: Style = {} if dashed else {"marker": each.look.marker, "markevery": [-1]}
         axes.plot(kept.index, kept.mean(axis=1), lw=1 if dashed else 1.4, **style, **marker)
-    for seed in each.collapsed:
+    for seed in each.degenerate:
         run = values[seed].dropna()
         axes.plot(run.index, run, lw=0.6, marker=".", markevery=[-1], **style)
 
 
-def _name_collapsed(axes: Axes, each: Curves, column: str, scale: float) -> None:
-    """Print the seed of each run that collapsed at its end, none of them over another."""
+def _name_degenerate(axes: Axes, each: Curves, column: str, scale: float) -> None:
+    """Print the seed of each degenerate run at its end, none of them over another."""
     ends = [
         each.history[each.history["seed"] == seed].dropna(subset=column).iloc[-1]
-        for seed in each.collapsed
+        for seed in each.degenerate
     ]
     low, high = axes.get_ylim()
     heights = [(scale * end[column] - low) / (high - low) for end in ends]
     places = spread_apart(heights, LINE_HEIGHT / (PANEL * 0.7))
-    for seed, end, height in zip(each.collapsed, ends, places, strict=True):
+    for seed, end, height in zip(each.degenerate, ends, places, strict=True):
         axes.annotate(
             say("seed {seed}", seed=seed), (end["epoch"], low + height * (high - low)), (-4, 0),
             "data", "offset points", ha="right", va="center", fontsize=6.5, color=INK, gid="label",

@@ -45,7 +45,7 @@ class Bar:
     mark: str
     gain: TestedDifference
     talk: float | None
-    comparable: bool  # whether the talk's figure can be compared with ours
+    comparable: bool  # whether the talk's score can be compared with ours
 
     def name(self, length: int) -> str:
         """Return the title and the mark on two lines of so many characters at most.

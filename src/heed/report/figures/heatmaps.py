@@ -22,7 +22,7 @@ from heed.report.language import say
 from heed.report.results import Results
 
 WORDS = 60  # that are drawn of a document
-BEFORE = 10  # of them before the first evidence, where the document is longer
+BEFORE = 10  # of them before the first rationale, where the document is longer
 STRIP = 22  # words below each other's rankings in one line
 RANK_CELL, RANK_LETTER = 0.155, 0.06  # inches: a row, a letter of a word
 RANKINGS = ("attention", "gradient", "leave_one_out")
@@ -68,7 +68,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
     )
     caption = say(
         "Document {name}, {label}, predicted {predicted}, from word {first}; of the first "
-        "documents drawn, the first by name that has evidence (without any: the first). First "
+        "documents drawn, the first by name that has a rationale (without any: the first). First "
         "seed. The stronger the colour, the higher in its row; dash: not measured.",
         name=document.name,
         label=document.label,
@@ -100,7 +100,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
 def choose_document(explanation: Explanation) -> Document | None:
     """Return the document of a rule in which no result has a part; None where no text is kept.
 
-    Of the documents with all rankings in the first seed: the first by name that has evidence, else
+    Of the documents with all rankings in the first seed: the first by name that has a rationale, else
     the first by name.
     """
     documents = explanation.read("documents")
@@ -111,22 +111,22 @@ def choose_document(explanation: Explanation) -> Document | None:
         return None
     units = explanation.read("units")
     units = units[(units["seed"] == documents["seed"].iloc[0]) & units["id"].isin(documents["id"])]
-    with_evidence = set(units[units["evidence"]]["id"])
+    with_rationale = set(units[units["rationale"]]["id"])
     documents = documents.sort_values("id", key=lambda names: names.astype(str))
-    known = documents[documents["id"].isin(with_evidence)]
+    known = documents[documents["id"].isin(with_rationale)]
     row = (documents if known.empty else known).iloc[0]
     own = units[units["id"] == row["id"]].sort_values("unit")
-    first = first_word(own["evidence"].to_numpy(bool))
+    first = first_word(own["rationale"].to_numpy(bool))
     own = own.iloc[first : first + WORDS]
     words = [row["text"][unit.start : unit.end] for unit in own.itertuples()]
     return Document(str(row["id"]), str(row["label"]), str(row["predicted"]), first, words, own)
 
 
-def first_word(evidence: np.ndarray) -> int:
-    """Return the first unit that is drawn: 0 where all are, or none is evidence."""
-    if len(evidence) <= WORDS or not evidence.any():
+def first_word(rationale: np.ndarray) -> int:
+    """Return the first unit that is drawn: 0 where all are, or none belongs to the rationale."""
+    if len(rationale) <= WORDS or not rationale.any():
         return 0
-    return int(np.clip(evidence.argmax() - BEFORE, 0, len(evidence) - WORDS))
+    return int(np.clip(rationale.argmax() - BEFORE, 0, len(rationale) - WORDS))
 
 
 def _rows(document: Document) -> dict[str, np.ndarray]:
@@ -136,8 +136,8 @@ def _rows(document: Document) -> dict[str, np.ndarray]:
         values = document.units[ranking].to_numpy(np.float64)
         largest = np.nanmax(values) if np.isfinite(values).any() else 0
         rows[names[ranking]] = values / largest if largest > 0 else values
-    evidence = document.units["evidence"].to_numpy(np.float64)
-    return rows | ({say("evidence"): evidence} if evidence.any() else {})
+    rationale = document.units["rationale"].to_numpy(np.float64)
+    return rows | ({say("rationale"): rationale} if rationale.any() else {})
 
 
 def _draw_rankings(figure: matplotlib.figure.Figure, document: Document, strips: int) -> None:
@@ -152,7 +152,7 @@ def _draw_rankings(figure: matplotlib.figure.Figure, document: Document, strips:
 def _draw_strip(axes: Axes, words: list[str], rows: dict[str, np.ndarray]) -> None:
     """Draw the rankings of some words below each other, and the words below them."""
     for y, (name, values) in enumerate(rows.items()):
-        fill = INK if name == say("evidence") else SERIES[0]
+        fill = INK if name == say("rationale") else SERIES[0]
         for x, value in enumerate(values):
             if np.isnan(value):
                 axes.plot([x - 0.2, x + 0.2], [y, y], color=SOFT, lw=0.6)
@@ -214,8 +214,8 @@ def _figure(
         label=first["label"],
         predicted=first["predicted"],
     )
-    if document["evidence"].any():
-        caption += " " + say("Words of the evidence are bold.")
+    if document["rationale"].any():
+        caption += " " + say("Words of the rationale are bold.")
     if heads > MAX_HEADS:
         caption += " " + say("The first {drawn} of {heads} heads.", drawn=MAX_HEADS, heads=heads)
     drawn = min(heads, MAX_HEADS)
@@ -249,7 +249,7 @@ def _draw(
 ) -> None:
     grid = figure.subplots(*shape, squeeze=False)
     keys = document.drop_duplicates("key").sort_values("key")
-    is_evidence = keys["evidence"].to_numpy(bool)
+    is_rationale = keys["rationale"].to_numpy(bool)
     heads = [rows for _, rows in document.groupby("head")]
     for index, axes in enumerate(grid.flat):
         if index >= len(heads):
@@ -262,7 +262,7 @@ def _draw(
             say("head {number} (largest {weight})", number=index + 1, weight=largest), fontsize=SIZE
         )
         at_top, at_left = index < shape[1], index % shape[1] == 0
-        _label(axes, words, is_evidence, at_top, at_left)
+        _label(axes, words, is_rationale, at_top, at_left)
 
 
 def _draw_head(axes: Axes, weights: np.ndarray) -> None:
@@ -278,15 +278,15 @@ def _draw_head(axes: Axes, weights: np.ndarray) -> None:
 
 
 def _label(
-    axes: Axes, words: list[str], is_evidence: np.ndarray, at_top: bool, at_left: bool
+    axes: Axes, words: list[str], is_rationale: np.ndarray, at_top: bool, at_left: bool
 ) -> None:
-    """Write the words above a head's weights and at their left; evidence is bold."""
+    """Write the words above a head's weights and at their left; rationale is bold."""
     names = list(map(short_name, words))
     axes.xaxis.tick_top()
     axes.set_xticks(range(len(names)), names if at_top else [""] * len(names), rotation=90)
     axes.set_yticks(range(len(names)), names if at_left else [""] * len(names))
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
-        for label, marked in zip(labels, is_evidence, strict=True):
+        for label, marked in zip(labels, is_rationale, strict=True):
             style: Style = {"weight": "bold" if marked else "normal", "fontsize": SIZE}
             label.set(color=INK if marked else SOFT, **style)
     axes.set_xlim(-0.5, len(names) - 0.5)

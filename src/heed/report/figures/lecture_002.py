@@ -78,8 +78,8 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 
 def _describe(explained: list[Explanation]) -> str:
     """Return what is drawn, and of how many documents."""
-    known = _knows_evidence(explained)
-    caption = say(RecencyTest.by_evidence if known else RecencyTest.by_mean)
+    known = _knows_rationale(explained)
+    caption = say(RecencyTest.by_rationale if known else RecencyTest.by_mean)
     caption += " " + say(RecencyTest.caption, count=FEWEST)
     tables = (_rows(each, "noise") for each in explained)
     counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
@@ -140,7 +140,7 @@ def _draw(
     by_place = any(len(by_place_of(each)) for each in explained)
     top = ["importance", "place"] if by_place else ["importance"] * 2
     axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
-    measure = "importance_by_evidence" if _knows_evidence(explained) else "importance"
+    measure = "importance_by_rationale" if _knows_rationale(explained) else "importance"
     ends = []
     for number, each in enumerate(explained):
         style = look[each.variant].style
@@ -189,13 +189,13 @@ def by_place_of(explanation: Explanation) -> pd.Series:
     return tenths["mean"].mean()[tenths["documents"].min() >= FEWEST]
 
 
-def _knows_evidence(explained: list[Explanation]) -> bool:
-    """Return whether importance is compared with the evidence."""
-    return any(len(_rows(each, "importance_by_evidence")) for each in explained)
+def _knows_rationale(explained: list[Explanation]) -> bool:
+    """Return whether importance is compared with the rationale."""
+    return any(len(_rows(each, "importance_by_rationale")) for each in explained)
 
 
 def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure: str) -> None:
-    """Draw the importance of each tenth: by evidence, or divided by its mean."""
+    """Draw the importance of each tenth: by rationale, or divided by its mean."""
     rows = _rows(explanation, measure)
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":

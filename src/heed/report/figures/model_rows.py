@@ -16,7 +16,14 @@ from matplotlib.ticker import MaxNLocator
 from heed.explanation.adversarial_attention import AdversarialTest
 from heed.explanation.test import Axis, Series, WeightsTest
 from heed.report.blocks import Figure, Source
-from heed.report.explanations import Adversary, Explanation, Size, range_of, say_text, size
+from heed.report.explanations import (
+    AdversarialAttention,
+    Explanation,
+    Size,
+    range_of,
+    say_text,
+    size,
+)
 from heed.report.figures.drawing import (
     GROUND,
     INK,
@@ -32,7 +39,7 @@ from heed.report.figures.drawing import (
 )
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
-from heed.report.published import PaperFigure, PaperSentence
+from heed.report.published import PaperScore, PaperSentence
 from heed.report.results import Results
 
 # inches: a row at least, a series in it, the title of an experiment, a row of the legend, the rest
@@ -122,14 +129,20 @@ def _measured(results: Results, test: WeightsTest) -> tuple[tuple[Source, ...], 
     if not test.rows:
         tests = [(test.name, measure) for measure in measures]
         return (results.explanation_source,), sizes_text(results, tests)
-    adversaries = [each for _, each in trained(results)]
-    sources = results.sources.add(*(each.folder / "summary.csv" for each in adversaries))
-    return sources, size_text(size(each.summary, test.rows, measures) for each in adversaries)
+    adversarial_attention = [each for _, each in trained(results)]
+    sources = results.sources.add(*(each.folder / "summary.csv" for each in adversarial_attention))
+    return sources, size_text(
+        size(each.summary, test.rows, measures) for each in adversarial_attention
+    )
 
 
-def trained(results: Results) -> list[tuple[Explanation, Adversary]]:
-    """Return the trained adversaries, each with its model."""
-    return [(each, adversary) for each in results.explanations for adversary in each.adversaries]
+def trained(results: Results) -> list[tuple[Explanation, AdversarialAttention]]:
+    """Return the trained adversarial models, each with its model."""
+    return [
+        (each, adversarial_model)
+        for each in results.explanations
+        for adversarial_model in each.adversarial_attention
+    ]
 
 
 def _series(lines: Iterable[Line]) -> list[str]:
@@ -233,13 +246,13 @@ def _counts(sizes: Iterable[Size]) -> str:
     return range_of([count for _, *ends in sizes for count in ends] or [0], format_count)
 
 
-def printed(results: Results, explanation: Explanation, test: str) -> list[PaperFigure]:
+def printed(results: Results, explanation: Explanation, test: str) -> list[PaperScore]:
     """Return what papers print of a test on the corpus of an experiment; it must be whole."""
-    facts = explanation.experiment.result.corpus.facts
+    statistics = explanation.experiment.result.corpus.statistics
     return [
         each
-        for each in results.papers.figures
-        if each.test == test and each.corpus == facts.kind and not facts.reduced
+        for each in results.papers.scores
+        if each.test == test and each.corpus == statistics.kind and not statistics.reduced
     ]
 
 
@@ -251,7 +264,7 @@ def cut_text(results: Results, test: str) -> str:
             continue
         result = each.experiment.result
         read.append(result.models[each.variant].hyperparameters.max_tokens)
-        lengths.append(round(result.corpus.facts.tokens / result.corpus.facts.documents))
+        lengths.append(round(result.corpus.statistics.tokens / result.corpus.statistics.documents))
     return say(
         "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
         tokens=range_of(read, format_count),
@@ -350,11 +363,11 @@ def _test_lines(results: Results, test: WeightsTest, axis: Axis) -> list[Line]:
     if isinstance(test, AdversarialTest):
         return [
             Line(
-                adversary.name,
+                adversarial_model.name,
                 heading(results, each),
-                said(test.drawn_trained(each, adversary, axis.measure)),
+                said(test.drawn_trained(each, adversarial_model, axis.measure)),
             )
-            for each, adversary in trained(results)
+            for each, adversarial_model in trained(results)
         ]
     lines = []
     for key in dict.fromkeys(each.experiment.key for each in results.explanations):

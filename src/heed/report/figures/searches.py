@@ -148,11 +148,11 @@ def _parallel(figure: matplotlib.figure.Figure, search: Search, metric: str) -> 
         _positions(search.space[key], [trial.configuration[key] for trial in trials])
         for key in keys
     ]
-    goodness = 1 - height if search.metric == "loss" else height
-    for index in np.argsort(goodness, kind="stable"):
+    quality = 1 - height if search.metric == "loss" else height
+    for index in np.argsort(quality, kind="stable"):
         width = 2.6 if trials[index].trial == search.best.trial else 1.1
         line = [positions[index] for positions, _ in columns] + [height[index]]
-        alpha = 0.15 + 0.85 * float(goodness[index])
+        alpha = 0.15 + 0.85 * float(quality[index])
         axes.plot(range(len(line)), line, color=SERIES[0], alpha=alpha, lw=width)
     ends = ([0.0, 1.0], [f"{low:.3f}", f"{high:.3f}"])
     ticks: list[Ticks] = [*(ticks for _, ticks in columns), ends]

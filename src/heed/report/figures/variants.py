@@ -87,8 +87,8 @@ def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
     """Return the variants that a figure draws, the baseline first.
 
     All where there are four or fewer. Else the baseline, the first variant of the study's question,
-    the best control and the best of the others, by the figure of the validation part, and never by
-    that of the test part. The next best take the place of a role that the experiment lacks.
+    the best control and the best of the others, by the validation metric, and never by
+    that of the test split. The next best take the place of a role that the experiment lacks.
     """
     result = results.comparison.experiments[experiment.key]
     names = ordered_variants(results, experiment)
@@ -114,7 +114,7 @@ def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
 
 
 def _validated(results: Results, experiment: Experiment, variant: str) -> float:
-    """Return the mean over seeds of a variant's best figure on the validation part."""
+    """Return the mean over seeds of a variant's best score on the validation split."""
     history = read_tables(results, experiment, "history", [variant])[variant]
     column = f"validation_{validation_measure(experiment).metric}"
     return float(history.groupby("seed")[column].max().mean())
@@ -123,7 +123,7 @@ def _validated(results: Results, experiment: Experiment, variant: str) -> float:
 def validation_measure(experiment: Experiment) -> Measure:
     """Return the figure that the task validates after each epoch."""
     task = experiment.measure.task
-    return Measure(task, task_module(task, "recipe").FIGURES[0])
+    return Measure(task, task_module(task, "recipe").VALIDATION_METRICS[0])
 
 
 def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[str]) -> str:
@@ -133,9 +133,9 @@ def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[st
         return ""
     return " " + say(
         "Chosen: the baseline, the first variant of the study’s question, the best control and the "
-        "best other variant (without a control the next best) by {figure} on the validation part, "
-        "and never by the test part. Not drawn: {names}.",
-        figure=validation_measure(experiment).name,
+        "best other variant (without a control the next best) by {metric} on the validation split, "
+        "and never by the test split. Not drawn: {names}.",
+        metric=validation_measure(experiment).name,
         names=", ".join(others),
     )
 

@@ -1,4 +1,4 @@
-"""The tables of a classifier: metrics on the test part by class and averaged, and diagnosis."""
+"""The tables of a classifier: metrics on the test split by class and averaged, and diagnosis."""
 
 import numpy as np
 import pandas as pd
@@ -25,17 +25,17 @@ def tables(
     `predictions` are those of all seeds, on validation and test (docs/contracts.md).
     """
     recipe: Recipe[Data, Hyperparameters] = tested.recipe
-    part = task_module(recipe.task, "metrics")
-    metrics: Metrics = part.make_metrics(recipe.data)
+    split_name = task_module(recipe.task, "metrics")
+    metrics: Metrics = split_name.make_metrics(recipe.data)
     tokens = load_tokens(TOKENS / recipe.corpus)
     lengths = pd.Series(np.diff(tokens.offsets), tokens.documents(["id"])["id"])
-    edges, first = length_edges(lengths.to_numpy()), metrics.figures[0].name
+    edges, first = length_edges(lengths.to_numpy()), metrics.all[0].name
     tables_by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
         run = predictions[predictions["seed"] == seed]
         test, validation = (run[run["split"] == split] for split in ("test", "validation"))
         statistics = tested.statistics[i].to_numpy()
-        validated = part.statistics_table(validation, recipe.data.classes).to_numpy()
+        validated = split_name.statistics_table(validation, recipe.data.classes).to_numpy()
         summary = {
             **metrics.compute(statistics),
             "support": len(test),
@@ -46,7 +46,7 @@ def tables(
         details = metrics.details(statistics.sum(0, dtype=np.float64))["classes"]
         classes = pd.DataFrame([{"class": name} | values for name, values in details.items()])
         made = {"classes": classes.astype({"support": int}), "summary": pd.DataFrame([summary])}
-        if part.HAS_ONE_CLASS:
+        if split_name.HAS_ONE_CLASS:
             right = (test["label"] == test["predicted"]).to_numpy()
             made["confusion"] = confusion(test)
             made["lengths"] = by_length(right, lengths[test["id"]].to_numpy(), edges)

@@ -37,7 +37,7 @@ SEVERAL_CLASSES = (
     "itself"
 )
 SELF_ATTENTION_SCALE = 0.5  # of the documents: each costs about twice as much
-NO_EVIDENCE = "no explained document has known evidence"
+NO_RATIONALE = "no explained document has rationales"
 
 
 def explain_run(
@@ -64,10 +64,10 @@ def explain_run(
     reasons: dict[str, str] = {}
     if reason := no_sum_reason(subject, int(rows[0])):
         reasons["weights"] = reason
-    spans = EvidenceReader(tokens, subject.encoded)
+    spans = RationaleReader(tokens, subject.encoded)
     share = spans.mean_share(rows[: group_size(GROUPS[-1].end, scale)])
     if not share:
-        reasons["evidence"] = NO_EVIDENCE
+        reasons["rationale"] = NO_RATIONALE
     further = count_documents(rows, scale)
     total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
     judged = judge_documents(subject, rows, scale, lambda done, _: report_progress(done, total))
@@ -104,23 +104,23 @@ def _tables(
     documents: Iterable[tuple[int, Document, Explained]],
     tokens: Tokens,
     data: Data,
-    spans: "EvidenceReader",
+    spans: "RationaleReader",
     share: float,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables; `share` of the units is chosen to find the evidence."""
+    """Return the tables; `share` of the units is chosen to find the rationale."""
     rows, rankings, units, probabilities = [], [], [], []
     columns = tokens.documents(["id", f"label_{data.label}", "text"]).to_numpy()
     for row, document, judged in documents:
         name, label, text = columns[row]
         positions = spans.positions(row, document.unit.numpy())
-        evidence, head = positions["evidence"], {"id": name, "label": label}
+        rationale, head = positions["rationale"], {"id": name, "label": label}
         units.append(unit_table(judged, name, positions))
         # of the documents with all rankings: the report draws these over one of them
         kept = {"text": text if "integrated_gradients" in judged.rankings else None}
-        rows.append(head | kept | document_measures(judged, evidence))
+        rows.append(head | kept | document_measures(judged, rationale))
         rankings += [
             head | {"ranking": ranking} | values
-            for ranking, values in measure_rankings(judged, evidence, share).items()
+            for ranking, values in measure_rankings(judged, rationale, share).items()
         ]
         probabilities.append(judged.probabilities)
     measures = pd.DataFrame(rows)
@@ -128,7 +128,7 @@ def _tables(
     table = prediction_table(ids, labels, np.stack(probabilities), data.classes)
     table.insert(3, "probability", predicted_probability(table))
     table = table.join(measures.drop(columns=["id", "label"]))
-    # a corpus without evidence may leave no measure of any ranking
+    # a corpus without a rationale may leave no measure of any ranking
     ranked = pd.DataFrame(rankings, columns=None if rankings else ["id", "label", "ranking"])
     return {"documents": table, "rankings": ranked, "units": pd.concat(units, ignore_index=True)}
 
@@ -157,48 +157,48 @@ def load_subject(run: RunInfo, tokens: Tokens, rows: np.ndarray) -> Subject:
     return Subject(predictor.model.requires_grad_(False).to(torch.float32), encoded)
 
 
-class EvidenceReader:
-    """Where the units of documents stand in their texts, and which of them hold evidence."""
+class RationaleReader:
+    """Where the units of documents stand in their texts, and which of them hold rationale."""
 
     def __init__(self, tokens: Tokens, encoded: EncodedCorpus) -> None:
-        """Open the positions of tokens and evidence; `encoded` says which tokens are read."""
-        self._evidence, self._encoded = MarkedTokens(tokens), encoded
+        """Open the positions of tokens and rationale; `encoded` says which tokens are read."""
+        self._rationale, self._encoded = MarkedTokens(tokens), encoded
 
     def positions(self, row: int, unit: np.ndarray) -> UnitPositions:
-        """Return `start, end` (characters) and `evidence` of each unit of a document, (units,).
+        """Return `start, end` (characters) and `rationale` of each unit of a document, (units,).
 
-        `unit` is the unit of each token that is read, (tokens,). A unit with a token of evidence is
-        evidence.
+        `unit` is the unit of each token that is read, (tokens,). A unit with a token of rationale belongs
+        to the rationale.
         """
         read = self._read(row)
-        starts, ends = (array[read] for array in self._evidence.spans(row))
+        starts, ends = (array[read] for array in self._rationale.spans(row))
         first = np.flatnonzero(np.diff(unit, prepend=-1))
         last = np.append(first[1:], len(unit)) - 1
         return {
             "start": starts[first].astype(np.int32),
             "end": ends[last].astype(np.int32),
-            "evidence": np.logical_or.reduceat(self._evidence.mask(row)[read], first),
+            "rationale": np.logical_or.reduceat(self._rationale.mask(row)[read], first),
         }
 
     def mean_share(self, rows: np.ndarray) -> float:
-        """Return the mean share of tokens that are evidence, over documents that have any, or 0.
+        """Return the mean share of tokens that are rationale, over documents that have any, or 0.
 
-        A ranking chooses so many units of a document: those without evidence are not judged, and
+        A ranking chooses so many units of a document: those without a rationale are not judged, and
         would make it too few.
         """
-        shares = [self.token_evidence(row).mean() for row in rows]
+        shares = [self.token_rationale(row).mean() for row in rows]
         return float(np.mean([share for share in shares if share] or [0.0]))
 
-    def token_evidence(self, row: int) -> np.ndarray:
-        """Return whether each token of a document that is read is evidence, (tokens,)."""
-        return self._evidence.mask(row)[self._read(row)]
+    def token_rationale(self, row: int) -> np.ndarray:
+        """Return whether each token of a document that is read belongs to the rationale, (tokens,)."""
+        return self._rationale.mask(row)[self._read(row)]
 
     def of_tokens(self, rows: np.ndarray) -> dict[int, np.ndarray]:
-        """Return row → True for evidence, (tokens that are read,), of documents with some.
+        """Return row → True for rationale, (tokens that are read,), of documents with some.
 
         Documents of fewer than TENTHS tokens are left out.
         """
-        masks = {row: self.token_evidence(row) for row in rows.tolist()}
+        masks = {row: self.token_rationale(row) for row in rows.tolist()}
         return {row: mask for row, mask in masks.items() if mask.any() and len(mask) >= TENTHS}
 
     def _read(self, row: int) -> np.ndarray:

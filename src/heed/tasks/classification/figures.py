@@ -1,4 +1,4 @@
-"""Figures of a classification: changes in recall by class, calibration, confusions of classes.
+"""Metrics of a classification: changes in recall by class, calibration, confusions of classes.
 
 In a matrix of many classes nothing can be found at a glance: such a matrix is a figure of its own.
 """
@@ -109,14 +109,14 @@ def _draw_changes(figure: matplotlib.figure.Figure, changes: list[ClassChange]) 
 
 def _draw_change(axes: Axes, row: int, change: ClassChange) -> None:
     """Draw the change of a class; the first row has the legend's labels."""
-    mean, deviation, first = change.mean, change.deviation, not row
-    if deviation is not None:
-        axes.plot([mean - deviation, mean + deviation], [row, row], color=SERIES[0], lw=2.2)
+    mean, std, first = change.mean, change.std, not row
+    if std is not None:
+        axes.plot([mean - std, mean + std], [row, row], color=SERIES[0], lw=2.2)
     seeds = say("each seed") if first else None
     axes.plot(change.values, [row] * len(change.values), "|", color=SOFT, markersize=6, label=seeds)
     label = say("mean ± standard deviation") if first else None
     axes.plot([mean], [row], "o", color=SERIES[0], label=label)
-    spread = "" if deviation is None else f" ± {format_number(deviation, 1)}"
+    spread = "" if std is None else f" ± {format_number(std, 1)}"
     style: Style = {"va": "center", "fontsize": 7, "color": SOFT}
     place, text = axes.get_yaxis_transform(), f"{format_points(mean, 1)}{spread}"
     axes.annotate(text, (1.01, row), xycoords=place, **style)

@@ -21,7 +21,7 @@ from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import Bags, Batch, EncodedCorpus
 from heed.inputs.tfidf import HashedTfIdf
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, vocabulary_vectors
-from heed.models.classifier import Classifier, LinearBranch
+from heed.models.classifier import Classifier, TfidfBranch
 from heed.models.size import match_parameters
 from heed.recipe import Recipe
 from heed.task.interface import Learner
@@ -79,8 +79,8 @@ def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> 
         ids = torch.randint(h.character_buckets, (NGRAMS * tokens,))
         features["characters"] = Bags(ids, torch.arange(0, len(ids), NGRAMS))
         features["character_of"] = torch.randint(tokens, shape)
-    if h.linear_branch != "none":
-        ids = torch.randint(h.branch_buckets, (FEATURES * tokens,))
+    if h.tfidf_branch != "none":
+        ids = torch.randint(h.tfidf_buckets, (FEATURES * tokens,))
         begin = torch.tensor([0, *lengths[:-1]]).cumsum(0) * FEATURES
         features["linear"] = Bags(ids, begin, torch.rand(len(ids)))
     words = max(_vocabulary_size(h, sizes), len(SPECIAL) + 1)
@@ -117,7 +117,7 @@ class ClassificationLearner(Learner):
         """Store the arguments.
 
         `labels` are those of all documents of the corpus, as `read_labels` returns them; `rows` has
-        the documents of the train and validation parts.
+        the documents of the train and validation splits.
         """
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
@@ -130,12 +130,12 @@ class ClassificationLearner(Learner):
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents, each with the weight of its class.
 
-        With `branch_loss: joint` it is that of the model's logits; else the sum of the losses of
+        With `tfidf_loss: joint` it is that of the model's logits; else the sum of the losses of
         network and linear branch.
         """
         assert isinstance(model, Classifier)
         logits = model.logits_by_part(batch.to(self.device))
-        if self._h.branch_loss == "joint":
+        if self._h.tfidf_loss == "joint":
             logits = [torch.stack(logits).sum(0)]
         return torch.stack([self._cross_entropy(part, batch) for part in logits]).sum()
 
@@ -157,7 +157,7 @@ class ClassificationLearner(Learner):
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
         """Return the weight of each document in the loss, float32 (documents,).
 
-        That is n / (classes × n of its class), of the training part and the classes in it: the
+        That is n / (classes × n of its class), of the training split and the classes in it: the
         weights of a class's documents sum to n / classes, and their mean is 1 (King & Zeng 2001,
         Logistic regression in rare events data; scikit-learn's `balanced`). Others have 0.
         """
@@ -181,8 +181,8 @@ class ClassificationLearner(Learner):
         }
 
     def rate(self, parameter: str) -> float:
-        """Return `branch_rate` for the linear branch, 1 for the network."""
-        return self._h.branch_rate if parameter.startswith("branch.") else 1.0
+        """Return `tfidf_rate` for the linear branch, 1 for the network."""
+        return self._h.tfidf_rate if parameter.startswith("branch.") else 1.0
 
     def write(self, folder: Path) -> None:
         """Write the vocabulary."""
@@ -227,7 +227,7 @@ def make_learner(
 ) -> ClassificationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Only the documents in `rows`, of the train and validation parts, are read; `seed` determines
+    Only the documents in `rows`, of the train and validation splits, are read; `seed` determines
     their order. `kind` is that of a task that is based on this one.
     """
     h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
@@ -238,10 +238,10 @@ def make_learner(
         assert model.network is not None
         model.network.embedding.set_words(*vocabulary_vectors(tokens, vocabulary))
     if model.branch:
-        texts, features = read_texts(tokens, read), HashedTfIdf(h.linear_branch, h.branch_buckets)
+        texts, features = read_texts(tokens, read), HashedTfIdf(h.tfidf_branch, h.tfidf_buckets)
         features.fit([texts[row] for row in rows["train"]])
         model.branch.idf.copy_(torch.from_numpy(features.idf))
-        linear = linear_features(model.branch, texts, h)  # 0 for documents of other parts
+        linear = linear_features(model.branch, texts, h)  # 0 for documents of other splits
     encoded = EncodedCorpus(tokens, vocabulary, h, linear)
     return kind(model.to(device), encoded, labels, rows, h, seed, device)
 
@@ -277,10 +277,10 @@ def probabilities(
 
 
 def linear_features(
-    branch: LinearBranch, texts: list[str], h: Hyperparameters
+    branch: TfidfBranch, texts: list[str], h: Hyperparameters
 ) -> scipy.sparse.csr_matrix:
     """Return the TF-IDF features of a linear branch, (texts, columns); 0 for an empty text."""
-    return HashedTfIdf(h.linear_branch, h.branch_buckets, branch.idf.cpu().numpy()).transform(texts)
+    return HashedTfIdf(h.tfidf_branch, h.tfidf_buckets, branch.idf.cpu().numpy()).transform(texts)
 
 
 def read_texts(tokens: Tokens, rows: np.ndarray) -> list[str]:

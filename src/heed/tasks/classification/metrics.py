@@ -40,7 +40,7 @@ def statistics(
 
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; accuracy decides if a study names no other."""
-    averages = [average_metric(average, figure) for average in AVERAGES for figure in BY_CLASS]
+    averages = [average_metric(average, metric) for average in AVERAGES for metric in BY_CLASS]
     accuracy = Metric(
         "accuracy", lambda sums: sums[..., 0] / split_sums(sums)[0].sum(-1), mean_of=0
     )
@@ -49,7 +49,7 @@ def make_metrics(data: Data) -> Metrics:
 
 def class_details(sums: np.ndarray, classes: list[str]) -> Details:
     """Return the metrics of each class from sums (statistics,)."""
-    columns = {figure: values.tolist() for figure, values in by_class(sums).items()}
+    columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
     rows = zip(*columns.values(), strict=True)
     named = zip(classes, rows, strict=True)
     return {"classes": {name: dict(zip(columns, row, strict=True)) for name, row in named}}
@@ -80,18 +80,18 @@ def ratios(true: np.ndarray, predicted: np.ndarray, both: np.ndarray) -> dict[st
     }
 
 
-def average_metric(average: str, figure: str) -> Metric:
-    """Return the macro or weighted average of a figure over classes, or that of all counts."""
+def average_metric(average: str, metric: str) -> Metric:
+    """Return the macro or weighted average of a metric over classes, or that of all counts."""
 
     def value(sums: np.ndarray) -> np.ndarray:
         if average == "micro":
-            return ratios(*(counts.sum(-1) for counts in split_sums(sums)))[figure]
+            return ratios(*(counts.sum(-1) for counts in split_sums(sums)))[metric]
         values = by_class(sums)
         if average == "macro":
-            return np.asarray(values[figure].mean(-1))
-        return np.asarray((values[figure] * values["support"]).sum(-1) / values["support"].sum(-1))
+            return np.asarray(values[metric].mean(-1))
+        return np.asarray((values[metric] * values["support"]).sum(-1) / values["support"].sum(-1))
 
-    return Metric(f"{average}_{figure}", value)
+    return Metric(f"{average}_{metric}", value)
 
 
 def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -36,7 +36,7 @@ DOCUMENTS = 200  # with the weights of their tokens
 SHORT_DOCUMENTS = 2  # with the weights of each head
 SHORTEST, LONGEST = 8, 40  # tokens of those: a heat map of more cannot be read word by word
 HEAD_COLUMNS = [
-    "id", "label", "predicted", "head", "query", "key", "query_word", "key_word", "evidence",
+    "id", "label", "predicted", "head", "query", "key", "query_word", "key_word", "rationale",
     "weight",
 ]  # fmt: skip
 
@@ -106,13 +106,13 @@ class ClassificationPredictor(Predictor):
         """Return the tables `documents`, at most 200, `weights` of their tokens, and `heads`.
 
         documents: `id, text, label, predicted, probability, rule`.
-        weights: `id, token, start, end, weight, sentence, sentence_weight, evidence`. Token and
+        weights: `id, token, start, end, weight, sentence, sentence_weight, rationale`. Token and
             sentence are counted from 0, start and end are characters of the text; sentence_weight
-            is missing for models that are not hierarchical; evidence is true for a token of
-            known evidence.
+            is missing for models that are not hierarchical; rationale is true for a token of
+            rationales.
         heads: a row for each head of self-attention and each pair of tokens of two short documents
-            (lecture 000): `id, label, predicted, head, query, key, query_word, key_word, evidence,
-            weight`. Heads, queries and keys are counted from 0; evidence is of the key; the weights
+            (lecture 000): `id, label, predicted, head, query, key, query_word, key_word, rationale,
+            weight`. Heads, queries and keys are counted from 0; rationale is of the key; the weights
             of a query sum to 1 over the keys. No rows for a model without self-attention, or
             without a short document.
         """
@@ -226,20 +226,20 @@ def choose_documents(
 
 
 def choose_short_documents(
-    labels: np.ndarray, lengths: np.ndarray, has_evidence: Callable[[int], bool]
+    labels: np.ndarray, lengths: np.ndarray, has_rationale: Callable[[int], bool]
 ) -> list[int]:
     """Return the indices of at most two documents, of different classes.
 
     They are chosen by their length and their class, never by what a model made of them, so that all
     models of a corpus are shown on the same ones. The rule: of the documents with 8 to 40 tokens
-    those with evidence before those without, the shorter before the longer, then the first of the
+    those with a rationale before those without, the shorter before the longer, then the first of the
     corpus; of each class the first one. `labels` and `lengths` are of all documents, (documents,);
-    `has_evidence` says whether one, by its index, has a token of known evidence.
+    `has_rationale` says whether one, by its index, has a token of rationales.
     """
     candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
     by_length = candidates[np.argsort(lengths[candidates], kind="stable")].tolist()
     chosen: dict[str, int] = {}
-    for index in [*filter(has_evidence, by_length), *by_length]:
+    for index in [*filter(has_rationale, by_length), *by_length]:
         chosen.setdefault(labels[index], index)
     return list(chosen.values())[:SHORT_DOCUMENTS]
 
@@ -260,7 +260,7 @@ def _token_table(
             "sentence_weight": (
                 np.nan if document.sentence_weights is None else document.sentence_weights[numbers]
             ),
-            "evidence": marked.mask(row)[document.positions],
+            "rationale": marked.mask(row)[document.positions],
         }
     )  # fmt: skip
 
@@ -276,7 +276,7 @@ def _head_table(
         {
             "head": head, "query": query, "key": key,
             "query_word": words[query], "key_word": words[key],
-            "evidence": marked.mask(row)[key],
+            "rationale": marked.mask(row)[key],
             "weight": weights.ravel().astype(np.float32),
         }
     )  # fmt: skip

@@ -8,7 +8,7 @@ from heed.hyperparameters import Configuration, Preset
 # Of a small corpus the best epoch on validation is luck: with 44 documents there the last epoch,
 # after the learning rate has fallen to 0, is better by 1.3 to 9.4 points. Character n-grams add 1.5
 # points on 2,000 headlines. No `skip`: pooling last does not go with it, and the variants of a
-# comparison share all that they can. The values of the branch are for models with `linear_branch`.
+# comparison share all that they can. The values of the branch are for models with `tfidf_branch`.
 _REGULARISED: Configuration = {
     "embedding_std": 0.1,
     "character_buckets": 20_000,
@@ -16,18 +16,18 @@ _REGULARISED: Configuration = {
     "embedding_dropout": 0.5,
     "word_dropout": 0.1,
     "label_smoothing": 0.1,
-    "averaging": 0.99,
-    "decay": "linear",
-    "select": "last",
-    "branch_buckets": 65_536,
-    "branch_dropout": 0.3,
-    "branch_loss": "separate",
+    "ema_decay": 0.99,
+    "lr_schedule": "linear",
+    "monitor": "last",
+    "tfidf_buckets": 65_536,
+    "tfidf_dropout": 0.3,
+    "tfidf_loss": "separate",
 }
 _SHORT: Configuration = _REGULARISED | {
     "embedding_dim": 100,
     "hidden_size": 64,
     "learning_rate": 0.008,
-    "branch_rate": 2.0,
+    "tfidf_rate": 2.0,
 }
 
 PRESETS: dict[str, Preset] = {
@@ -51,7 +51,7 @@ PRESETS: dict[str, Preset] = {
             "epochs": 8,
             "max_tokens": 300,
             "truncation": "ends",
-            "branch_rate": 4.0,
+            "tfidf_rate": 4.0,
         },
     ),
 }
@@ -64,7 +64,7 @@ def choose_preset(trained: int, tokens_per_document: float) -> str:
     """Return the name of heed's preset for a corpus.
 
     The number of classes does not matter: no values were found that help many classes alone.
-    `trained` are the documents of the training part, without those that are left out.
+    `trained` are the documents of the training split, without those that are left out.
     """
     if tokens_per_document > LONG_TEXTS:
         return "long"

@@ -14,7 +14,11 @@ METRICS = (
     "accuracy",
     *(f"{average}_{f}" for average in ("macro", "weighted") for f in ("precision", "recall", "f1")),
 )
-FIGURES = ("accuracy", "macro_f1", "loss")  # metrics of validation; epochs are selected by one
+VALIDATION_METRICS = (
+    "accuracy",
+    "macro_f1",
+    "loss",
+)  # metrics of validation; epochs are selected by one
 ITEM = "document"  # an item of a corpus, of which the report has words
 SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
 DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml
@@ -32,8 +36,8 @@ class Target:
 class Options:
     """What an experiment of this task has beside the keys of every experiment."""
 
-    opponent_features: Literal["words", "characters", "both"] = hyperparameter(
-        "both", "TF-IDF features of the linear opponent"
+    linear_features: Literal["words", "characters", "both"] = hyperparameter(
+        "both", "TF-IDF features of the linear reference model"
     )
 
 
@@ -41,14 +45,14 @@ class Options:
 class Hyperparameters(Training, Architecture):
     """All hyperparameters of a classifier and its training."""
 
-    select: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
+    monitor: Literal["accuracy", "macro_f1", "loss", "last"] = hyperparameter(
         "accuracy",
-        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
+        "the epoch kept: the best on validation by this metric (ties: the earliest), or the last",
     )
     class_weights: Literal["none", "balanced"] = hyperparameter(
         "none",
         "balanced: in the training loss a document counts n / (classes × n of its class), by "
-        "the run's training part, so that all classes count the same; validation is not "
+        "the run's training split, so that all classes count the same; validation is not "
         "weighted",
     )
 

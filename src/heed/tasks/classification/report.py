@@ -26,7 +26,7 @@ from heed.tasks.classification.tables import (
 
 HAS_SCORES = True  # its models use the score functions of the lectures
 HAS_BROWSER = True  # heed score writes documents with the weights of their words
-LAYOUT = Layout(("accuracy",), ("macro", "weighted"), "Opponent: majority class")
+LAYOUT = Layout(("accuracy",), ("macro", "weighted"), "Reference model: majority class")
 
 
 def title() -> str:
@@ -34,17 +34,17 @@ def title() -> str:
     return say("Classification")
 
 
-def reference_models() -> dict[str, ReferenceModel]:
+def describe_reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference models."""
     linear = ReferenceModel(
         say("Linear"),
         say(
-            "an opponent, which is a reference model from outside: TF-IDF with a linear "
+            "a reference model, which is a reference model from outside: TF-IDF with a linear "
             "support vector machine"
         ),
         say(
-            "An opponent: TF-IDF with a linear support vector machine, tuned on the validation "
-            "part."
+            "A reference model: TF-IDF with a linear support vector machine, tuned on the validation "
+            "split."
         ),
         say("a linear model"),
         say("Against the linear model"),
@@ -52,20 +52,20 @@ def reference_models() -> dict[str, ReferenceModel]:
     )
     majority = ReferenceModel(
         say("Majority"),
-        say("the opponent that always predicts the most frequent class"),
-        say("An opponent: it always predicts the most frequent classes or labels."),
+        say("the reference model that always predicts the most frequent class"),
+        say("A reference model: it always predicts the most frequent classes or labels."),
     )
     return {"linear": linear, "majority": majority}
 
 
 def values_text() -> str:
-    """Return the sentences on how figures are computed."""
+    """Return the sentences on how metrics are computed."""
     return say(
         "Values are means over seeds. Standard deviation: sample standard deviation of the "
         "accuracy over seeds, in percentage points. With folds "
         "each seed is tested on another fold, so the deviation includes the differences between "
-        "folds. The linear opponent is TF-IDF with a linear support vector machine, tuned on the "
-        "validation part; without folds it is fitted once and has no deviation."
+        "folds. The linear reference model is TF-IDF with a linear support vector machine, tuned on the "
+        "validation split; without folds it is fitted once and has no standard deviation."
     )
 
 
@@ -74,25 +74,25 @@ def untested_weights() -> str:
     return ""
 
 
-def below_majority(name: str, figure: str, majority: str) -> str:
-    """Return the sentence on a model with lower figures than the constant model."""
+def below_majority(name: str, metric: str, majority: str) -> str:
+    """Return the sentence on a model with lower scores than the constant model."""
     return say(
-        "{name} ({figure}) is below the majority class ({majority})",
-        name=name, figure=figure, majority=majority,
+        "{name} ({metric}) is below the majority class ({majority})",
+        name=name, metric=metric, majority=majority,
     )  # fmt: skip
 
 
-def explain_collapse(values: dict[str, str]) -> str:
-    """Return when a run has collapsed, in one sentence."""
+def explain_degenerate(values: dict[str, str]) -> str:
+    """Return when a run is degenerate, in one sentence."""
     return say(
-        "A run has collapsed if its {metric} is no higher than that of the majority class on the "
+        "A run is degenerate if its {metric} is no higher than that of the majority class on the "
         "same documents, or more than {far} below the median of the model's other runs.",
         **values,
     )
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a row of figures, then on demand the figures by class and all other figures."""
+    """Return a row of scores, then on demand the scores by class and all other scores."""
     variants = drawn_variants(results, experiment)
     errors = (
         figures.largest_errors(results, experiment, variants)
@@ -142,7 +142,7 @@ def figures_and_tables(
 ) -> list[Block]:
     """Return the figures that are shown, and on demand the tables by class and other figures."""
     pair, rest = tables_of(results, experiment)
-    titles = ", ".join(dict.fromkeys(figure.title for figure in others))
+    titles = ", ".join(dict.fromkeys(metric.title for metric in others))
 
     def by_class(tables: list[ClassTable]) -> Group:
         made = (class_table(results, experiment, table, len(pair) == 2) for table in tables)
@@ -154,7 +154,7 @@ def figures_and_tables(
     blocks: list[Block] = [
         Group(shown, "plots"),
         Disclosure(
-            say("Figures by class: {names}", names=names(pair)),
+            say("Scores by class: {names}", names=names(pair)),
             (by_class(pair), *pair_tables(results, experiment, pair)),
             "others",
         ),
@@ -165,7 +165,8 @@ def figures_and_tables(
     blocks += of_all_models
     if rest:
         summary = say(
-            "Figures by class of controls, other variants and opponents: {names}", names=names(rest)
+            "Scores by class of controls, other variants and reference models: {names}",
+            names=names(rest),
         )
         blocks.append(Disclosure(summary, (by_class(rest),), "others"))
     return blocks

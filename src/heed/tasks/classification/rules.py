@@ -8,13 +8,13 @@ from heed.study.section import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
 
-OPPONENTS = ("linear", "majority")  # names that no variant may have
-WIDE_KEYS = ("pooling",)  # what a variant wide may set itself
+REFERENCE_MODELS = ("linear", "majority")  # names that no variant may have
+PARAMETER_MATCHED_KEYS = ("pooling",)  # what a variant parameter-matched may set itself
 LABELS = "one"  # how many classes of a label a document of a corpus has
 READS_PAIRS = False  # the items of its corpora are documents with labels
 IS_PUBLISHED = True  # the talk has experiments of this task
-# Metrics of an expected result that are not of the test part; explained models have them.
-EXPLAINED_METRICS = ("evidence_weight", "accuracy_in_middle")
+# Metrics of an expected result that are not of the test split; explained models have them.
+EXPLAINED_METRICS = ("rationale_weight", "accuracy_in_middle")
 FURTHER_METRICS = ()
 
 
@@ -52,9 +52,13 @@ def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[s
         )
 
 
-# Core-seconds of the linear opponent for each token of the corpus: once, and for each class (of two
+# Core-seconds of the linear reference model for each token of the corpus: once, and for each class (of two
 # classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97 (34).
-OPPONENT_TOKEN = {"words": (0.5e-6, 0.4e-6), "characters": (1e-6, 0.8e-6), "both": (1.5e-6, 2.5e-6)}
+REFERENCE_TOKEN = {
+    "words": (0.5e-6, 0.4e-6),
+    "characters": (1e-6, 0.8e-6),
+    "both": (1.5e-6, 2.5e-6),
+}
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
@@ -82,9 +86,9 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
 
 
 def _contradictions_without_network(h: Hyperparameters) -> Iterator[Contradiction]:
-    if h.linear_branch == "none":
+    if h.tfidf_branch == "none":
         yield (
-            ("encoder", "linear_branch"),
+            ("encoder", "tfidf_branch"),
             "with encoder none only the linear branch is left, and linear_branch is none",
         )
     if h.vectors != "none":
@@ -113,19 +117,19 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
             f"or encoder transformer, found attention: {h.attention}, pooling: {h.pooling}, "
             f"encoder: {h.encoder}",
         )
-    if variant == "wide" and h.pooling in ATTENTION_POOLINGS:
-        yield ("pooling",), f"variant wide is without attention, found {h.pooling}"
+    if variant == "parameter-matched" and h.pooling in ATTENTION_POOLINGS:
+        yield ("pooling",), f"variant parameter-matched is without attention, found {h.pooling}"
 
 
-def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
-    """Return why no variant wide can be made of a model, or None."""
+def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str | None:
+    """Return why no variant parameter-matched can be made of a model, or None."""
     if not matched.is_recurrent:
-        return f"variant wide widens a recurrent network, and {model} has none"
+        return f"variant parameter-matched widens a recurrent network, and {model} has none"
     return None
 
 
-def adversary_contradiction(h: Hyperparameters) -> str | None:
-    """Return why no adversary with other weights can be made of a model, or None."""
+def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
+    """Return why no adversarial model with other weights can be made of a model, or None."""
     if h.encoder == "none":
         return "encoder none has no weights of words"
     if h.pooling in ("last", "max"):
@@ -139,9 +143,9 @@ def adversary_contradiction(h: Hyperparameters) -> str | None:
     return None
 
 
-def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
-    """Return the core-seconds of the linear opponent, by tokens of the corpus and classes."""
-    once, by_class = OPPONENT_TOKEN[experiment.options.opponent_features]
+def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> float:
+    """Return the core-seconds of the linear reference model, by tokens of the corpus and classes."""
+    once, by_class = REFERENCE_TOKEN[experiment.options.linear_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))
 
 
@@ -165,8 +169,8 @@ def no_effect(h: Hyperparameters) -> dict[str, str]:
         ineffective |= dict.fromkeys(of_network, "encoder: none")
     elif h.attention != "single-head" and h.pooling != "attention":
         ineffective["score"] = f"attention: {h.attention} and pooling: {h.pooling}"
-    if h.linear_branch == "none":
-        of_branch = ("branch_buckets", "branch_loss", "branch_rate", "branch_dropout")
+    if h.tfidf_branch == "none":
+        of_branch = ("tfidf_buckets", "tfidf_loss", "tfidf_rate", "tfidf_dropout")
         ineffective |= dict.fromkeys(of_branch, "linear_branch: none")
     if h.vectors != "none":
         ineffective["embedding_dim"] = f"vectors: {h.vectors}, whose size it is"

@@ -9,10 +9,10 @@ from typing import Any
 from heed.evaluation.results import (
     BASELINE,
     ExperimentResult,
-    Figures,
     Gain,
-    OpponentResult,
-    Spread,
+    MeanAndStd,
+    ReferenceResult,
+    Scores,
 )
 from heed.evaluation.results import ModelResult as Model
 from heed.report.blocks import (
@@ -35,32 +35,32 @@ from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, TEXT, decimals, format_number, format_points
 from heed.report.language import current_language, say
 from heed.report.measures import measure_of, report_of
-from heed.report.published import NO_FIGURES, Talk, talk_gain
+from heed.report.published import NO_SCORES, Talk, talk_gain
 from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
-FIGURES = tuple(HEADINGS)
-MEASURES = FIGURES[:3]
+CLASS_METRICS = tuple(HEADINGS)
+MEASURES = CLASS_METRICS[:3]
 PAPER_CLASSES = 10  # of many, in the table of paper
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
     "mean": "Control: without attention, mean pooling",
-    "wide": "Control: without attention, as many parameters",
+    "parameter-matched": "Control: without attention, as many parameters",
     "uniform": "Control: uniform attention weights",
-    "linear": "Opponent: linear model on TF-IDF",
+    "linear": "Reference model: linear model on TF-IDF",
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassCell:
-    """A figure with its mean and deviation over seeds, each seed's value, and the talk's figure.
+    """A figure with its mean and standard deviation over seeds, each seed's value, and the talk's score.
 
     The deviation is in percentage points.
     """
 
     mean: float
-    deviation: float | None
+    std: float | None
     values: tuple[float, ...]
     published: str
     digits: int
@@ -79,7 +79,7 @@ class ClassCell:
 
     @property
     def printed(self) -> Cell:
-        """The mean in its format for people, with the talk's figure below it."""
+        """The mean in its format for people, with the talk's score below it."""
         return Cell(format_number(self.mean, self.digits), self.published, self.difference)
 
 
@@ -94,15 +94,15 @@ class ClassRow:
 
 @dataclasses.dataclass(frozen=True)
 class ClassTable:
-    """The figures of one model or opponent by class, as in the talk's tables, and their notes."""
+    """The scores of one model or reference model by class, as in the talk's tables, and their notes."""
 
     key: str
     title: str
     rows: list[ClassRow]
     runs: list[str]  # the names of a cell's values: seed 1, seed 2, or fold 0, fold 1
-    of_model: bool  # and of no opponent
+    of_model: bool  # and of no reference model
     unmatched: list[Texts]  # the note on classes that only the talk has, if any
-    deviation: Texts  # the note on the deviation over seeds
+    std: Texts  # the note on the standard deviation over seeds
     gain: list[Texts]  # the note on the gain, if any
 
     @property
@@ -129,7 +129,7 @@ def tables_of(
 ) -> tuple[list[ClassTable], list[ClassTable]]:
     """Return the tables of baseline and attention, side by side, and those of all other models.
 
-    The opponents, which have folds but no seeds, are the last.
+    The reference models, which have folds but no seeds, are the last.
     """
     result = results.comparison.experiments[experiment.key]
     names = [say("seed {seed}", seed=seed) for seed in results.comparison.seeds]
@@ -139,7 +139,10 @@ def tables_of(
             _table(key, model, result, names, experiment.talk)
             for key, model in result.models.items()
         ),
-        *(_table(key, opponent, result, folds, {}) for key, opponent in result.opponents.items()),
+        *(
+            _table(key, reference_model, result, folds, {})
+            for key, reference_model in result.reference_models.items()
+        ),
     ]
     pair = (BASELINE, *result.attention[:1])
     return (
@@ -150,25 +153,25 @@ def tables_of(
 
 def _table(
     key: str,
-    result: Model | OpponentResult,
+    result: Model | ReferenceResult,
     data: ExperimentResult,
     runs: list[str],
     talks: dict[str, Talk],
 ) -> ClassTable:
     layout: Layout = report_of(data.task).LAYOUT
-    talk, summary, classes = talks.get(key, NO_FIGURES), result.summary, result.details["classes"]
+    talk, summary, classes = talks.get(key, NO_SCORES), result.summary, result.details["classes"]
     model = result if isinstance(result, Model) else None
     by_run = zip(*(classes[name]["support"].values for name in classes), strict=True)
     totals = [sum(values) for values in by_run]
-    support = {"support": Spread(sum(totals) / len(totals), None, totals)}
+    support = {"support": MeanAndStd(sum(totals) / len(totals), None, totals)}
     rows = [_row(name, "class", classes[name], talk) for name in data.groups["classes"]]
     for share in layout.shares:
         rows.append(
             _row(share.replace("_", " "), "average", {"f1": summary[share]} | support, talk)
         )
     for average in layout.averages:
-        figures = {figure: summary[f"{average}_{figure}"] for figure in MEASURES}
-        rows.append(_row(f"{average} avg", "average", figures | support, talk))
+        scores = {metric: summary[f"{average}_{metric}"] for metric in MEASURES}
+        rows.append(_row(f"{average} avg", "average", scores | support, talk))
     ours = {name.casefold() for name in classes}
     others = ", ".join(row["class"] for name, row in talk.classes.items() if name not in ours)
     missing = say("The talk has these classes too: {classes}.", classes=others)
@@ -180,27 +183,27 @@ def _table(
         runs if len(runs) > 1 else [],
         model is not None,
         [(missing,)] if others else [],
-        _deviation_note(summary, data, talk, bool(talks), has_seeds=bool(runs and model)),
+        _std_note(summary, data, talk, bool(talks), has_seeds=bool(runs and model)),
         [_gain_note(key, model.gain, data, talks)] if model and model.gain else [],
     )
 
 
-def _row(name: str, kind: str, figures: Figures, talk: Talk) -> ClassRow:
-    printed, cells = talk.class_figures(name) if kind == "class" else talk.average_figures(name), {}
-    for figure in (figure for figure in FIGURES if figure in figures):
-        spread, is_support = figures[figure], figure == "support"
-        whole = all(value == round(value) for value in (spread.mean, *spread.values))
-        cells[figure] = ClassCell(
-            spread.mean,
-            None if is_support else spread.std_pp,
-            tuple(spread.values),
-            printed.get(figure, ""),
+def _row(name: str, kind: str, scores: Scores, talk: Talk) -> ClassRow:
+    printed, cells = talk.class_scores(name) if kind == "class" else talk.average_scores(name), {}
+    for metric in (metric for metric in CLASS_METRICS if metric in scores):
+        value, is_support = scores[metric], metric == "support"
+        whole = all(value == round(value) for value in (value.mean, *value.values))
+        cells[metric] = ClassCell(
+            value.mean,
+            None if is_support else value.std_pp,
+            tuple(value.values),
+            printed.get(metric, ""),
             (0 if whole else 1) if is_support else 4,
         )
     return ClassRow(name, kind, cells)
 
 
-def _of_figure(data: ExperimentResult) -> str:
+def _of_metric(data: ExperimentResult) -> str:
     """Return the figure that a note is of, where it is not the accuracy."""
     name = measure_of(data).name
     return "" if name == "accuracy" else f" ({name})"
@@ -211,20 +214,22 @@ def _gloss(german: str, of_talk: bool) -> Texts:
     return (" ", Span(german, "german")) if of_talk and current_language() == "en" else ()
 
 
-def _deviation_note(
-    summary: Figures, data: ExperimentResult, talk: Talk, of_talk: bool, has_seeds: bool
+def _std_note(
+    summary: Scores, data: ExperimentResult, talk: Talk, of_talk: bool, has_seeds: bool
 ) -> Texts:
-    deviation, of_talks = summary[data.metric].std_pp, talk.summary.get("std_percent", "")
-    reason = say("one seed has no deviation" if has_seeds else "fitted once: it has no seed")
+    std, of_talks = summary[data.metric].std_pp, talk.summary.get("std_percent", "")
+    reason = say(
+        "one seed has no standard deviation" if has_seeds else "fitted once: it has no seed"
+    )
     value = f"– ({reason})"
-    if deviation is not None:
-        value = f"{format_number(deviation, 3)} {say('p.p.')}"
+    if std is not None:
+        value = f"{format_number(std, 3)} {say('p.p.')}"
     if of_talks:
         value += "; " + say(
             "the talk, which does not define its own: {value}", value=f"{of_talks}%"
         )
     german = _gloss("Standardabweichung", of_talk)
-    return (say("Standard deviation"), *german, f"{_of_figure(data)}: {value}")
+    return (say("Standard deviation"), *german, f"{_of_metric(data)}: {value}")
 
 
 def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Talk]) -> Texts:
@@ -237,7 +242,7 @@ def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Ta
     if of_talks is not None:
         after += "; " + say("the talk: {value}", value=f"{format_points(of_talks)} {unit}")
     value = Span(f"{format_points(gain.mean_pp)} {unit}", "strong")
-    return (title, *german, f"{_of_figure(data)}: ", value, after)
+    return (title, *german, f"{_of_metric(data)}: ", value, after)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -255,7 +260,7 @@ class ClassChange:
         return statistics.fmean(self.values)
 
     @property
-    def deviation(self) -> float | None:
+    def std(self) -> float | None:
         """The sample standard deviation over seeds; None with one seed."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
@@ -273,33 +278,33 @@ def class_changes(baseline: ClassTable, attention: ClassTable) -> list[ClassChan
     return sorted(changes, key=lambda each: (-each.mean, each.name))
 
 
-def _of(figure: str, name: str, missing: Any = "") -> Callable[[ClassRow], Any]:
+def _of(metric: str, name: str, missing: Any = "") -> Callable[[ClassRow], Any]:
     """Return a function from a row to an attribute of its cell of a figure, if it has one."""
-    return lambda row: getattr(row.cells[figure], name) if figure in row.cells else missing
+    return lambda row: getattr(row.cells[metric], name) if metric in row.cells else missing
 
 
 def class_table(
     results: Results, experiment: Experiment, table: ClassTable, has_pair: bool
 ) -> Table:
-    """Return a model's or an opponent's table; paper has pairs side by side, and no other."""
+    """Return a model's or a reference model's table; paper has pairs side by side, and no other."""
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda _: table.key),
         Column("row", say("Class"), value=lambda row: row.name),
         Column("kind", "", value=lambda row: row.kind),
-        *(Column(f, HEADINGS[f], PRINTED, _of(f, "printed", Cell(""))) for f in FIGURES),
+        *(Column(f, HEADINGS[f], PRINTED, _of(f, "printed", Cell(""))) for f in CLASS_METRICS),
         *(Column(f"{f}_std_pp", "", decimals(3), _of(f, "deviation", None)) for f in MEASURES),
-        *(Column(f"published_{f}", "", value=_of(f, "published")) for f in FIGURES),
+        *(Column(f"published_{f}", "", value=_of(f, "published")) for f in CLASS_METRICS),
         *(Column(f"{f}_minus_published_pp", "", PRINTED, _of(f, "difference")) for f in MEASURES),
     )
-    kind = "models" if table.of_model else "opponents"
+    kind = "models" if table.of_model else "reference_models"
     second = [(_second_line(),)] if table.has_published else []
     return Table(
         f"{experiment.key}--{table.key}",
         table.title,
         columns,
         make_rows(columns, table.rows, lambda row: row.kind),
-        notes=(*second, *table.unmatched, table.deviation, *table.gain),
+        notes=(*second, *table.unmatched, table.std, *table.gain),
         sources=results.comparison_sources,
         location=f"experiments.{experiment.key}.{kind}.{table.key}",
         mark=experiment.mark,
@@ -310,7 +315,7 @@ def class_table(
 
 def _second_line() -> str:
     return say(
-        "Small second line: the talk’s figure and, in brackets, ours minus the talk’s in "
+        "Small second line: the talk’s score and, in brackets, ours minus the talk’s in "
         "percentage points."
     )
 
@@ -318,7 +323,7 @@ def _second_line() -> str:
 def pair_tables(results: Results, experiment: Experiment, pair: list[ClassTable]) -> list[Table]:
     """Return baseline and attention side by side, where an experiment has both.
 
-    Paper has them where the talk's figures stand below ours, and of many classes those whose recall
+    Paper has them where the talk's scores stand below ours, and of many classes those whose recall
     changes most; the file has all.
     """
     if len(pair) != 2:
@@ -354,9 +359,9 @@ def _side_by_side(
 ) -> Table:
     """Return these rows of both tables, each pair in a row."""
 
-    def column(figure: str, side: int, group: str = "") -> Column:
-        value = _of(figure, "printed", Cell(""))
-        return Column("", HEADINGS[figure], PRINTED, lambda both: value(both[side]), group=group)
+    def column(metric: str, side: int, group: str = "") -> Column:
+        value = _of(metric, "printed", Cell(""))
+        return Column("", HEADINGS[metric], PRINTED, lambda both: value(both[side]), group=group)
 
     columns = (
         Column("", " ", TEXT, lambda both: both[0].name, width=0),
@@ -366,7 +371,7 @@ def _side_by_side(
     notes: list[Texts] = [(_second_line(),)] if any(table.has_published for table in pair) else []
     for table in pair:
         lead = (Span(f"{table.title}.", "strong"), " ")
-        notes += [*table.unmatched, (*lead, *table.deviation), *table.gain]
+        notes += [*table.unmatched, (*lead, *table.std), *table.gain]
     return Table(
         f"{experiment.key}_pair",
         say("Without and with attention"),
@@ -396,7 +401,7 @@ def has_many_classes(results: Results, experiment: Experiment) -> bool:
 def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
     """Return each run's values, for the page; `seeds_file` writes all of them."""
 
-    def figure(each: tuple[ClassRow, str]) -> str:
+    def metric(each: tuple[ClassRow, str]) -> str:
         is_share = each[0].kind == "average" and each[0].name.endswith("accuracy")
         return "" if is_share else each[1]
 
@@ -405,28 +410,28 @@ def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Discl
 
     columns = (
         Column("row", say("Row"), value=lambda each: each[0].name),
-        Column("figure", say("Figure"), value=figure),
+        Column("metric", say("Figure"), value=metric),
         Column("mean", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].printed.value),
-        Column("std_pp", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].deviation),
+        Column("std_pp", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].std),
         *(Column(run, run, PRINTED, run_value(index)) for index, run in enumerate(table.runs)),
     )
-    values = [(row, figure) for row in table.rows for figure in MEASURES if figure in row.cells]
+    values = [(row, metric) for row in table.rows for metric in MEASURES if metric in row.cells]
     summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
     return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, values)
 
 
 def seeds_file(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
     """Return the file of every run's values, and links to the files that are on no page."""
-    names = ("variant", "run", "row", "kind", "figure", "value")
+    names = ("variant", "run", "row", "kind", "metric", "value")
     columns = (
         *join_columns(lambda _: experiment),
         *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
     )
     values = [
-        (table.key, run, row.name, row.kind, figure, value)
+        (table.key, run, row.name, row.kind, metric, value)
         for table in tables
         for row in table.rows
-        for figure, cell in row.cells.items()
+        for metric, cell in row.cells.items()
         for run, value in zip(table.runs or ["the only one"], cell.by_seed, strict=True)
     ]
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
@@ -448,7 +453,7 @@ def changes_file(results: Results, experiment: Experiment, pair: list[ClassTable
         Column("class", "", value=lambda each: each.name),
         Column("support", "", decimals(1), lambda each: each.support),
         Column("recall_change_pp", "", POINTS, lambda each: each.mean),
-        Column("std_pp", "", decimals(3), lambda each: each.deviation),
+        Column("std_pp", "", decimals(3), lambda each: each.std),
         Column("by_seed_pp", "", value=lambda each: " ".join(f"{v:+.2f}" for v in each.values)),
         Column("published_change_pp", "", POINTS, lambda each: each.talk),
     )

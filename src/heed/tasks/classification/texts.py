@@ -133,7 +133,7 @@ def classify(model: str, text: str) -> str:
     probability = np.mean([document.probability for document in documents], 0)
     for i in np.argsort(-probability):
         lines.append(f"  {recipe.data.classes[i]:24} {probability[i]:.4f}")
-    branch = recipe.hyperparameters.linear_branch
+    branch = recipe.hyperparameters.tfidf_branch
     if branch != "none":
         lines.append(
             f"the linear branch ({branch}) contributes to these probabilities too: what it adds is "

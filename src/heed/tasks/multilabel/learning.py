@@ -10,8 +10,8 @@ from torch import nn
 from heed.inputs.batches import Batch
 from heed.tasks.classification import learning as classification
 from heed.tasks.classification.recipe import Data
-from heed.tasks.multilabel.metrics import THRESHOLD, figures, label_matrix
-from heed.tasks.multilabel.recipe import FIGURES
+from heed.tasks.multilabel.metrics import THRESHOLD, compute_scores, label_matrix
+from heed.tasks.multilabel.recipe import VALIDATION_METRICS
 from heed.tokens.arrays import Tokens
 
 activation = torch.sigmoid  # from logits (..., classes): the probability of each class by itself
@@ -45,9 +45,9 @@ class MultilabelLearner(classification.ClassificationLearner):
         predicted = classification.probabilities(model, batches, rows, self.device, activation)
         is_true = self._labels[rows] > 0
         decisions = np.where(is_true, predicted, 1 - predicted).astype(np.float64)
-        values = figures(is_true, predicted > THRESHOLD)
+        values = compute_scores(is_true, predicted > THRESHOLD)
         loss = float(-np.log(np.maximum(decisions, 1e-30)).sum(1).mean())
-        return {"loss": loss, **{name: values[name] for name in FIGURES[:2]}}
+        return {"loss": loss, **{name: values[name] for name in VALIDATION_METRICS[:2]}}
 
     @staticmethod
     def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:

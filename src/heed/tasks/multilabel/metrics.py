@@ -79,7 +79,7 @@ def make_metrics(data: Data) -> Metrics:
     )
 
 
-def figures(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, float]:
+def compute_scores(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, float]:
     """Return every metric of documents from their classes (documents, classes)."""
     return make_metrics(Data("", [])).compute(statistics(is_true, is_predicted))
 

@@ -12,7 +12,7 @@ METRICS = (
     "micro_f1", "micro_precision", "micro_recall", "macro_precision", "macro_recall", "macro_f1",
     "subset_accuracy", "label_accuracy",
 )  # fmt: skip
-FIGURES = ("micro_f1", "macro_f1", "loss")
+VALIDATION_METRICS = ("micro_f1", "macro_f1", "loss")
 DESCRIPTION = "any number of labels a document"
 READS_NOISE = False
 
@@ -21,14 +21,14 @@ READS_NOISE = False
 class Hyperparameters(classification.Hyperparameters):
     """All hyperparameters of a multi-label classifier and its training."""
 
-    select: Literal["micro_f1", "macro_f1", "loss", "last"] = hyperparameter(  # type: ignore[assignment]
+    monitor: Literal["micro_f1", "macro_f1", "loss", "last"] = hyperparameter(  # type: ignore[assignment]
         "loss",
-        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
+        "the epoch kept: the best on validation by this metric (ties: the earliest), or the last",
     )
     class_weights: Literal["none", "balanced"] = hyperparameter(
         "none",
         "balanced: in the training loss the documents with a class count as much as those "
-        "without it, by the run's training part; validation is not weighted",
+        "without it, by the run's training split; validation is not weighted",
     )
 
 

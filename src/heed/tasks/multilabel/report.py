@@ -15,7 +15,7 @@ from heed.tasks.classification.figures import class_gain
 from heed.tasks.classification.tables import Layout
 
 HAS_SCORES = False
-MAJORITY = "Opponent: labels of more than half of the training documents"
+MAJORITY = "Reference model: labels of more than half of the training documents"
 LAYOUT = Layout(("subset_accuracy", "label_accuracy"), ("micro", "macro"), MAJORITY)
 
 
@@ -24,25 +24,25 @@ def title() -> str:
     return say("Multi-label classification")
 
 
-def reference_models() -> dict[str, ReferenceModel]:
+def describe_reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference models."""
-    models = classification.reference_models()
+    models = classification.describe_reference_models()
     meaning = say(
-        "the opponent that always predicts the labels of more than half of the training documents"
+        "the reference model that always predicts the labels of more than half of the training documents"
     )
     return models | {"majority": dataclasses.replace(models["majority"], meaning=meaning)}
 
 
 def values_text() -> str:
-    """Return the sentences on how figures are computed."""
+    """Return the sentences on how metrics are computed."""
     return say(
-        "Figures of a multi-label classification are means over seeds; a document has the labels "
+        "Metrics of a multi-label classification are means over seeds; a document has the labels "
         "whose probability is above one half. Micro F1 counts all decisions on a document and a "
         "label together, macro F1 is the mean over labels. Subset accuracy: the share of documents "
         "with exactly the right labels; label accuracy: the share of right decisions. Standard "
-        "deviation: that of the deciding figure over seeds, in percentage points. The linear "
-        "opponent is a linear support vector machine on TF-IDF for each label, tuned on the "
-        "validation part; without folds it is fitted once and has no deviation."
+        "deviation: that of the deciding metric over seeds, in percentage points. The linear "
+        "reference model is a linear support vector machine on TF-IDF for each label, tuned on the "
+        "validation split; without folds it is fitted once and has no standard deviation."
     )
 
 
@@ -51,25 +51,25 @@ def untested_weights() -> str:
     return say("The tests of what they explain are of predictions of one class.")
 
 
-def below_majority(name: str, figure: str, majority: str) -> str:
-    """Return the sentence on a model with lower figures than the constant model."""
+def below_majority(name: str, metric: str, majority: str) -> str:
+    """Return the sentence on a model with lower scores than the constant model."""
     return say(
-        "{name} ({figure}) is below the most frequent labels ({majority})",
-        name=name, figure=figure, majority=majority,
+        "{name} ({metric}) is below the most frequent labels ({majority})",
+        name=name, metric=metric, majority=majority,
     )  # fmt: skip
 
 
-def explain_collapse(values: dict[str, str]) -> str:
-    """Return when a run has collapsed, in one sentence."""
+def explain_degenerate(values: dict[str, str]) -> str:
+    """Return when a run is degenerate, in one sentence."""
     return say(
-        "A run has collapsed if its {metric} is no higher than that of the most frequent labels "
+        "A run is degenerate if its {metric} is no higher than that of the most frequent labels "
         "on the same documents, or more than {far} below the median of the model's other runs.",
         **values,
     )
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the curves and the changes by class, then on demand the figures by class."""
+    """Return the curves and the changes by class, then on demand the scores by class."""
     variants = drawn_variants(results, experiment)
     shown = (curves(results, experiment, variants), *class_gain(results, experiment))
     every = all_models(results, experiment, variants, {"curves": curves})

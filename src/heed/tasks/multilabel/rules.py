@@ -10,6 +10,6 @@ IS_PUBLISHED = False
 corpus_contradictions = functools.partial(classification.corpus_contradictions, has_several=True)
 
 
-def adversary_contradiction(_: Any) -> str:
-    """Return why no adversary can be made of a multi-label classifier."""
-    return "adversaries keep one class a document, and its task is multilabel"
+def adversarial_model_contradiction(_: Any) -> str:
+    """Return why no adversarial model can be made of a multi-label classifier."""
+    return "adversarial models keep one class a document, and its task is multilabel"

@@ -45,7 +45,7 @@ def tables(
 
     `summary`: every figure. Where the corpus has gold links, `aer_shifted` is the error of the
     same links moved by one target word; where it has none, `ibm1_agreement` of a model with
-    attention is the agreement with IBM model 1, fitted on the training part, which is not known to
+    attention is the agreement with IBM model 1, fitted on the training split, which is not known to
     be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links.
     `predictions` are those of all seeds, on validation and test (docs/contracts.md).
     """
@@ -58,8 +58,8 @@ def tables(
         statistics = tested.statistics[i]
         test = run[run["split"] == "test"].loc[statistics.index]
         words = test["source_words"].to_numpy()
-        figures, made = alignments.judge(test["links"], tested.folds[i])
-        made["summary"] = pd.DataFrame([_summary(tested, i, run) | figures])
+        scores, made = alignments.judge(test["links"], tested.folds[i])
+        made["summary"] = pd.DataFrame([_summary(tested, i, run) | scores])
         made["lengths"] = by_length(statistics.to_numpy(), words, edges, tested.recipe.data)
         for name, table in made.items():
             table.insert(0, "seed", seed)
@@ -68,7 +68,7 @@ def tables(
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
-    """Return every figure of a model's run i, from its statistics and its predictions.
+    """Return every score of a model's run i, from its statistics and its predictions.
 
     `references` is how many each test sentence has, None where they differ.
     """
@@ -119,10 +119,10 @@ class _Alignments:
         gold = [self.gold[id_] for id_ in formatted.index]
         lengths = np.diff(sides(self.tokens, self.recipe.data)[1].offsets)[rows]
         shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
-        figures = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
+        scores = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
         if not len(self.furthest):
-            return figures, {}
-        return figures, {"distances": by_distance(links, gold, self.furthest)}
+            return scores, {}
+        return scores, {"distances": by_distance(links, gold, self.furthest)}
 
     @functools.cached_property
     def words(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -180,8 +180,8 @@ def by_length(
     group = np.searchsorted(edges, lengths)
     occurring = np.unique(group)
     sums = np.stack([statistics[group == number].sum(0) for number in occurring])
-    figures = make_metrics(data).figures
-    values = {figure.name: figure.value(sums) for figure in figures if figure.name in BY_LENGTH}
+    scores = make_metrics(data).all
+    values = {metric.name: metric.value(sums) for metric in scores if metric.name in BY_LENGTH}
     if "aer" in values:
         values["aer"] = np.where(has_links(sums, data), values["aer"], np.nan)
     return pd.DataFrame(

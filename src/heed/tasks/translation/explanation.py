@@ -79,7 +79,7 @@ def explain_run(
         reasons["weights"] = str(error)
     gold = gold_links(tokens, run.recipe.data, rows)
     if gold is None:
-        reasons["evidence"] = NO_GOLD
+        reasons["rationale"] = NO_GOLD
     scale *= min(1.0, LARGE_VOCABULARY / len(predictor.target))
     # weights are never trained here, and gradients are those of embeddings and weights
     model = predictor.model.requires_grad_(False).float()
@@ -105,7 +105,7 @@ def summarize_tables(
     counted = rankings.dropna(subset=COUNTS) if "links" in rankings else rankings.iloc[:0]
     rows = [
         {
-            "test": "evidence",
+            "test": "rationale",
             "measure": "aer",
             "ranking": ranking,
             "seed": seed,
@@ -135,11 +135,11 @@ class _Tables:
         documents, rankings, units, next_units = [], [], [], []
         for pair in pairs:
             head = {"id": self.ids[pair.row]}
-            evidence, possible = self._evidence(pair)
-            documents.append(head | _document(pair, evidence))
-            for ranking, values in self._rankings(pair, evidence, possible).items():
+            rationale, possible = self._rationale(pair)
+            documents.append(head | _document(pair, rationale))
+            for ranking, values in self._rankings(pair, rationale, possible).items():
                 rankings.append(head | {"ranking": ranking} | values)
-            units.append(pd.DataFrame(head | self._units(pair, evidence)))
+            units.append(pd.DataFrame(head | self._units(pair, rationale)))
             for position, step in pair.steps.items():
                 next_units.append(pd.DataFrame(head | self._next_units(step, position)))
         return {
@@ -154,7 +154,7 @@ class _Tables:
         source, target = self.predictor.source, self.predictor.target
         return source.words_of(pair.source), target.words_of(pair.target)
 
-    def _evidence(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
+    def _rationale(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
         """Return which units are linked: by a sure link, and by one that is only possible.
 
         Both are (target units, source units); a unit is linked as its word is.
@@ -168,16 +168,16 @@ class _Tables:
         return is_sure, is_possible
 
     def _rankings(
-        self, pair: JudgedPair, evidence: np.ndarray, possible: np.ndarray
+        self, pair: JudgedPair, rationale: np.ndarray, possible: np.ndarray
     ) -> dict[str, dict[str, float]]:
         """Return the measures of rankings: means over the steps, and the counts of links.
 
         Words that are only possibly linked count as neither right nor wrong.
         """
-        linked = evidence.any(1)
-        share = float(evidence[linked].mean()) if linked.any() else 0.0
+        linked = rationale.any(1)
+        share = float(rationale[linked].mean()) if linked.any() else 0.0
         by_step = [
-            measure_rankings(_without(step, possible[position]), evidence[position], share)
+            measure_rankings(_without(step, possible[position]), rationale[position], share)
             for position, step in pair.steps.items()
         ]
         means = {
@@ -193,9 +193,9 @@ class _Tables:
                     means[ranking] |= dict(zip(COUNTS, counts, strict=True))
         return {ranking: values for ranking, values in means.items() if values}
 
-    def _units(self, pair: JudgedPair, evidence: np.ndarray) -> dict[str, np.ndarray]:
+    def _units(self, pair: JudgedPair, rationale: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns of a row for each unit of the target and each of the source."""
-        shape = evidence.shape
+        shape = rationale.shape
         target, unit = (index.ravel() for index in np.indices(shape, dtype=np.int32))
         starts, ends = (np.tile(each, shape[0]) for each in self._positions(pair))
         columns: dict[str, np.ndarray] = {
@@ -204,7 +204,7 @@ class _Tables:
             "start": starts,
             "end": ends,
         }
-        columns["evidence"] = evidence.ravel()
+        columns["rationale"] = rationale.ravel()
         for ranking in (*RANKINGS, "adversarial"):
             matrix = np.full(shape, np.nan, np.float32)
             if ranking in pair.matrices:
@@ -239,13 +239,13 @@ class _Tables:
         return {"target": np.int32(position), "word": self.vocabulary[kept], "p": p}
 
 
-def _document(pair: JudgedPair, evidence: np.ndarray) -> dict[str, float]:
+def _document(pair: JudgedPair, rationale: np.ndarray) -> dict[str, float]:
     """Return the measures of a pair: means over its steps."""
     by_step = []
     for position, step in pair.steps.items():
         right, p = pair.target[position], step.probabilities
         decision = {"right": float(p.argmax() == right), "probability": float(p[right])}
-        by_step.append(decision | document_measures(step, evidence[position]))
+        by_step.append(decision | document_measures(step, rationale[position]))
     sizes = {"units": len(pair.source), "target_units": len(pair.target), "steps": len(pair.steps)}
     return sizes | {name: value for name, value in _means(by_step).items() if name != "units"}
 

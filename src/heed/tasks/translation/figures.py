@@ -1,4 +1,4 @@
-"""Figures of a translation: links by distance, operations, BLEU by what was read, states."""
+"""Metrics of a translation: links by distance, operations, BLEU by what was read, states."""
 
 import dataclasses
 import functools
@@ -185,7 +185,7 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
     title = say("BLEU against the number of training pairs")
     caption = say(
         "Models that differ in how many training pairs they read, and so in their steps (their "
-        "numbers of epochs may differ too), on the same test part. Points: each seed; line: their "
+        "numbers of epochs may differ too), on the same test split. Points: each seed; line: their "
         "mean."
     )
     return [make_figure(results, experiment, "shares", "", title, caption, SIZE, draw, variants)]

@@ -111,7 +111,7 @@ class TranslationLearner(Learner):
         seed: int,
         device: str,
     ) -> None:
-        """Store the arguments; `references` are the raw targets of the validation part."""
+        """Store the arguments; `references` are the raw targets of the validation split."""
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.segmenters, self._references = segmenters, references
         self._h = recipe.hyperparameters
@@ -158,8 +158,8 @@ class TranslationLearner(Learner):
         for name, segmenter in zip((SOURCE, TARGET), self.segmenters, strict=True):
             segmenter.write(folder, name)
         unknown = dict(zip((SOURCE, TARGET), self._unknown, strict=True))
-        facts = {"pairs": self.items, "left_out": self.left_out, "unknown_in_train": unknown}
-        write_json(folder / PAIRS, facts)
+        statistics = {"pairs": self.items, "left_out": self.left_out, "unknown_in_train": unknown}
+        write_json(folder / PAIRS, statistics)
 
 
 def make_learner(
@@ -171,7 +171,7 @@ def make_learner(
 ) -> TranslationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Only the pairs in `rows`, of the train and validation parts, are read; `seed` determines their
+    Only the pairs in `rows`, of the train and validation splits, are read; `seed` determines their
     order. Raises HeedError: no training pair is within the length caps.
     """
     h, data = recipe.hyperparameters, recipe.data

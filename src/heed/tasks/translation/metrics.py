@@ -73,7 +73,7 @@ def make_metrics(data: Data) -> Metrics:
     def share(sums: np.ndarray) -> np.ndarray:
         return ratio(sums[..., 0], sums[..., 1])
 
-    figures = [
+    scores = [
         Metric("bleu", of(BLEU, bleu)),
         Metric("chrf", of(CHRF, chrf)),
         *(Metric(name, of((name, "sentences"), share), names.index(name)) for name in MEANS),
@@ -82,7 +82,7 @@ def make_metrics(data: Data) -> Metrics:
     if data.has_gold_alignment:
         of_links = {"aer": error_rate, "alignment_precision": precision}
         of_links["alignment_recall"] = recall
-        figures += [Metric(key, of(COUNTS, of_key)) for key, of_key in of_links.items()]
+        scores += [Metric(key, of(COUNTS, of_key)) for key, of_key in of_links.items()]
     precisions = of(BLEU, lambda sums: ratio(sums[..., 2:6], sums[..., 6:]))
 
     def details(sums: np.ndarray) -> Details:
@@ -91,7 +91,7 @@ def make_metrics(data: Data) -> Metrics:
             "ngrams": {n: {"precision": value} for n, value in zip(ORDERS, values, strict=True)}
         }
 
-    return Metrics(tuple(figures), details)
+    return Metrics(tuple(scores), details)
 
 
 def has_links(sums: np.ndarray, data: Data) -> np.ndarray:

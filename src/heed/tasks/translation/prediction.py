@@ -268,7 +268,7 @@ def displayed_rows(
 ) -> np.ndarray:
     """Return the rows that are shown, in the order of their lengths: one of each group.
 
-    `predictions` are those of the test part.
+    `predictions` are those of the test split.
     """
     rows = tokens.rows_of(predictions["id"])
     lengths = np.diff(sides(tokens, data)[0].offsets)[rows]
@@ -287,7 +287,7 @@ def displayed_tables(
 ) -> dict[str, pd.DataFrame]:
     """Return `sentences` (a row each) and `weights` (a row for each pair of words).
 
-    `predictions` are those of the test part; `aligned` has the attention between each source and
+    `predictions` are those of the test split; `aligned` has the attention between each source and
     its reference; `split` returns the words of a row that the weights are of.
     """
     ids = tokens.documents(["id"])["id"].to_numpy()[rows]

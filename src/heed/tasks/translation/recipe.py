@@ -13,10 +13,13 @@ from heed.tokens.meta import Meta, Tokenizer
 METRICS = (
     "bleu",
     "chrf",
-    *(f"rouge_{n}_{figure}" for n in ("1", "2", "l") for figure in ("precision", "recall")),
+    *(f"rouge_{n}_{metric}" for n in ("1", "2", "l") for metric in ("precision", "recall")),
     "exact_match",
 )
-FIGURES = ("bleu", "loss")  # metrics of validation, translated greedily; epochs are selected by one
+VALIDATION_METRICS = (
+    "bleu",
+    "loss",
+)  # metrics of validation, translated greedily; epochs are selected by one
 ITEM = "sentence"  # an item of a corpus, of which the report has words
 ROUGE = {
     f"rouge_{n}_{part}": f"ROUGE-{n.upper()} {part}"
@@ -61,9 +64,9 @@ class Options:
 class Hyperparameters(Training, TranslatorArchitecture):
     """All hyperparameters of a translator and its training."""
 
-    select: Literal["bleu", "loss", "last"] = hyperparameter(
+    monitor: Literal["bleu", "loss", "last"] = hyperparameter(
         "loss",
-        "the epoch kept: the best on validation by this figure (ties: the earliest), or the last",
+        "the epoch kept: the best on validation by this metric (ties: the earliest), or the last",
     )
 
 

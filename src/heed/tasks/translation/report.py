@@ -1,4 +1,4 @@
-"""The figures of a translation: one table of all models, figures, alignments, and examples."""
+"""The metrics of a translation: one table of all models, figures, alignments, and examples."""
 
 import dataclasses
 import operator
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from heed.evaluation.results import BASELINE, Spread, spread
+from heed.evaluation.results import BASELINE, MeanAndStd, mean_and_std
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report.answer import TestedDifference, verdict_text
@@ -75,21 +75,21 @@ SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of the table: a model or an opponent, with its figures over seeds or folds."""
+    """A row of the table: a model or a reference model, with its scores over seeds or folds."""
 
     name: str
-    figures: dict[str, Spread]
+    scores: dict[str, MeanAndStd]
     parameters: int | None  # of a model
     gain: TestedDifference | None  # over the baseline
     times: list[TrainingTime]  # of a model, by seed
 
-    def value(self, figure: str) -> float | None:
-        """Return the mean of a figure, between 0 and 100; None where it has none."""
-        return 100 * self.figures[figure].mean if figure in self.figures else None
+    def value(self, metric: str) -> float | None:
+        """Return the mean of a metric, between 0 and 100; None where it has none."""
+        return 100 * self.scores[metric].mean if metric in self.scores else None
 
-    def deviation(self, figure: str) -> float | None:
-        """Return the deviation of a figure over runs, in points."""
-        return self.figures[figure].std_pp if figure in self.figures else None
+    def std(self, metric: str) -> float | None:
+        """Return the standard deviation of a metric over runs, in points."""
+        return self.scores[metric].std_pp if metric in self.scores else None
 
 
 HAS_SCORES = False  # its score functions stand with its own figures
@@ -101,34 +101,34 @@ def title() -> str:
     return say("Translation")
 
 
-def reference_models() -> dict[str, ReferenceModel]:
+def describe_reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference models."""
     return {
         "statistical": ReferenceModel(
             say("Statistical"),
             say(
-                "an opponent, which is a reference model from outside: IBM model 1 and a trigram "
+                "a reference model, which is a reference model from outside: IBM model 1 and a trigram "
                 "language model"
             ),
-            say("An opponent: IBM model 1 and a trigram language model."),
+            say("A reference model: IBM model 1 and a trigram language model."),
             say("statistical translation"),
             say("Against statistical translation"),
             say("Statistical translation"),
         ),
         "copy": ReferenceModel(
             say("Copy"),
-            say("the opponent that gives the source for its translation"),
-            say("An opponent: it gives the source for its translation."),
+            say("the reference model that gives the source for its translation"),
+            say("A reference model: it gives the source for its translation."),
         ),
     }
 
 
 def values_text() -> str:
-    """Return the sentences on how figures are computed."""
+    """Return the sentences on how metrics are computed."""
     return say(
-        "Figures of translations are means over seeds of figures of the whole test part: BLEU is "
-        "not averaged over sentences. The statistical opponent is tuned on the validation part; "
-        "without folds the opponents are fitted once and have no deviation."
+        "Metrics of translations are means over seeds of metrics of the whole test split: BLEU is "
+        "not averaged over sentences. The statistical reference model is tuned on the validation split; "
+        "without folds the reference models are fitted once and have no standard deviation."
     )
 
 
@@ -158,7 +158,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
         lengths_file(results, experiment),
-        Heading(say("Figures"), experiment.mark, media=(PAGE,)),
+        Heading(say("Scores"), experiment.mark, media=(PAGE,)),
         Group(drawn[:SHOWN], "plots"),
         Disclosure(
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
@@ -174,7 +174,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _lines(results: Results, experiment: Experiment) -> list[Line]:
-    """Return a line for each model and each opponent."""
+    """Return a line for each model and each reference model."""
     result = results.comparison.experiments[experiment.key]
     gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
     lines = []
@@ -183,11 +183,11 @@ def _lines(results: Results, experiment: Experiment) -> list[Line]:
         figures = dict(model.summary)
         for name in (SHIFTED, IBM1):
             if name in evaluated:
-                figures[name] = spread([float(value) for value in evaluated[name]])
+                figures[name] = mean_and_std([float(value) for value in evaluated[name]])
         times = results.training_times(model.model)
         lines.append(Line(variant, figures, model.parameters, gains.get(variant), times))
-    opponents = result.opponents.items()
-    return lines + [Line(name, each.summary, None, None, []) for name, each in opponents]
+    reference_models = result.reference_models.items()
+    return lines + [Line(name, each.summary, None, None, []) for name, each in reference_models]
 
 
 def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
@@ -199,7 +199,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         Column(
             "parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters, paper=False
         ),
-        *(column for each in SHOWN_FIGURES for column in _figure_column(experiment, each)),
+        *(column for each in SHOWN_FIGURES for column in _metric_column(experiment, each)),
         *_alignment_columns(lines),
         _unknown_words_column(lines),
         *_gain_columns(results, experiment),
@@ -207,7 +207,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
     )
     return Table(
         f"{experiment.key}_translation",
-        say("Translations of the test part"),
+        say("Translations of the test split"),
         columns,
         make_rows(columns, lines),
         caption=_caption(results, experiment, lines),
@@ -221,11 +221,11 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
 
 def _caption(results: Results, experiment: Experiment, lines: list[Line]) -> str:
     """Return what the rows and the figures of the table are."""
-    names = ", ".join(results.comparison.experiments[experiment.key].opponents)
-    sentences = [say("All figures between 0 and 100.")]
+    names = ", ".join(results.comparison.experiments[experiment.key].reference_models)
+    sentences = [say("All scores between 0 and 100.")]
     if names:
         sentences.append(
-            say("The opponents, {names}, are reference models from outside.", names=names)
+            say("The reference models, {names}, are reference models from outside.", names=names)
         )
     if not _has_unknown_words(lines):
         sentences.append(say("No source has a word that a model does not know."))
@@ -248,25 +248,25 @@ def _unknown_words_column(lines: list[Line]) -> Column:
     )
 
 
-def _figure_column(experiment: Experiment, figure: str) -> tuple[Column, Column]:
+def _metric_column(experiment: Experiment, metric: str) -> tuple[Column, Column]:
     """Return the column of a figure, with its deviation in small, and that of the CSV file."""
-    deciding = figure == experiment.measure.metric
+    deciding = metric == experiment.measure.metric
 
     def value(line: Line) -> Cell:
-        deviation = line.deviation(figure)
-        note = "" if deviation is None else f"± {format_number(deviation, 2)}"
-        return Cell(line.value(figure), note, strong=deciding)
+        std = line.std(metric)
+        note = "" if std is None else f"± {format_number(std, 2)}"
+        return Cell(line.value(metric), note, strong=deciding)
 
     return (
-        Column(figure, SCALE.names[figure], PERCENT, value),
-        Column(f"{figure}_std_pp", "", decimals(3), lambda line: line.deviation(figure)),
+        Column(metric, SCALE.names[metric], PERCENT, value),
+        Column(f"{metric}_std_pp", "", decimals(3), lambda line: line.std(metric)),
     )
 
 
 def _alignment_columns(lines: list[Line]) -> list[Column]:
     """Return the alignment error and its control; without gold, the agreement with IBM model 1."""
     columns = []
-    if any("aer" in line.figures for line in lines):
+    if any("aer" in line.scores for line in lines):
         meaning = say(
             "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
             "100 is a model that links nothing"
@@ -277,15 +277,15 @@ def _alignment_columns(lines: list[Line]) -> list[Column]:
             "Where it is no higher, the links are off by one, or mean nothing"
         )
         columns += [(SHIFTED, say("Shifted by one"), meaning)]
-    elif any(IBM1 in line.figures for line in lines):
+    elif any(IBM1 in line.scores for line in lines):
         meaning = say(
             "of the links of attention with those of IBM model 1, which may be wrong: the "
             "corpus has no gold links"
         )
         columns = [(IBM1, say("Agreement with IBM model 1"), meaning)]
     return [
-        Column(figure, heading, PERCENT, operator.methodcaller("value", figure), meaning=meaning)
-        for figure, heading, meaning in columns
+        Column(metric, heading, PERCENT, operator.methodcaller("value", metric), meaning=meaning)
+        for metric, heading, meaning in columns
     ]
 
 
@@ -354,14 +354,14 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
     runs = [say("seed {seed}", seed=seed) for seed in seeds]
     shown = (*SHOWN_FIGURES, "aer")
     values = [
-        (line.name, figure, value)
+        (line.name, metric, value)
         for line in lines
         if line.parameters is not None
-        for figure, value in line.figures.items()
-        if figure in shown
+        for metric, value in line.scores.items()
+        if metric in shown
     ]
 
-    def run_value(run: int) -> Callable[[tuple[str, str, Spread]], float]:
+    def run_value(run: int) -> Callable[[tuple[str, str, MeanAndStd]], float]:
         return lambda each: 100 * each[2].values[run]
 
     names = {**SCALE.names, "aer": say("Alignment error")}
@@ -378,7 +378,7 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
 
 def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> Group:
     """Return the file of every run's values, between 0 and 1, and a link to it."""
-    names = ("variant", "run", "figure")
+    names = ("variant", "run", "metric")
     columns = (
         *join_columns(lambda _: experiment),
         *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
@@ -386,13 +386,13 @@ def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> 
     )
     values = []
     for line in lines:
-        for figure, of_runs in line.figures.items():
+        for metric, of_runs in line.scores.items():
             count = len(of_runs.values)
             runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
             if line.parameters is not None:  # a model's
                 runs = [f"seed {seed}" for seed in seeds]
             for run, value in zip(runs, of_runs.values, strict=True):
-                values.append((line.name, run, figure, value))
+                values.append((line.name, run, metric, value))
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
     table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
     link = Span(title, link=f"tables/{key}.csv")

@@ -7,14 +7,14 @@ from heed.study.section import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.translation.recipe import Hyperparameters
 
-OPPONENT_TOKEN = 60e-6  # core-seconds, of sample-translation
-OPPONENTS = ("copy", "statistical")  # names that no variant may have
-WIDE_KEYS = ()  # what a variant wide may set itself
+REFERENCE_TOKEN = 60e-6  # core-seconds, of sample-translation
+REFERENCE_MODELS = ("copy", "statistical")  # names that no variant may have
+PARAMETER_MATCHED_KEYS = ()  # what a variant parameter-matched may set itself
 LABELS = "none"  # it reads none
 READS_PAIRS = True  # the items of its corpora are sentences in several languages
 IS_PUBLISHED = False  # the talk has no experiment of this task
 EXPLAINED_METRICS = ()
-FURTHER_METRICS = ("aer",)  # of an expected result: not of the test part's statistics
+FURTHER_METRICS = ("aer",)  # of an expected result: not of the test split's statistics
 
 
 def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
@@ -69,9 +69,9 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
         )
 
 
-def adversary_contradiction(_: Hyperparameters) -> str | None:
-    """Return why no adversary can be made of a translator."""
-    return "adversaries are of classifications, and its task is translation"
+def adversarial_model_contradiction(_: Hyperparameters) -> str | None:
+    """Return why no adversarial model can be made of a translator."""
+    return "adversarial models are of classifications, and its task is translation"
 
 
 def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contradiction]:
@@ -96,16 +96,16 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
         )
 
 
-def wide_contradiction(model: str, matched: Hyperparameters) -> str | None:
-    """Return why no variant wide can be made of a model, or None."""
+def parameter_matched_contradiction(model: str, matched: Hyperparameters) -> str | None:
+    """Return why no variant parameter-matched can be made of a model, or None."""
     if matched.decoder == "transformer":
-        return f"variant wide widens a recurrent network, and {model} has none"
+        return f"variant parameter-matched widens a recurrent network, and {model} has none"
     return None
 
 
-def opponent_seconds(experiment: Any, tokens: float, outputs: int) -> float:
-    """Return the core-seconds of the statistical opponent, by tokens of both languages."""
-    return tokens * OPPONENT_TOKEN
+def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> float:
+    """Return the core-seconds of the statistical reference model, by tokens of both languages."""
+    return tokens * REFERENCE_TOKEN
 
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:

@@ -135,7 +135,7 @@ def predicted_path(results: Results, model: str, name: str) -> Path:
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
     """Return heat maps and examples; a sentence in their place where they are left out.
 
-    Paper goes along with an edition that is published, so it has generated sentences only.
+    Paper goes along with a published report that is published, so it has generated sentences only.
     """
     is_on_page = results.with_documents or experiment.generated
     media = (PAGE,) * is_on_page + (PAPER,) * experiment.generated

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heed.inputs.segmentation import Spacing, learn_spacing
+from heed.inputs.segmentation import Detokenizer, learn_detokenizer
 from heed.tasks.translation.metrics import Links
 from heed.tokens.arrays import ParallelTokens, Side
 
@@ -56,17 +56,17 @@ def read_sentences(tokens: ParallelTokens, language: str, lowercase: bool) -> Se
     return Sentences(np.split(ids, side.offsets[1:-1]), words)
 
 
-def learn_sentence_spacing(sentences: Sentences, side: Side, rows: np.ndarray) -> Spacing:
+def learn_sentence_detokenizer(sentences: Sentences, side: Side, rows: np.ndarray) -> Detokenizer:
     """Return the spaces between the words of these rows; one word more stands for unknown ones."""
     index = np.zeros(len(side.lexicon), np.int64)
     index[side.ids] = np.concatenate(sentences.rows)
-    return learn_spacing(side, rows, index, (*sentences.words, "unknown"))
+    return learn_detokenizer(side, rows, index, (*sentences.words, "unknown"))
 
 
-def join_words(ids: list[int], words: list[str], spacing: Spacing, unknown: int) -> str:
+def join_words(ids: list[int], words: list[str], detokenizer: Detokenizer, unknown: int) -> str:
     """Return the text of words, given by id and as text; ids below 0 are the word `unknown`."""
     known = np.asarray([id_ if id_ >= 0 else unknown for id_ in ids], np.int64)
-    gaps = ["" if joined else " " for joined in spacing.joined(known)]
+    gaps = ["" if joined else " " for joined in detokenizer.joined(known)]
     return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
 
 

@@ -1,4 +1,4 @@
-"""The linear opponent: features and weights of a corpus that is read a chunk at a time."""
+"""The linear reference model: features and weights of a corpus that is read a chunk at a time."""
 
 import functools
 import gc
@@ -31,7 +31,7 @@ from heed.inputs.tfidf import (
     write_tfidf,
 )
 from heed.task.interface import DeclaredExperiment
-from heed.tasks.classification import opponents
+from heed.tasks.classification import reference_models
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import TokenizedCorpus
 from tests.conftest import PRINT_PEAK
@@ -54,14 +54,14 @@ def write_documents(
         cue = label if generator.random() < purity else generator.integers(0, classes)
         words = [f"w{i}" for i in np.minimum(generator.zipf(1.5, 17), 4000)]
         texts.append(" ".join([*words, *(f"c{cue}x{i}" for i in generator.integers(0, 20, 3))]))
-    part = generator.choice(["train", "validation", "test"], documents, p=[0.6, 0.2, 0.2])
+    split = generator.choice(["train", "validation", "test"], documents, p=[0.6, 0.2, 0.2])
     table = pd.DataFrame(
         {
             "id": [f"texts-{i}" for i in range(documents)],
             "text": texts,
             "label_kind": np.asarray(CLASSES)[labels],
         }
-        | dict.fromkeys([f"split_{i}" for i in range(folds)] or ["split"], part)
+        | dict.fromkeys([f"split_{i}" for i in range(folds)] or ["split"], split)
     )
     table.to_parquet(folder / "documents.parquet", index=False)
     return TokenizedCorpus(folder, SimpleNamespace(folds=folds, documents=documents))
@@ -71,7 +71,7 @@ def fit(corpus: TokenizedCorpus, features: str = "both", classes: int = 3):
     experiment = DeclaredExperiment(
         task="classification", corpus="", data=None, options=Options(features)
     )
-    return opponents.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
+    return reference_models.fit(corpus, Data("kind", CLASSES[:classes]), experiment)
 
 
 @pytest.fixture
@@ -112,12 +112,12 @@ def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
     vectorizer = TfidfVectorizer(**ANALYZERS[kind], sublinear_tf=True, min_df=2)
     expected = vectorizer.fit_transform(TEXTS[:20]).toarray()
     assert file.features == expected.shape[1] and file.min_documents == 2
-    train, test = dense(file.parts["train"]), dense(file.parts["test"])
+    train, test = dense(file.splits["train"]), dense(file.splits["test"])
     # the order of the columns is that of hashes: compare them sorted, and products of rows
     assert np.sort(train, 1) == pytest.approx(np.sort(expected, 1), abs=1e-6)
     others = vectorizer.transform(TEXTS[20:]).toarray()
     assert test @ train.T == pytest.approx(others @ expected.T, abs=1e-6)
-    assert len([*file.parts["train"]]) > 3, "the texts are more than one chunk"
+    assert len([*file.splits["train"]]) > 3, "the texts are more than one chunk"
 
 
 def test_where_too_many_ngrams_would_remain_the_rare_ones_are_left_out(tmp_path, monkeypatch):
@@ -142,7 +142,7 @@ def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
     fewer = written(texts, "words", tmp_path, slice(200))
     assert fewer.features == limit and fewer.min_documents == 2
     # columns are sorted by their hashes, and each text has one word
-    assert (dense(fewer.parts["train"]) == dense(complete.parts["train"])[:, :limit]).all()
+    assert (dense(fewer.splits["train"]) == dense(complete.splits["train"])[:, :limit]).all()
 
 
 def test_the_smallest_hashes_are_chosen_across_analyzers(monkeypatch):
@@ -183,9 +183,9 @@ def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, c
     corpus = write_documents(folder, 600, classes)
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 15_000)
     in_memory = fit(corpus, "words", classes)
-    monkeypatch.setattr(opponents, "IN_MEMORY", 0)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
     streamed = fit(corpus, "words", classes)
-    monkeypatch.setattr(opponents, "MAX_WEIGHTS", 1)  # a class after the other
+    monkeypatch.setattr(reference_models, "MAX_WEIGHTS", 1)  # a class after the other
     one_by_one = fit(corpus, "words", classes)
     assert in_memory.selection["solver"] == ["LIBLINEAR"]
     assert streamed.selection["solver"] == one_by_one.selection["solver"] == ["L-BFGS"]
@@ -205,13 +205,13 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
     rows = SparseFile(tmp_path)
     for first in range(0, 300, 90):
         rows.append(matrix[first : first + 90])
-    monkeypatch.setattr(opponents, "TOLERANCE", 1e-7)
-    monkeypatch.setattr(opponents, "IN_MEMORY", 0)
-    for optimum in opponents.optima(rows, 40, labels, (0.1, 2)):
+    monkeypatch.setattr(reference_models, "TOLERANCE", 1e-7)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
+    for optimum in reference_models.optima(rows, 40, labels, (0.1, 2)):
         model = LinearSVC(C=optimum.strength, tol=1e-8, max_iter=10**5).fit(matrix, labels)
         expected = np.append(model.coef_, model.intercept_)
         assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
-        scores = opponents.decide(rows, optimum.weights)
+        scores = reference_models.decide(rows, optimum.weights)
         assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
 
 
@@ -223,15 +223,15 @@ def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
         peaks.append(tracemalloc.get_traced_memory()[1])
         groups.append(targets.shape)
         weights = np.zeros((columns + 1, targets.shape[1]))
-        optimum = opponents.Optimum(1, weights, "", 0, True)
+        optimum = reference_models.Optimum(1, weights, "", 0, True)
         return SimpleNamespace(solve=lambda *arguments: optimum)
 
-    monkeypatch.setattr(opponents, "_Problem", record)
-    monkeypatch.setattr(opponents, "IN_MEMORY", -1)
-    monkeypatch.setattr(opponents, "MAX_TARGETS", 3 * documents)
+    monkeypatch.setattr(reference_models, "_Problem", record)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", -1)
+    monkeypatch.setattr(reference_models, "MAX_TARGETS", 3 * documents)
     labels = np.arange(documents) % classes
     tracemalloc.start()
-    assert len([*opponents.optima(SparseFile(tmp_path), 2, labels, (1,))]) == 3
+    assert len([*reference_models.optima(SparseFile(tmp_path), 2, labels, (1,))]) == 3
     tracemalloc.stop()
     assert groups == [(documents, 3), (documents, 3), (documents, 2)]
     # the targets take 4 bytes each, a comparison 1; 8 bytes each in between would show
@@ -246,7 +246,7 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     table = pd.read_parquet(folder / "documents.parquet")
     table["split_1"] = table["split_0"].to_numpy()[::-1]
     table.to_parquet(folder / "documents.parquet", index=False)
-    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 3000)
     first, second = fit(corpus), fit(corpus)
     assert first.selection == second.selection and len(first.selection["C"]) == 2
@@ -263,16 +263,16 @@ def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
     folder, monkeypatch, in_memory
 ):
     corpus = write_documents(folder, 100, 3, folds=3)
-    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     references: list[weakref.ref[SparseFile]] = []
 
     def write(*arguments):
         assert not any(reference() for reference in references)
         file = write_tfidf(*arguments)
-        references.extend(weakref.ref(part) for part in file.parts.values())
+        references.extend(weakref.ref(split) for split in file.splits.values())
         return file
 
-    monkeypatch.setattr(opponents, "write_tfidf", write)
+    monkeypatch.setattr(reference_models, "write_tfidf", write)
     gc.disable()  # nothing but the end of a fold may free its file
     try:
         fit(corpus, "words")
@@ -282,25 +282,27 @@ def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_too_few_passes_are_told_in_opponents_json_and_in_a_line(
+def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
     folder, monkeypatch, capsys, in_memory
 ):
-    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
-    monkeypatch.setattr(opponents, "MAX_PASSES", 2)
-    monkeypatch.setattr(opponents, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(reference_models, "MAX_PASSES", 2)
+    monkeypatch.setattr(reference_models, "LinearSVC", functools.partial(LinearSVC, max_iter=2))
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         fitted = fit(write_documents(folder, 100, 2), classes=2)
     assert fitted.selection["converged"] == [False]
     solver, passes = fitted.selection["solver"][0], fitted.selection["passes"][0]
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith(f"label_kind: the linear opponent ({solver}) did not converge with ")
+    assert line.startswith(
+        f"label_kind: the linear reference model ({solver}) did not converge with "
+    )
     assert f"C = 2.0 in {passes[-1]} passes" in line
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
 def test_nothing_is_printed_of_fits_that_converge(folder, monkeypatch, capsys, in_memory):
-    monkeypatch.setattr(opponents, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
     assert fit(write_documents(folder, 100, 2), classes=2).selection["converged"] == [True]
     assert not capsys.readouterr().out
 
@@ -321,14 +323,14 @@ def test_a_corpus_without_words_is_one_message(folder):
     corpus = write_documents(folder, 50, 2)
     table = pd.read_parquet(folder / "documents.parquet").assign(text=". !")
     table.to_parquet(folder / "documents.parquet", index=False)
-    with pytest.raises(HeedError, match=r"label_kind: no linear opponent.*has no words"):
+    with pytest.raises(HeedError, match=r"label_kind: no linear reference model.*has no words"):
         fit(corpus, "words", 2)
 
 
 MEASURED = f"""
 from tests.test_linear_opponent import Path, SimpleNamespace, TokenizedCorpus
-from tests.test_linear_opponent import fit, opponents, tfidf
-opponents.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
+from tests.test_linear_opponent import fit, reference models, tfidf
+reference models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
 {PRINT_PEAK}

@@ -1,4 +1,4 @@
-"""Known truths: how they are declared, what agrees with them, and what the report says of them."""
+"""Expected results: how they are declared, what agrees with them, and what the report says of them."""
 
 import dataclasses
 import os
@@ -13,15 +13,15 @@ import pandas as pd
 import pytest
 
 from heed import study
-from heed.corpora.sample_truths import DRAWN, generate_rows
+from heed.corpora.sample_classification import DRAWN, generate_rows
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME
 from heed.files import HeedError
 from heed.report.blocks import Paragraph, Table, walk_blocks
 from heed.report.chapters import report
-from heed.report.chapters.truths import chapter, failure_lines, judge
-from heed.report.explanations import Adversary, Explanation
+from heed.report.chapters.expected_results import chapter, failure_lines, judge
+from heed.report.explanations import AdversarialAttention, Explanation
 from heed.report.results import Results, read_results
-from heed.study import Params, Truth
+from heed.study import ExpectedResult, Params
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.pipeline.makers import make_clone
@@ -36,70 +36,74 @@ EXPERIMENT = types.SimpleNamespace(key=SENTIMENT, result=RESULT)
 # --- declared in params.yaml ----------------------------------------------------------------------
 
 
-def message_of(truth: str, experiment: str = "topic") -> str:
-    """The message about a study one of whose truths is replaced by this one."""
-    truth = f"claim: x, {truth}"
+def message_of(expected_result: str, experiment: str = "topic") -> str:
+    """The message about a study one of whose expected results is replaced by this one."""
+    expected_result = f"claim: x, {expected_result}"
     head, tail = SAMPLE.split(f"\n  {experiment}:\n    task", 1)
     first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
     assert first
-    text = f"{head}\n  {experiment}:\n    task{tail.replace(first[0], f'      - {{{truth}}}', 1)}"
+    text = f"{head}\n  {experiment}:\n    task{tail.replace(first[0], f'      - {{{expected_result}}}', 1)}"
     with pytest.raises(HeedError) as error:
         study.parse(text)
     (line,) = str(error.value).splitlines()
-    number = text[: text.index(f"      - {{{truth}}}")].count("\n") + 1
-    assert line.startswith(f"params.yaml:{number}: experiments.{experiment}.truths.0"), line
+    number = text[: text.index(f"      - {{{expected_result}}}")].count("\n") + 1
+    assert line.startswith(f"params.yaml:{number}: experiments.{experiment}.expected_results.0"), (
+        line
+    )
     return line
 
 
 WRONG = {
-    "variant: attention": "one of verdict, figure, criterion; found none",
-    "variant: attention, against: baseline, verdict: better, figure: accuracy, at_least: 0.5":
-        "found verdict and figure",
+    "variant: attention": "one of verdict, metric, criterion; found none",
+    "variant: attention, against: baseline, verdict: better, metric: accuracy, at_least: 0.5":
+        "found verdict and metric",
     "variant: attention, verdict: better": "`verdict` and `against` go together",
-    "variant: attention, figure: accuracy, at_least: 0.5, outcome: pass":
+    "variant: attention, metric: accuracy, at_least: 0.5, outcome: pass":
         "`criterion` and `outcome` go together",
-    "variant: attention, figure: accuracy": "a `figure` has a limit",
-    "variant: attention, against: baseline, verdict: better, at_most: 1": "a `figure` has a limit",
-    "verdict: better, against: baseline": "a variant, or else an adversary",
-    "adversary: deceive, criterion: seeds, outcome: fail": "a `figure` is known, and no criterion",
-    "variant: attention, figure: accuracy, at_least: 2": "less than or equal to 1",
+    "variant: attention, metric: accuracy": "a `metric` has a limit",
+    "variant: attention, against: baseline, verdict: better, at_most: 1": "a `metric` has a limit",
+    "verdict: better, against: baseline": "a variant, or else an adversarial model",
+    "adversarial model: deceive, criterion: seeds, outcome: fail": "a `metric` is known, and no criterion",
+    "variant: attention, metric: accuracy, at_least: 2": "less than or equal to 1",
     "variant: attention, against: baseline, verdict: good":
         "'better', 'worse', 'practically the same'",
-    "variant: attention, figur: accuracy": "unknown key; did you mean figure?",
-    "variant: atention, figure: accuracy, at_least: 0.5":
+    "variant: attention, figur: accuracy": "unknown key; did you mean metric?",
+    "variant: atention, metric: accuracy, at_least: 0.5":
         "no variant of topic atention; did you mean attention?",
-    "variant: attention, figure: acuracy, at_least: 0.5":
-        "no figure of classification acuracy; did you mean accuracy?",
-    "variant: attention, figure: aer, at_most: 0.5": "no figure of classification aer",
+    "variant: attention, metric: acuracy, at_least: 0.5":
+        "no metric of classification acuracy; did you mean accuracy?",
+    "variant: attention, metric: aer, at_most: 0.5": "no metric of classification aer",
     "variant: baseline, against: attention, verdict: worse":
         "baseline is not compared with attention (docs/statistics.md). It is compared with: no",
-    "variant: baseline, criterion: evidence, outcome: fail":
+    "variant: baseline, criterion: rationale, outcome: fail":
         "topic-baseline is not in explain.models",
-    "variant: baseline, figure: evidence_weight, at_most: 0.5":
-        "topic-baseline is not in explain.models, where evidence_weight is measured",
-    "adversary: deceiv, figure: accuracy, at_least: 0.5":
-        "no adversary of topic deceiv; did you mean deceive?",
-    "adversary: deceive, figure: aer, at_least: 0.5":
-        "no figure of adversaries aer. Known: accuracy, evidence_weight",
+    "variant: baseline, metric: rationale_weight, at_most: 0.5":
+        "topic-baseline is not in explain.models, where rationale_weight is measured",
+    "adversarial_model: deceiv, metric: accuracy, at_least: 0.5":
+        "no adversarial model of topic deceiv; did you mean deceive?",
+    "adversarial_model: deceive, metric: aer, at_least: 0.5":
+        "no metric of adversarial models aer. Known: accuracy, rationale_weight",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("truth", WRONG)
-def test_a_wrong_truth_is_an_error_of_one_line_with_its_place(truth):
-    assert WRONG[truth] in message_of(truth)
+@pytest.mark.parametrize("expected_result", WRONG)
+def test_a_wrong_expected_result_is_an_error_of_one_line_with_its_place(expected_result):
+    assert WRONG[expected_result] in message_of(expected_result)
 
 
 def test_figures_of_a_task_are_no_figures_of_another():
     study.parse(SAMPLE)  # a translation has an alignment error
-    message = message_of("variant: attention, figure: evidence_weight, at_most: 0.5", "translation")
-    assert "no figure of translation evidence_weight" in message
+    message = message_of(
+        "variant: attention, metric: rationale_weight, at_most: 0.5", "translation"
+    )
+    assert "no metric of translation evidence_weight" in message
 
 
 # --- what agrees ----------------------------------------------------------------------------------
 
 
-def truth(**values: object) -> Truth:
-    return Truth(**({"claim": "It is known.", "variant": "attention"} | values))
+def expected_result(**values: object) -> ExpectedResult:
+    return ExpectedResult(**({"claim": "It is known.", "variant": "attention"} | values))
 
 
 def with_verdict(verdict: str) -> object:
@@ -112,14 +116,14 @@ def with_verdict(verdict: str) -> object:
 @pytest.mark.parametrize("verdict", [BETTER, SAME, NOT_CONVERGED])
 def test_a_verdict_agrees_with_no_other(verdict):
     for expected in (BETTER, SAME):
-        known = truth(against="baseline", verdict=expected)
+        known = expected_result(against="baseline", verdict=expected)
         finding = judge(with_verdict(verdict), known, [])
         assert finding.found == verdict
         assert finding.holds == (verdict == expected)
 
 
 def test_a_comparison_that_was_not_made_agrees_with_nothing():
-    finding = judge(EXPERIMENT, truth(against="nobody", verdict=BETTER), [])
+    finding = judge(EXPERIMENT, expected_result(against="nobody", verdict=BETTER), [])
     assert (finding.found, finding.holds) == ("", False)
 
 
@@ -132,12 +136,12 @@ def test_a_figure_agrees_within_its_limits_ends_included():
         ({"at_most": mean - 1e-6}, False),
         ({"at_least": mean - 0.1, "at_most": mean + 0.1}, True),
     ):
-        finding = judge(EXPERIMENT, truth(figure="accuracy", **limits), [])
+        finding = judge(EXPERIMENT, expected_result(metric="accuracy", **limits), [])
         assert (finding.value, finding.holds) == (mean, holds)
 
 
 def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> Explanation:
-    """An explanation of the model `attention`, with an adversary that has the same summary."""
+    """An explanation of the model `attention`, with an adversarial model that has the same summary."""
     return Explanation(
         experiment=None,  # type: ignore[arg-type]
         variant="attention",
@@ -145,7 +149,7 @@ def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> E
         folder=Path(),
         summary=summary,
         recency=recency,
-        adversaries=(Adversary("liar", Path(), summary),),
+        adversarial_attention=(AdversarialAttention("liar", Path(), summary),),
         planted=True,
     )
 
@@ -158,9 +162,9 @@ def summary_of(test: str, measure: str, means: list[float]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(ranking=None, **{"class": None})
 
 
-def test_the_weight_on_evidence_is_the_mean_over_seeds():
-    explained = explanation(summary_of("adversarial_weights", "evidence_weight", [0.2, 0.6]))
-    known = truth(figure="evidence_weight", at_least=0.39, at_most=0.41)
+def test_the_weight_on_rationale_is_the_mean_over_seeds():
+    explained = explanation(summary_of("adversarial_weights", "rationale_weight", [0.2, 0.6]))
+    known = expected_result(metric="rationale_weight", at_least=0.39, at_most=0.41)
     finding = judge(EXPERIMENT, known, [explained])
     assert finding.value == pytest.approx(0.4) and finding.holds
     assert not judge(EXPERIMENT, known, []).holds, "not measured"
@@ -172,24 +176,26 @@ def test_the_accuracy_in_the_middle_counts_documents_of_the_middle_fifth():
     recency = recency.assign(seed=1, measure="accuracy_by_place")
     recency.loc[3] = ("5", 10, 0.0, 1, "importance")
     explained = explanation(summary_of("none", "none", [0.0]), recency)
-    known = truth(figure="accuracy_in_middle", at_most=0.7)
+    known = expected_result(metric="accuracy_in_middle", at_most=0.7)
     assert judge(EXPERIMENT, known, [explained]).value == pytest.approx(0.6)
 
 
-def test_a_figure_of_an_adversary_is_its_own():
-    explained = explanation(summary_of("adversary", "evidence_weight", [0.01, 0.03]))
-    values = {"variant": None, "figure": "evidence_weight", "at_most": 0.1}
-    found = judge(EXPERIMENT, truth(adversary="liar", **values), [explained])
+def test_a_figure_of_an_adversarial_model_is_its_own():
+    explained = explanation(summary_of("adversarial_model", "rationale_weight", [0.01, 0.03]))
+    values = {"variant": None, "metric": "rationale_weight", "at_most": 0.1}
+    found = judge(EXPERIMENT, expected_result(adversarial_model="liar", **values), [explained])
     assert found.value == pytest.approx(0.02) and found.holds
-    assert not judge(EXPERIMENT, truth(adversary="other", **values), [explained]).holds
+    assert not judge(
+        EXPERIMENT, expected_result(adversarial_model="other", **values), [explained]
+    ).holds
 
 
 def test_a_criterion_agrees_with_its_outcome():
     explained = explanation(summary_of("permutation", "permutation_change", [0.5, 0.3]))
     for outcome, holds in (("pass", True), ("fail", False)):
-        known = truth(criterion="permutation", outcome=outcome)
+        known = expected_result(criterion="permutation", outcome=outcome)
         assert judge(EXPERIMENT, known, [explained]).holds == holds
-    known = truth(criterion="evidence", outcome="pass")
+    known = expected_result(criterion="rationale", outcome="pass")
     assert not judge(EXPERIMENT, known, [explained]).holds, "undefined is no pass"
 
 
@@ -201,9 +207,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up.results(DATA, tmp_path_factory.mktemp("made-up") / "results")
 
 
-def results_with(folder: Path, *truths: Truth) -> Results:
+def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
     params = made_up.study("sample")
-    experiment = dataclasses.replace(params.experiments[SENTIMENT], truths=list(truths))
+    experiment = dataclasses.replace(
+        params.experiments[SENTIMENT], expected_results=list(expected_results)
+    )
     changed: Params = params.model_copy(
         update={"experiments": params.experiments | {SENTIMENT: experiment}}
     )
@@ -215,24 +223,24 @@ def test_a_study_of_which_nothing_is_known_has_no_such_chapter(folder):
     assert chapter(results) == [] and failure_lines(results) == []
 
 
-def test_the_report_begins_with_a_truth_that_was_not_found(folder):
+def test_the_report_begins_with_a_expected_result_that_was_not_found(folder):
     verdict = RESULT.comparisons["attention"]["baseline"].verdict
-    right = truth(against="baseline", verdict=verdict, claim="This is so.")
-    wrong = truth(figure="accuracy", at_least=1.0, claim="Nothing is ever wrong.")
+    right = expected_result(against="baseline", verdict=verdict, claim="This is so.")
+    wrong = expected_result(metric="accuracy", at_least=1.0, claim="Nothing is ever wrong.")
     first, second, *_ = report(results_with(folder, right, wrong))
-    assert (first.key, second.key) == ("truths-not-found", "answer")
+    assert (first.key, second.key) == ("expected_results-not-found", "answer")
     lines = failure_lines(results_with(folder, right, wrong))
-    assert "did not find 1 truth" in lines[0] and len(lines) == 2
+    assert "did not find 1 expected result" in lines[0] and len(lines) == 2
     wrong_line = "Nothing is ever wrong. Expected: accuracy of attention: at least 1.000; found: 0."
     assert wrong_line in lines[1]
     first, second, *_ = report(results_with(folder, right))
-    assert (first.key, second.key) == ("answer", "truths")
+    assert (first.key, second.key) == ("answer", "expected_results")
 
 
-def test_each_truth_has_a_row_with_what_was_expected_and_found(folder):
+def test_each_expected_result_has_a_row_with_what_was_expected_and_found(folder):
     verdict = RESULT.comparisons["attention"]["baseline"].verdict
-    known = truth(against="baseline", verdict=verdict, claim="This is so.")
-    wrong = truth(figure="accuracy", at_least=1.0)
+    known = expected_result(against="baseline", verdict=verdict, claim="This is so.")
+    wrong = expected_result(metric="accuracy", at_least=1.0)
     blocks = list(walk_blocks(chapter(results_with(folder, known, wrong))))
     (table,) = [each for each in blocks if isinstance(each, Table)]
     keys = [column.key for column in table.columns]
@@ -244,21 +252,21 @@ def test_each_truth_has_a_row_with_what_was_expected_and_found(folder):
     assert rows[0]["expected"] == f"attention against baseline: {verdict}"
     assert rows[0]["found"].startswith(f"{verdict}, ")
     (head,) = [each for each in blocks if isinstance(each, Paragraph)]
-    assert "2 truths are known beforehand; it found 1." in "".join(map(str, head.texts))
+    assert "2 expected results are known beforehand; it found 1." in "".join(map(str, head.texts))
 
 
 # --- the generated texts --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", DRAWN)
-def test_evidence_is_where_the_rows_say_and_the_seed_decides_all(kind):
+def test_rationale_is_where_the_rows_say_and_the_seed_decides_all(kind):
     rows = list(generate_rows(kind, 50, seed=7))
     assert rows == list(generate_rows(kind, 50, seed=7))
     assert rows != list(generate_rows(kind, 50, seed=8))
     (label,) = {name for row in rows for name in row["labels"]}
     assert len(Counter(row["labels"][label] for row in rows)) == 2
     for row in rows:
-        words = [row["text"][start:end] for start, end in row["evidence"]]
+        words = [row["text"][start:end] for start, end in row["rationale"]]
         assert all(word and " " not in word for word in words)
         if kind == "sample-rank":
             says = {"positive": "yes", "negative": "no"}[row["labels"][label]]
@@ -278,16 +286,16 @@ def test_evidence_is_where_the_rows_say_and_the_seed_decides_all(kind):
 # --- the study itself -----------------------------------------------------------------------------
 
 
-def test_the_sample_study_declares_a_truth_for_every_experiment():
+def test_the_sample_study_declares_a_expected_result_for_every_experiment():
     params = study.parse(SAMPLE)
-    assert all(experiment.truths for experiment in params.experiments.values())
-    trainings = len(params.seeds) * (len(params.models) + len(params.adversaries))
+    assert all(experiment.expected_results for experiment in params.experiments.values())
+    trainings = len(params.seeds) * (len(params.models) + len(params.adversarial_attention))
     assert trainings <= 72
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_the_sample_study_finds_every_truth(tmp_path):
+def test_the_sample_study_finds_every_expected_result(tmp_path):
     """Run the study; a wrong verdict fails, and another digit does not."""
     clone = tmp_path / "clone"
     make_clone(clone, ROOT / "workflow/studies/sample.yaml")
@@ -296,6 +304,6 @@ def test_the_sample_study_finds_every_truth(tmp_path):
     for command in (["git", "init", "--quiet"], ["snakemake", "--cores", "2"]):
         done = subprocess.run(command, cwd=clone, env=environment, text=True, capture_output=True)
         assert done.returncode == 0, done.stdout + done.stderr
-    found = pd.read_csv(clone / "reports/tables/truths.csv")
+    found = pd.read_csv(clone / "reports/tables/expected_results.csv")
     wrong = found[found["holds"] != "yes"]
     assert len(found) and wrong.empty, wrong.to_string()

@@ -1,9 +1,9 @@
-"""The opponents: the source as it is, and translation by counted words.
+"""The reference models: the source as it is, and translation by counted words.
 
-Opponents are reference models from outside. `copy` gives the source for its translation, and the
+Reference models are reference models from outside. `copy` gives the source for its translation, and the
 diagonal for an alignment: what is right without knowing either language. `statistical` is the road
 of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
-counted in the training part, and a search with a beam; its alignment is IBM model 1's.
+counted in the training split, and a search with a beam; its alignment is IBM model 1's.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ from heed.tasks.translation.statistical import (
     Weights,
     join_words,
     learn_options,
-    learn_sentence_spacing,
+    learn_sentence_detokenizer,
     read_sentences,
     train_ibm1,
     translate,
@@ -44,7 +44,7 @@ FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0
 
 
 def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
-    """Return the translations of both opponents on each fold, and the weights of the search."""
+    """Return the translations of both reference models on each fold, and the weights of the search."""
     section = experiment.data
     scoring = Prediction(
         tokenize=section.tokenize, lowercase=section.lowercase, references=section.references
@@ -54,12 +54,12 @@ def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> F
         statistical = Statistical(tokens, data, scoring, tokens.rows("train", fold))
         weights = _tune(statistical, tokens.rows("validation", fold)[:TUNED])
         chosen.append(dataclasses.asdict(weights))
-        rows = {part: tokens.rows(part, fold) for part in ("validation", "test")}
-        copied = {part: _copy(tokens, data, scoring, rows[part]) for part in rows}
-        translated = {part: statistical.predict(rows[part], weights) for part in rows}
+        rows = {split: tokens.rows(split, fold) for split in ("validation", "test")}
+        copied = {split: _copy(tokens, data, scoring, rows[split]) for split in rows}
+        translated = {split: statistical.predict(rows[split], weights) for split in rows}
         for name, tables in (("copy", copied), ("statistical", translated)):
-            for part, table in tables.items():
-                table.insert(1, "split", part)
+            for split, table in tables.items():
+                table.insert(1, "split", split)
             predictions[name, fold] = pd.concat(tables.values(), ignore_index=True)
 
     def statistics(table: pd.DataFrame) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> F
 
 
 class Statistical:
-    """IBM model 1 and a language model of one training part."""
+    """IBM model 1 and a language model of one training split."""
 
     def __init__(
         self, tokens: ParallelTokens, data: Data, scoring: Prediction, train: np.ndarray
@@ -88,7 +88,7 @@ class Statistical:
         self.table = train_ibm1(sources, targets)
         self.options = learn_options(sources, targets, self.table, train_ibm1(targets, sources))
         self.language_model = LanguageModel(targets)
-        self.spacing = learn_sentence_spacing(self.target, tokens.sides[data.target], train)
+        self.detokenizer = learn_sentence_detokenizer(self.target, tokens.sides[data.target], train)
 
     def translate(self, row: int, weights: Weights) -> tuple[str, float]:
         """Return the translation of a row, and its score; an unknown word is copied."""
@@ -101,7 +101,7 @@ class Statistical:
             self.target.words[id_] if id_ >= 0 else self.source.words[source[-1 - id_]]
             for id_ in translation.words
         ]
-        text = join_words(translation.words, words, self.spacing, len(self.target.words))
+        text = join_words(translation.words, words, self.detokenizer, len(self.target.words))
         return text, translation.score
 
     def predict(self, rows: np.ndarray, weights: Weights) -> pd.DataFrame:

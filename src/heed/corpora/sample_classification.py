@@ -1,6 +1,6 @@
 """Four generated corpora on which it is known what attention can gain, and what it cannot.
 
-Each has one planted difficulty, and the words that decide a label are recorded as its evidence.
+Each has one planted difficulty, and the words that decide a label are recorded as its rationale.
 
 - `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
   recurrent network has forgotten them, any pooling over all states keeps them.
@@ -25,7 +25,7 @@ from heed.corpora.sample import CUES, DISTRACTORS, Row, generated_source, write_
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, Source
 
-Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its evidence
+Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its rationale
 
 PLACES = {"beginning": 1, "middle": 10, "end": 1}  # of the cues of `place`, and how often
 EDGE = 8  # words that the beginning and the end of a text have
@@ -94,15 +94,15 @@ def topic(generator: random.Random) -> Words:
     """Return a text that has words of its topic everywhere, and few of the other topic."""
     label, other = generator.sample(sorted(TOPICS), 2)
     words = _distractors(generator, 40, 80)
-    evidence = []
+    rationale = []
     for position in range(len(words)):
         draw = generator.random()
         if draw < OF_TOPIC:
             words[position] = generator.choice(TOPICS[label])
-            evidence.append(position)
+            rationale.append(position)
         elif draw < OF_TOPIC + OF_OTHER:
             words[position] = generator.choice(TOPICS[other])
-    return words, label, evidence
+    return words, label, rationale
 
 
 def match(generator: random.Random) -> Words:
@@ -133,17 +133,17 @@ DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
 
 
 def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
-    """Yield the documents of one kind: `id, text, labels, evidence` (character spans)."""
+    """Yield the documents of one kind: `id, text, labels, rationale` (character spans)."""
     draw, label_name, _ = DRAWN[kind]
     generator = random.Random(f"{kind} {seed}")
     for number in range(documents):
-        words, label, evidence = draw(generator)
+        words, label, rationale = draw(generator)
         starts = [*itertools.accumulate((len(word) + 1 for word in words), initial=0)]
         yield {
             "id": f"{kind.removeprefix('sample-')}/{number}",
             "text": " ".join(words),
             "labels": {label_name: label},
-            "evidence": [(starts[i], starts[i] + len(words[i])) for i in evidence],
+            "rationale": [(starts[i], starts[i] + len(words[i])) for i in rationale],
         }
 
 
@@ -157,14 +157,14 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
 def read_generated(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of a corpus of one of these kinds."""
     for _, row in read_published_lines(require_file(raw, f"{corpus.kind}.jsonl")):
-        evidence = tuple((start, end) for start, end in row["evidence"])
-        yield Document(row["id"], row["text"], row["labels"], evidence=evidence)
+        rationale = tuple((start, end) for start, end in row["rationale"])
+        yield Document(row["id"], row["text"], row["labels"], rationale=rationale)
 
 
 KINDS = tuple(
     Kind(
         name=name, source=generated_source(name, make, 3e6), read=read_generated, labels=(label,),
-        generated=True, evidence="planted", tokens_per_document=words,
+        generated=True, rationale="planted", tokens_per_document=words,
     )
     for name, (_, label, words) in DRAWN.items()
 )  # fmt: skip

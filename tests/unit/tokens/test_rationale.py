@@ -1,4 +1,4 @@
-"""Evidence that a corpus brings: read from its files, and found in its tokens."""
+"""Rationale that a corpus brings: read from its files, and found in its tokens."""
 
 import dataclasses
 import json
@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 
 from heed.annotations import parse_spans
-from heed.corpora.publication import PARTS
+from heed.corpora.publication import SPLITS
 from heed.corpora.source import download
 from heed.files import HeedError, write_checksums
 from heed.study import Corpus, Source, Split
-from heed.tokens.arrays import mark_evidence
+from heed.tokens.arrays import mark_rationale
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import read_meta
 from tests.makers.tables import read_files
 
 
-def test_a_token_with_a_character_of_a_span_is_evidence():
+def test_a_token_with_a_character_of_a_span_is_rationale():
     starts, ends = np.array([0, 4, 9, 13]), np.array([3, 8, 12, 14])
     for spans, expected in [
         ([(4, 8)], [4]),
@@ -27,16 +27,16 @@ def test_a_token_with_a_character_of_a_span_is_evidence():
         ([(3, 4), (12, 13)], []),
         ([(2, 5), (13, 14)], [0, 4, 13]),
     ]:
-        assert starts[mark_evidence(starts, ends, np.asarray(spans))].tolist() == expected
+        assert starts[mark_rationale(starts, ends, np.asarray(spans))].tolist() == expected
 
 
-COLUMNS = {"text_column": "text", "label_column": "label", "evidence_column": "why"}
+COLUMNS = {"text_column": "text", "label_column": "label", "rationale_column": "why"}
 SPLIT = Split(kind="random", test=0.4)
 MINE = Corpus(source="mine", kind="table", tokenizer="whitespace", split=SPLIT, **COLUMNS)
 
 
 def read_table(folder: Path, suffix: str, cell: object) -> list:
-    """Return the documents of a table of two rows, of which the second has evidence `cell`."""
+    """Return the documents of a table of two rows, of which the second has a rationale `cell`."""
     path = folder / f"table.{suffix}"
     rows = [
         {"text": "dull", "label": "bad", "why": None if suffix == "jsonl" else ""},
@@ -59,14 +59,14 @@ TEXT, PAIRS = "2-6 \t 7-11", [[2, 6], [7, 11]]
     [("csv", TEXT), ("jsonl", TEXT), ("jsonl", PAIRS), ("jsonl", TEXT.split()), ("parquet", TEXT),
      ("parquet", PAIRS)],
 )  # fmt: skip
-def test_a_column_of_spans_is_evidence(tmp_path, suffix, cell):
+def test_a_column_of_spans_is_rationale(tmp_path, suffix, cell):
     *others, document = read_table(tmp_path, suffix, cell)
-    assert document.evidence == ((2, 6), (7, 11))
-    assert all(other.evidence == () for other in others), "an empty cell is no evidence"
+    assert document.rationale == ((2, 6), (7, 11))
+    assert all(other.rationale == () for other in others), "an empty cell is no rationale"
 
 
 @pytest.mark.parametrize(("suffix", "line"), [("csv", 3), ("jsonl", 2)])
-def test_a_cell_that_is_no_evidence_names_file_row_and_column(tmp_path, suffix, line):
+def test_a_cell_that_is_no_rationale_names_file_row_and_column(tmp_path, suffix, line):
     message = rf"table.{suffix}:{line}: column 'why': 'fine' is no span of characters. Write START"
     with pytest.raises(HeedError, match=message):
         read_table(tmp_path, suffix, "fine")
@@ -103,34 +103,34 @@ def tokenize_rows(folder: Path, rows: list[dict[str, object]], corpus: Corpus = 
     return folder / "tokens"
 
 
-def test_the_evidence_of_ones_own_file_is_of_the_cleaned_text_and_its_share_is_known(tmp_path):
+def test_the_rationale_of_ones_own_file_is_of_the_cleaned_text_and_its_share_is_known(tmp_path):
     text = "one<br />caf\u0065\u0301 \u200ffine\x92s film"
     spans = f"{text.index('fine')}-{text.index(' film')} 0-3"
     rows = [{"text": f"{text} {i}", "label": "ab"[i % 2], "why": spans if i else ""}
             for i in range(10)]  # fmt: skip
     tokens = tokenize_rows(tmp_path, rows)
     texts = pd.read_parquet(tokens / "documents.parquet")["text"]
-    evidence = pd.read_parquet(tokens / "evidence.parquet")
-    assert sorted({texts[row][start:end] for row, start, end in evidence.to_numpy()}) == [
+    rationale = pd.read_parquet(tokens / "rationale.parquet")
+    assert sorted({texts[row][start:end] for row, start, end in rationale.to_numpy()}) == [
         "fine\u2019s", "one",
     ]  # fmt: skip
-    known = read_meta(tokens).evidence
+    known = read_meta(tokens).rationale
     assert known.kind == "given" and sum(known.documents.values()) == 9
-    assert known.words == dict.fromkeys(PARTS, 2 / 5)
+    assert known.words == dict.fromkeys(SPLITS, 2 / 5)
 
 
 def test_a_span_within_a_break_names_the_document(tmp_path):
     rows = [{"text": "a<br />b", "label": label, "why": "3-8"} for label in "ab" * 5]
-    with pytest.raises(HeedError, match=r"mine: document row/1: the evidence 3-8 begins or ends"):
+    with pytest.raises(HeedError, match=r"mine: document row/1: the rationale 3-8 begins or ends"):
         tokenize_rows(tmp_path, rows)
 
 
-def test_without_a_column_of_evidence_a_table_has_none(tmp_path):
-    plain = dataclasses.replace(MINE, evidence_column=None)
+def test_without_a_column_of_rationale_a_table_has_none(tmp_path):
+    plain = dataclasses.replace(MINE, rationale_column=None)
     rows = [{"text": f"a {i}", "label": "ab"[i % 2], "why": "0-1"} for i in range(10)]
     tokens = tokenize_rows(tmp_path, rows, plain)
-    assert read_meta(tokens).evidence is None
-    assert pd.read_parquet(tokens / "evidence.parquet").empty
+    assert read_meta(tokens).rationale is None
+    assert pd.read_parquet(tokens / "rationale.parquet").empty
 
 
 @pytest.mark.slow
@@ -144,8 +144,8 @@ def test_words_that_people_marked_are_not_moved_by_the_damage_in_the_movies(
     )
     tokenize("movies", corpus, tmp_path / "movies", tmp_path / "tokens", 1)
     meta = read_meta(tmp_path / "tokens")
-    assert meta.treated["controls"] == 3, "in two reviews that have evidence"
-    assert meta.evidence.kind == "human"
-    assert meta.evidence.documents == {"train": 1599, "validation": 200, "test": 199}
-    shares = {part: round(share, 3) for part, share in meta.evidence.words.items()}
+    assert meta.cleaned["controls"] == 3, "in two reviews that have a rationale"
+    assert meta.rationale.kind == "human"
+    assert meta.rationale.documents == {"train": 1599, "validation": 200, "test": 199}
+    shares = {split_name: round(share, 3) for split_name, share in meta.rationale.words.items()}
     assert shares == {"train": 0.086, "validation": 0.065, "test": 0.303}

@@ -1,4 +1,4 @@
-"""The stage `adversaries`: models trained to have other weights, and diagnostic MLPs."""
+"""The stage `adversarial_attention`: models trained to have other weights, and diagnostic MLPs."""
 
 import dataclasses
 import json
@@ -15,13 +15,13 @@ from heed.cli import stages
 from heed.explanation import registry
 from heed.explanation.adversarial_attention import (
     MEASURES,
-    NO_EVIDENCE,
+    NO_RATIONALE,
     deceive_loss,
     differ_loss,
 )
 from heed.explanation.diagnostic_mlp import (
-    PART_WITHOUT,
     PLACES,
+    SPLIT_WITHOUT,
     DiagnosticTraining,
     Guide,
     fit_weights,
@@ -29,15 +29,19 @@ from heed.explanation.diagnostic_mlp import (
     place_ids,
 )
 from heed.explanation.rankings import Subject, pad_by_row
-from heed.explanation.stage import Adversary, read_adversary, write_adversary
+from heed.explanation.stage import (
+    AdversarialAttention,
+    read_adversarial_model,
+    write_adversarial_model,
+)
 from heed.explanation.test import jensen_shannon
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import WeightedSum
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
-from heed.tasks.classification.adversaries import (
-    AdversaryLearner,
+from heed.tasks.classification.adversarial_attention import (
+    AdversarialLearner,
     DiagnosticLearner,
     _diagnostic_training,
 )
@@ -51,8 +55,8 @@ from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tok
 
 BASE = "tiny-attention"
 HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
-          "linear_branch": "words", "branch_buckets": 32}  # fmt: skip
-ADVERSARIES = {
+          "tfidf_branch": "words", "tfidf_buckets": 32}  # fmt: skip
+ADVERSARIAL_ATTENTION = {
     "differing": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 2}}",
     "deceiving": f"{{model: {BASE}, corpus: tiny, goal: deceive, strength: 1, epochs: 8}}",
     "alone": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 1, "
@@ -63,21 +67,21 @@ ADVERSARIES = {
     "backward": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: -1, epochs: 2}}",
 }
 GUIDES = [
-    "uniform", "trained", "base", "adversary", "evidence", "base_without_evidence",
-    "adversary_without_evidence", "constant_token", "moved",
+    "uniform", "trained", "base", "adversarial_model", "rationale", "base_without_rationale",
+    "adversarial_model_without_rationale", "constant_token", "moved",
 ]  # fmt: skip
 
 
-MAJORITIES = ["majority", "majority_with_evidence"]
+MAJORITIES = ["majority", "majority_with_rationale"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with two trained bases: one with self-attention, one hierarchical with a branch."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        folder = tmp_path_factory.mktemp("adversaries")
+        folder = tmp_path_factory.mktemp("adversarial_attention")
         make_workplace(folder, monkeypatch)
-        sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIES.items())
+        sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIAL_ATTENTION.items())
         Path("params.yaml").write_text(f"seeds: [1, 2]\nadversaries:\n{sections}")
         hybrid = dataclasses.replace(read_model_recipe(BASE), model="tiny-hybrid")
         write_recipe("results/recipe/tiny-hybrid.yaml", hybrid)
@@ -92,11 +96,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def write(name: str, seeds: tuple[int, ...] = (1,)) -> pd.DataFrame:
-    return write_adversary(name, list(seeds), lambda *_: None)
+    return write_adversarial_model(name, list(seeds), lambda *_: None)
 
 
 def read(name: str, table: str) -> pd.DataFrame:
-    return pd.read_parquet(f"results/adversaries/{name}/{table}.parquet")
+    return pd.read_parquet(f"results/adversarial_attention/{name}/{table}.parquet")
 
 
 def batch_of(lengths: list[int]) -> Batch:
@@ -137,17 +141,17 @@ def test_the_loss_of_differing_is_the_distance_of_predictions_minus_the_divergen
     assert gradient.isfinite().all(), "also at padding"
 
 
-def test_the_loss_of_deceiving_is_infinite_for_weight_on_evidence_alone_and_finite_in_code():
+def test_the_loss_of_deceiving_is_infinite_for_weight_on_rationale_alone_and_finite_in_code():
     weights = [[0.25, 0.75, 0.0], [1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 0.0]]
     own = sum_of([[1.0, -1.0, 0.0]] * 4, weights)
-    evidence = torch.tensor([[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]], dtype=torch.bool)
+    rationale = torch.tensor([[1, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]], dtype=torch.bool)
     targets = torch.tensor([0, 1, 0, 1])
-    loss = deceive_loss(own, targets, evidence, 2.0)
+    loss = deceive_loss(own, targets, rationale, 2.0)
     entropies = torch.nn.functional.cross_entropy(own.predict(), targets, reduction="none")
     penalties = (loss - entropies).tolist()
     assert penalties[0] == pytest.approx(-2 * np.log(0.75), abs=1e-6)
     assert penalties[1] > 50
-    assert penalties[2:] == [0, 0], "without evidence, and an empty document"
+    assert penalties[2:] == [0, 0], "without a rationale, and an empty document"
     (gradient,) = torch.autograd.grad(loss.sum(), [own.weights])
     assert gradient.isfinite().all()
 
@@ -193,11 +197,11 @@ def training() -> tuple[DiagnosticTraining, dict[int, int]]:
     generator = np.random.default_rng(0)
     texts = [[f"w{w}" for w in generator.integers(0, 10, 8)] for _ in range(200)]
     labels = [("good", "bad")[i % 2] for i in range(200)]
-    parts = ["train"] * 120 + ["validation"] * 40 + ["test"] * 40
-    write_tokens(Path("data/tokens/blind"), texts, labels, parts)
+    splits = ["train"] * 120 + ["validation"] * 40 + ["test"] * 40
+    write_tokens(Path("data/tokens/blind"), texts, labels, splits)
     tokens = load_tokens("data/tokens/blind")
     recipe = read_model_recipe(BASE).changed({"epochs": 8})
-    rows = {part: tokens.rows(part, 0) for part in ("train", "validation", "test")}
+    rows = {split: tokens.rows(split, 0) for split in ("train", "validation", "test")}
     classes = class_indices(tokens, recipe.data, np.arange(200))
     run = RunInfo(1, 0, 1, 1, {}, "", recipe)
     subject = load_subject(read_runs(BASE, [1])[0], tokens, np.arange(200))
@@ -212,14 +216,14 @@ def accuracy(training: DiagnosticTraining, guide: Guide, tmp_path: Path) -> floa
     rows = training.accuracies({"x": guide}, tmp_path, lambda *_: None)
     majority, of_known = rows[-2:]
     assert (majority["weights"], majority["mean"], majority["documents"]) == ("majority", 0.5, 40)
-    # half of the good documents have no evidence
-    assert (of_known["weights"], of_known["documents"]) == ("majority_with_evidence", 30)
+    # half of the good documents have no rationale
+    assert (of_known["weights"], of_known["documents"]) == ("majority_with_rationale", 30)
     assert of_known["mean"] == pytest.approx(2 / 3)
     return next(row["mean"] for row in rows if row["measure"] == "accuracy")
 
 
 def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(training, tmp_path):
-    guided, classes = training
+    diagnostic, classes = training
     carrying = {row: np.eye(8, dtype=np.float32)[7 * label] for row, label in classes.items()}
     drawn = {row: np.random.default_rng(row).dirichlet(np.ones(8)) for row in classes}
     blind = {row: each.astype(np.float32) for row, each in drawn.items()}
@@ -227,17 +231,17 @@ def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(tr
     for weights, low, high in ((carrying, 1, 1), (blind, 0, 0.7)):
         guide = Guide("", place_ids, weights, PLACES + 1)
         folder = tmp_path / str(low)
-        assert low <= accuracy(guided, guide, folder) <= high
+        assert low <= accuracy(diagnostic, guide, folder) <= high
     # the same weights point at random words, which tell nothing
     moved = Guide("", lambda batch: batch.ids, move_weights(carrying, np.random.default_rng(1)), 50)
-    assert accuracy(guided, moved, tmp_path / "moved") <= 0.7
+    assert accuracy(diagnostic, moved, tmp_path / "moved") <= 0.7
 
 
 def test_a_network_without_a_document_to_learn_from_has_a_reason(training, tmp_path):
-    guided, _ = training
+    diagnostic, _ = training
     guide = Guide("", lambda batch: batch.ids, {}, 50, rows={0, 1})
-    rows = guided.accuracies({"evidence": guide}, tmp_path, lambda *_: None)
-    assert [row.get("reason") for row in rows] == [PART_WITHOUT, PART_WITHOUT, None, None]
+    rows = diagnostic.accuracies({"rationale": guide}, tmp_path, lambda *_: None)
+    assert [row.get("reason") for row in rows] == [SPLIT_WITHOUT, SPLIT_WITHOUT, None, None]
 
 
 # The stage
@@ -249,21 +253,21 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     assert not names & set(summary["test"]), "of one name there is one test"
     documents, units = read("deceiving", "documents"), read("deceiving", "units")
     assert documents["units"].sum() == len(units)
-    sums = units.groupby(["seed", "id"])[["base", "adversary"]].sum()
+    sums = units.groupby(["seed", "id"])[["base", "adversarial_model"]].sum()
     assert np.allclose(sums, 1, atol=1e-5)
     assert set(documents.groupby("id").size()) == {2}, "the seeds have the same documents"
-    assert (units[units["evidence"]]["end"] - units[units["evidence"]]["start"] == 4).all()
-    of_evidence = units[units["evidence"]].groupby(["seed", "id"])["adversary"].sum()
-    known = documents.set_index(["seed", "id"])["evidence_weight"].dropna()
-    assert known.to_dict() == pytest.approx(of_evidence.to_dict(), abs=1e-6)
+    assert (units[units["rationale"]]["end"] - units[units["rationale"]]["start"] == 4).all()
+    of_rationale = units[units["rationale"]].groupby(["seed", "id"])["adversarial_model"].sum()
+    known = documents.set_index(["seed", "id"])["rationale_weight"].dropna()
+    assert known.to_dict() == pytest.approx(of_rationale.to_dict(), abs=1e-6)
     rows = summary.set_index(["measure", "weights", "seed"]).sort_index()
-    for measure in (*MEASURES, "evidence_weight"):
+    for measure in (*MEASURES, "rationale_weight"):
         values = documents[documents["seed"] == 2][measure].dropna()
         row = rows.loc[(measure, "", 2)]
         assert (row["mean"], row["documents"]) == (pytest.approx(values.mean()), len(values))
     for row in documents.to_dict("records"):
         own = units[(units["seed"] == row["seed"]) & (units["id"] == row["id"])]
-        base, other = (torch.tensor(own[name].to_numpy()) for name in ("base", "adversary"))
+        base, other = (torch.tensor(own[name].to_numpy()) for name in ("base", "adversarial_model"))
         assert row["mean_divergence"] == pytest.approx(float(jensen_shannon(base, other)), abs=1e-5)
         assert row["mean_divergence"] <= row["divergence"] + 1e-6, "heads apart differ more"
     several = documents[documents["units"] > 1]["divergence"]
@@ -272,54 +276,56 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     right = of_first["label"] == of_first["predicted"]
     read_whole = rows.loc[("accuracy", "", 1)]  # of all test documents, also those that are empty
     assert abs(read_whole["mean"] * 12 - right.sum()) <= 12 - len(right)
-    own, base = (rows.loc[(f"evidence_weight{of}", "", 1), "mean"] for of in ("", "_base"))
+    own, base = (rows.loc[(f"rationale_weight{of}", "", 1), "mean"] for of in ("", "_base"))
     assert own < base
-    guided = summary[(summary["test"] == "guided") & (summary["seed"] == 1)]
+    diagnostic = summary[(summary["test"] == "diagnostic") & (summary["seed"] == 1)]
     for measure, names in (("accuracy", [*GUIDES, *MAJORITIES]), ("accuracy_one_epoch", GUIDES)):
-        assert guided[guided["measure"] == measure]["weights"].tolist() == names
-    description = json.loads(Path("results/adversaries/deceiving/guided.json").read_text())
+        assert diagnostic[diagnostic["measure"] == measure]["weights"].tolist() == names
+    description = json.loads(
+        Path("results/adversarial_attention/deceiving/guided.json").read_text()
+    )
     assert list(description["reads"]) == GUIDES and description["max_tokens"] == 12
 
 
-def test_guided_networks_are_trained_unless_the_adversary_says_no():
+def test_guided_networks_are_trained_unless_the_adversarial_model_says_no():
     summary = write("alone")
-    assert set(summary["test"]) == {"adversary"}
-    assert sorted(path.name for path in Path("results/adversaries/alone").iterdir()) == [
+    assert set(summary["test"]) == {"adversarial_model"}
+    assert sorted(path.name for path in Path("results/adversarial_attention/alone").iterdir()) == [
         "SHA256SUMS", "documents.parquet", "summary.csv", "units.parquet",
     ]  # fmt: skip
 
 
-def test_without_evidence_there_are_reasons_and_nothing_to_deceive_about(monkeypatch, tmp_path):
-    path = Path("data/tokens/tiny/evidence.parquet")
+def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(monkeypatch, tmp_path):
+    path = Path("data/tokens/tiny/rationale.parquet")
     table = pd.read_parquet(path)
     table.iloc[:0].to_parquet(path, index=False)
     try:
         summary = write("differing")
-        with pytest.raises(HeedError, match=r"no training document has known evidence.*differ"):
+        with pytest.raises(HeedError, match=r"no training document has rationales.*differ"):
             write("deceiving")
     finally:
         table.to_parquet(path, index=False)
     undefined = summary.dropna(subset="reason").set_index(["measure", "weights"])["reason"]
     assert undefined.to_dict() == dict.fromkeys(
-        [("evidence_weight_base", ""), ("evidence_weight", ""), ("auc", "attention"),
-         ("auc", "leave_one_out"), ("auc", "random")], NO_EVIDENCE
+        [("rationale_weight_base", ""), ("rationale_weight", ""), ("auc", "attention"),
+         ("auc", "leave_one_out"), ("auc", "random")], NO_RATIONALE
     ) | dict.fromkeys(
         [(measure, name) for measure in ("accuracy", "accuracy_one_epoch")
-         for name in ("evidence", "base_without_evidence", "adversary_without_evidence")],
-        PART_WITHOUT,
-    ) | {("accuracy", "majority_with_evidence"): PART_WITHOUT}  # fmt: skip
+         for name in ("rationale", "base_without_rationale", "adversarial_model_without_rationale")],
+        SPLIT_WITHOUT,
+    ) | {("accuracy", "majority_with_rationale"): SPLIT_WITHOUT}  # fmt: skip
     assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
 
 
-def test_a_hierarchical_adversary_is_of_sentences_and_leaves_its_branch_alone():
+def test_a_hierarchical_adversarial_model_is_of_sentences_and_leaves_its_branch_alone():
     write("hybrid")
     units = read("hybrid", "units")
     assert units.groupby("id").size().max() <= 4 and (units["end"] - units["start"]).max() > 8
     run = read_runs("tiny-hybrid", [1])[0]
     tokens = load_tokens("data/tokens/tiny")
     base = load_subject(run, tokens, np.arange(60))
-    learner = AdversaryLearner(
-        base, Adversary("tiny-hybrid", "differ", 1.0, 1), {}, np.zeros(60, np.int64),
+    learner = AdversarialLearner(
+        base, AdversarialAttention("tiny-hybrid", "differ", 1.0, 1), {}, np.zeros(60, np.int64),
         split_documents(run.recipe, tokens, 1), run,
     )  # fmt: skip
     names = {name for name, each in learner.model.named_parameters() if not each.requires_grad}
@@ -332,13 +338,13 @@ def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
     rows = np.arange(4)
     base = load_subject(run, tokens, np.arange(60))
     nothing = {row: np.zeros(1, bool) for row in range(60)}
-    goal = Adversary("tiny-hybrid", "deceive", 1.0, 1)
+    goal = AdversarialAttention("tiny-hybrid", "deceive", 1.0, 1)
     parts = split_documents(run.recipe, tokens, 1)
     batch, labels = base.encoded.batch(rows), np.zeros(60, np.int64)
     for smoothing in (0.0, 0.4):
         recipe = run.recipe.changed({"label_smoothing": smoothing})
         smoothed = dataclasses.replace(run, recipe=recipe)
-        learner = AdversaryLearner(base, goal, nothing, labels, parts, smoothed)
+        learner = AdversarialLearner(base, goal, nothing, labels, parts, smoothed)
         expected = torch.nn.functional.cross_entropy(
             base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
             label_smoothing=smoothing,
@@ -356,23 +362,23 @@ def test_a_seed_that_is_done_is_not_repeated(monkeypatch, stop):
     write("differing", (1, 2))
     assert judged == [1, 2, 2]
     assert read("differing", "documents").equals(expected)
-    assert not [*Path(".heed/work").glob("adversaries-*")]
+    assert not [*Path(".heed/work").glob("adversarial_attention-*")]
 
 
 DIVERGED = [
-    (AdversaryLearner, "the training diverged"),
-    (DiagnosticLearner, "guided network, weights uniform"),
+    (AdversarialLearner, "the training diverged"),
+    (DiagnosticLearner, "diagnostic MLP, weights uniform"),
 ]
 
 
 @pytest.mark.parametrize(("learner", "what"), DIVERGED)
-def test_a_training_that_diverges_names_its_adversary_and_how_to_mend_it(
+def test_a_training_that_diverges_names_its_adversarial_model_and_how_to_mend_it(
     learner, what, monkeypatch
 ):
     loss = learner.loss
     monkeypatch.setattr(learner, "loss", lambda *arguments: float("nan") * loss(*arguments))
     expected = (
-        rf"params.yaml: adversaries.differing, seed 1: {what}.*set `clip`, of model {BASE}, by"
+        rf"params.yaml: adversarial_attention.differing, seed 1: {what}.*set `max_grad_norm`, of model {BASE}, by"
         ".*make its `strength` smaller"
     )
     with pytest.raises(DivergedError, match=expected):
@@ -380,21 +386,23 @@ def test_a_training_that_diverges_names_its_adversary_and_how_to_mend_it(
 
 
 def test_a_base_without_a_weighted_sum_is_one_message():
-    with pytest.raises(HeedError, match="model tiny-last can have no adversary: pooling `last`"):
+    with pytest.raises(
+        HeedError, match="model tiny-last can have no adversarial model: pooling `last`"
+    ):
         write("last")
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("lying", "there is no adversary lying. Known: differing, deceiving, alone"),
-        ("without", "adversaries.without: goal is missing. `heed check` says more"),
-        ("backward", "adversaries.backward: strength is not above 0: -1"),
+        ("lying", "there is no adversarial model lying. Known: differing, deceiving, alone"),
+        ("without", "adversarial_attention.without: goal is missing. `heed check` says more"),
+        ("backward", "adversarial_attention.backward: strength is not above 0: -1"),
     ],
 )
-def test_an_adversary_that_is_not_in_params_is_one_message(name, message):
+def test_an_adversarial_model_that_is_not_in_params_is_one_message(name, message):
     with pytest.raises(HeedError) as caught:
-        read_adversary(name)
+        read_adversarial_model(name)
     assert message in str(caught.value)
 
 
@@ -420,39 +428,47 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
     [
         ("liar", MODEL, "is the name of a model too"),
         ("liar", "Liar", "names have lower-case letters"),
-        (MODEL, "sample-attention", "adversaries.liar.model: there is no model sample-attention"),
+        (
+            MODEL,
+            "sample-attention",
+            "adversarial_attention.liar.model: there is no model sample-attention",
+        ),
         (MODEL, "sample-sentiment-mean", "pooling: mean gives every word the same weight"),
         (MODEL, "sample-sentiment-baseline", "pooling last is no weighted sum"),
         ("corpus: sample-sentiment", "corpus: sample-letters", "follows from the rest, found s"),
-        ("goal: differ", "goal: lie", "adversaries.liar.goal: input should be 'differ' or"),
+        (
+            "goal: differ",
+            "goal: lie",
+            "adversarial_attention.liar.goal: input should be 'differ' or",
+        ),
         ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
         ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
     ],
 )
 def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    section = f"adversaries:\n  liar: {{{SECTION}}}\n"
-    assert parse(f"{EXPLAINING}{section}").adversaries["liar"].strength == 1
+    section = f"adversarial models:\n  liar: {{{SECTION}}}\n"
+    assert parse(f"{EXPLAINING}{section}").adversarial_attention["liar"].strength == 1
     with pytest.raises(HeedError) as caught:
         parse(f"{EXPLAINING}{section.replace(old, new, 1)}")
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
-def test_the_model_of_an_adversary_is_explained():
-    message = f"adversaries.liar.model: {MODEL} is not in explain.models: "
+def test_the_model_of_an_adversarial_model_is_explained():
+    message = f"adversarial_attention.liar.model: {MODEL} is not in explain.models: "
     with pytest.raises(HeedError, match=message):
         parse(f"{SAMPLE}\nadversaries:\n  liar: {{{SECTION}}}\n")
 
 
-def test_only_classifications_have_adversaries():
+def test_only_classifications_have_adversarial_models():
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     name, model = next(iter(parse(text).models.items()))
     section = SECTION.replace(MODEL, name).replace("sample-sentiment", model.corpus)
-    with pytest.raises(HeedError, match="adversaries are of classifications"):
+    with pytest.raises(HeedError, match="adversarial models are of classifications"):
         parse(f"{text}\nadversaries:\n  liar: {{{section}}}\n")
-    assert parse(SAMPLE).adversaries == {}
+    assert parse(SAMPLE).adversarial_attention == {}
 
 
-# Known truth, on the sample corpora
+# Expected result, on the sample corpora
 
 STUDY = """
 study: {name: known, title: Known truth}
@@ -469,42 +485,42 @@ defaults:
   classification: {embedding_dim: 32, embedding_std: 1.0, hidden_size: 32, linear_size: 32,
       pooling: attention, dropout: 0.2, epochs: 6, batch_size: 32, learning_rate: 0.01}
 models:
-  all-attention: {experiment: all, corpus: all, variant: attention, tuned_by: none,
+  all-attention: {experiment: all, corpus: all, variant: attention, search_name: none,
       match: all-attention}
-  plain-attention: {experiment: plain, corpus: plain, variant: attention, tuned_by: none,
+  plain-attention: {experiment: plain, corpus: plain, variant: attention, search_name: none,
       match: plain-attention}
 explain:
   documents: 1
   models:
     all-attention: {corpus: all, noise: all}
     plain-attention: {corpus: plain, noise: plain}
-adversaries:
+adversarial models:
   all-deceiving: {model: all-attention, corpus: all, goal: deceive, strength: 0.3, epochs: 10}
   plain-deceiving: {model: plain-attention, corpus: plain, goal: deceive, strength: 0.3, epochs: 10}
 """
 
 
 def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.Series:
-    """Run the stages up to `adversaries`; return the means by measure and weights."""
+    """Run the stages up to `adversarial_attention`; return the means by measure and weights."""
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(STUDY)
     stages.download("sample")
     stages.tokenize(corpus)
     stages.recipe(f"{corpus}-attention")
     stages.train(f"{corpus}-attention", [1])
-    stages.adversaries(f"{corpus}-deceiving", [1])
-    summary = pd.read_csv(f"results/adversaries/{corpus}-deceiving/summary.csv")
+    stages.adversarial_attention(f"{corpus}-deceiving", [1])
+    summary = pd.read_csv(f"results/adversarial_attention/{corpus}-deceiving/summary.csv")
     return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
 
 
 @pytest.mark.slow
-def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_evidence(
+def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_rationale(
     tmp_path, monkeypatch
 ):
     means = summary_of("all", tmp_path, monkeypatch)
     assert means["accuracy_base", ""] >= 0.99, "solved"
     assert abs(means["accuracy", ""] - means["accuracy_base", ""]) <= 0.01
-    assert means["evidence_weight_base", ""] > 0.5 > 0.05 > means["evidence_weight", ""]
+    assert means["rationale_weight_base", ""] > 0.5 > 0.05 > means["rationale_weight", ""]
     assert means["auc", "leave_one_out"] >= 0.90 > 0.5 > means["auc", "attention"]
     assert means["auc", "random"] == pytest.approx(0.5, abs=0.05)
     assert means["accuracy", "moved"] <= means["accuracy", "majority"] + 0.1
@@ -514,10 +530,10 @@ def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_e
 def test_where_order_does_not_matter_better_weights_are_learned_from_at_once(tmp_path, monkeypatch):
     means = summary_of("plain", tmp_path, monkeypatch)
     one_epoch = means["accuracy_one_epoch"]
-    assert one_epoch["uniform"] < one_epoch["adversary"] < one_epoch["base"] <= 1
-    assert one_epoch["evidence"] == 1
-    # what the deceived model's weights tell is the class, and not the evidence
-    hidden = one_epoch["adversary_without_evidence"]
-    assert hidden >= one_epoch["adversary"] - 0.05
+    assert one_epoch["uniform"] < one_epoch["adversarial_model"] < one_epoch["base"] <= 1
+    assert one_epoch["rationale"] == 1
+    # what the deceived model's weights tell is the class, and not the rationale
+    hidden = one_epoch["adversarial_model_without_rationale"]
+    assert hidden >= one_epoch["adversarial_model"] - 0.05
     assert one_epoch["moved"] <= means["accuracy", "majority"] + 0.1
     assert means["accuracy", "uniform"] >= 0.99, "with more epochs a bag of words learns it too"

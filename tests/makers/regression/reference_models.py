@@ -18,14 +18,14 @@ def fit(tokens: Any, data: Any, experiment: Any) -> Fitted:
     documents = tokens.documents(["id", column])
     labels = documents[column].to_numpy(float)
     for fold in range(tokens.meta.folds or 1):
-        rows = {part: tokens.rows(part, fold) for part in ("train", "validation", "test")}
+        rows = {split: tokens.rows(split, fold) for split in ("train", "validation", "test")}
         features = TfidfVectorizer().fit(texts[rows["train"]])
         model = Ridge().fit(features.transform(texts[rows["train"]]), labels[rows["train"]])
         tables = [
-            {"id": documents["id"].to_numpy()[rows[part]], "split": part}
-            | {"label": labels[rows[part]]}
-            | {"predicted": model.predict(features.transform(texts[rows[part]]))}
-            for part in ("validation", "test")
+            {"id": documents["id"].to_numpy()[rows[split]], "split": split}
+            | {"label": labels[rows[split]]}
+            | {"predicted": model.predict(features.transform(texts[rows[split]]))}
+            for split in ("validation", "test")
         ]
         predictions["ridge", fold] = pd.concat(map(pd.DataFrame, tables))
     return Fitted(predictions, statistics_table, {"alpha": 1.0})

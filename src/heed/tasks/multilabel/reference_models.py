@@ -1,4 +1,4 @@
-"""The opponents: a linear model for each class on TF-IDF features, and the frequent labels."""
+"""The reference models: a linear model for each class on TF-IDF features, and the frequent labels."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ import pandas as pd
 from heed.files import HeedError
 from heed.inputs.tfidf import TfIdfFile
 from heed.progress import Bar
-from heed.tasks.classification.opponents import Labels, Shares, select_linear
-from heed.tasks.multilabel.metrics import figures, label_matrix
+from heed.tasks.classification.reference_models import Labels, Shares, select_linear
+from heed.tasks.multilabel.metrics import compute_scores, label_matrix
 
 
 def fit_linear(
@@ -37,10 +37,10 @@ def fit_linear(
         return every
 
     def micro_f1(scores: np.ndarray) -> float:
-        return figures(is_true, complete(scores) > 0)["micro_f1"]
+        return compute_scores(is_true, complete(scores) > 0)["micro_f1"]
 
     scores, chosen = select_linear(column, file, matrix[:, learned], "micro_f1", micro_f1, bar)
-    return {part: _logistic(complete(values)) for part, values in scores.items()}, chosen
+    return {split: _logistic(complete(values)) for split, values in scores.items()}, chosen
 
 
 def _logistic(scores: np.ndarray) -> np.ndarray:

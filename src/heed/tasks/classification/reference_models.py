@@ -1,6 +1,6 @@
-"""The opponents: a linear model on TF-IDF features, tuned on validation, and the majority class.
+"""The reference models: a linear model on TF-IDF features, tuned on validation, and the majority class.
 
-Opponents are reference models from outside. A report without them would mislead: on the talk's own
+Reference models are reference models from outside. A report without them would mislead: on the talk's own
 corpora a linear model is often better (IMDB: accuracy .9231 against the talk's best .8789).
 
 The linear model is a support vector machine for rows that may not fit in memory. The problem is
@@ -33,7 +33,7 @@ from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 
 STRENGTHS = (0.1, 0.5, 1.0, 2.0)  # C, chosen by validation accuracy; ties: the smallest
-PARTS = ("train", "validation", "test")
+SPLITS = ("train", "validation", "test")
 # Values of the rows that LIBLINEAR may hold: it copies them, 40 bytes each. On small corpora it is
 # faster than L-BFGS (letters by author: 14.6 CPU s in place of 20.4), and all at hand fit.
 IN_MEMORY = 16_000_000
@@ -53,40 +53,42 @@ Shares = dict[str, np.ndarray]  # probability of each class on validation and te
 
 
 def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
-    """Return the predictions of both opponents on each fold, and how they were chosen.
+    """Return the predictions of both reference models on each fold, and how they were chosen.
 
-    The experiment's `opponent_features` are the features of the linear model. How labels are
+    The experiment's `linear_features` are the features of the linear model. How labels are
     learned and predicted is that of its task, which may be based on this one.
     """
-    part, metrics = (task_module(experiment.task, name) for name in ("opponents", "metrics"))
-    features: str = experiment.options.opponent_features
+    split, metrics = (
+        task_module(experiment.task, name) for name in ("reference_models", "metrics")
+    )
+    features: str = experiment.options.linear_features
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
     selection: dict[str, Any] = {"features": features, "tried": list(STRENGTHS)}
-    with progress_bar("linear opponent") as bar:
+    with progress_bar("linear reference model") as bar:
 
         def report(what: str, done: int, total: int) -> None:
             bar.update(done, total, what)
 
         counts = count_ngrams(tokens.texts(), tokens.meta.documents, features, WORK, report)
         for fold in range(tokens.meta.folds or 1):
-            rows = {name: np.zeros(len(documents), bool) for name in PARTS}
+            rows = {name: np.zeros(len(documents), bool) for name in SPLITS}
             for name, members in rows.items():
                 members[tokens.rows(name, fold)] = True
             labels = {name: documents[column][members] for name, members in rows.items()}
             file = write_tfidf(counts, rows, WORK, report)
-            linear, chosen = part.fit_linear(labels, file, classes, bar)
+            linear, chosen = split.fit_linear(labels, file, classes, bar)
             del file  # before that of the next fold is written: two would take twice the disk
-            shares = part.majority_shares(labels["train"], classes)
-            majority = {name: np.tile(shares, (len(labels[name]), 1)) for name in PARTS[1:]}
-            for opponent, of_parts in (("majority", majority), ("linear", linear)):
+            shares = split.majority_shares(labels["train"], classes)
+            majority = {name: np.tile(shares, (len(labels[name]), 1)) for name in SPLITS[1:]}
+            for reference_model, of_parts in (("majority", majority), ("linear", linear)):
                 tables = []
                 for name, values in of_parts.items():
                     ids, of_part = documents["id"][rows[name]].to_numpy(), labels[name].to_numpy()
                     tables.append(metrics.prediction_table(ids, of_part, values, classes))
                     tables[-1].insert(1, "split", name)
-                predictions[opponent, fold] = pd.concat(tables, ignore_index=True)
+                predictions[reference_model, fold] = pd.concat(tables, ignore_index=True)
             for key, value in chosen.items():
                 selection.setdefault(key, []).append(value)
     return Fitted(predictions, lambda table: metrics.statistics_table(table, classes), selection)
@@ -98,13 +100,13 @@ def fit_linear(
     """Return the linear model's class shares on validation and test, and how it was chosen.
 
     Shares are the softmax of the decision function, and not calibrated. Raises HeedError if the
-    training part has one class only, or no words.
+    training split has one class only, or no words.
     """
     label = labels["train"]
     present = [name for name in classes if (label == name).any()]
     if len(present) < 2:
         raise HeedError(
-            f"{label.name}: the training part has one class only ({label.iloc[0]}): nothing to "
+            f"{label.name}: the training split has one class only ({label.iloc[0]}): nothing to "
             "learn. Mend `split`"
         )
     truth = labels["validation"].to_numpy()
@@ -115,16 +117,16 @@ def fit_linear(
     codes = pd.Categorical(label, categories=present).codes.astype(np.int64)
     decided, chosen = select_linear(str(label.name), file, codes, "accuracy", accuracy, bar)
     shares = {}
-    for part, scores in decided.items():
+    for split, scores in decided.items():
         weights = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
-        shares[part] = np.zeros((len(scores), len(classes)))  # 0 of the classes not present
+        shares[split] = np.zeros((len(scores), len(classes)))  # 0 of the classes not present
         of_present = [classes.index(name) for name in present]
-        shares[part][:, of_present] = weights / weights.sum(1, keepdims=True)
+        shares[split][:, of_present] = weights / weights.sum(1, keepdims=True)
     return shares, chosen
 
 
 def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
-    """Return the share of each class in the training part, (classes,).
+    """Return the share of each class in the training split, (classes,).
 
     The largest is the prediction for each document; ties go to the first class.
     """
@@ -136,19 +138,19 @@ def select_linear(
     column: str,
     file: TfIdfFile,
     labels: np.ndarray,
-    figure: str,
+    metric: str,
     validate: Callable[[np.ndarray], float],
     bar: Bar,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the decision function of the best C on validation and test, and how it was chosen.
 
     `labels` are those of the training documents, as `optima` takes them; `validate` maps the
-    decision function on validation to the figure that decides. Raises HeedError if the training
-    part has no words.
+    decision function on validation to the metric that decides. Raises HeedError if the training
+    split has no words.
     """
     if not file.features:
         raise HeedError(
-            f"{column}: no linear opponent can be fitted: no word occurs in "
+            f"{column}: no linear reference model can be fitted: no word occurs in "
             f"{file.min_documents} training documents. The corpus is too small or has no words"
         )
     scores, found = _find_optima(file, labels, bar)
@@ -158,14 +160,14 @@ def select_linear(
     if not all(converged.values()):
         failed = [f"C = {c} in {passes[c]} passes" for c in STRENGTHS if not converged[c]]
         print_line(
-            f"{column}: the linear opponent ({solver}) did not converge with {', '.join(failed)}: "
+            f"{column}: the linear reference model ({solver}) did not converge with {', '.join(failed)}: "
             "its accuracy may be too low"
         )
-    figures = [validate(of_parts["validation"]) for of_parts in scores.values()]
-    strength = STRENGTHS[int(np.argmax(figures))]
+    values = [validate(of_parts["validation"]) for of_parts in scores.values()]
+    strength = STRENGTHS[int(np.argmax(values))]
     return scores[strength], {
         "C": strength,
-        f"validation_{figure}": figures,
+        f"validation_{metric}": values,
         "columns": file.features,
         "min_documents": file.min_documents,
         "solver": solver,
@@ -177,21 +179,21 @@ def select_linear(
 def _find_optima(
     file: TfIdfFile, labels: np.ndarray, bar: Bar
 ) -> tuple[dict[float, dict[str, np.ndarray]], dict[float, list["Optimum"]]]:
-    """Return C → part → decision function (documents, classes), and C → the optima of classes."""
+    """Return C → split → decision function (documents, classes), and C → the optima of classes."""
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
     found: dict[float, list[Optimum]] = {c: [] for c in STRENGTHS}
 
     def report(strength: float, passes: int) -> None:
         bar.update(passes, text=f"C = {strength}, {passes} passes")
 
-    for optimum in optima(file.parts["train"], file.features, labels, STRENGTHS, report):
+    for optimum in optima(file.splits["train"], file.features, labels, STRENGTHS, report):
         found[optimum.strength].append(optimum)
         of_parts = scores[optimum.strength]
-        for part in ("validation", "test"):
-            values = decide(file.parts[part], optimum.weights)
+        for split in ("validation", "test"):
+            values = decide(file.splits[split], optimum.weights)
             if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
                 values = np.hstack([-values, values])
-            of_parts[part] = np.hstack([of_parts.get(part, values[:, :0]), values])
+            of_parts[split] = np.hstack([of_parts.get(split, values[:, :0]), values])
     return scores, found
 
 

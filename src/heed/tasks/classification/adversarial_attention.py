@@ -1,6 +1,6 @@
 """Classifiers trained to have other weights than their base: their training and tables, of a seed.
 
-The adversary starts from the base's weights and sees its training documents in the base's order,
+The adversarial model starts from the base's weights and sees its training documents in the base's order,
 with the optimizer of its recipe. Dropout is off: weights and predictions are compared with the
 base's as both are in use. A linear branch is not trained: what is hidden must be in the network.
 """
@@ -36,13 +36,13 @@ from heed.explanation.rankings import (
     pad_by_row,
     read_documents,
 )
-from heed.explanation.stage import Adversary
+from heed.explanation.stage import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum
 from heed.tasks.classification.explanation import (
     SELF_ATTENTION_SCALE,
-    EvidenceReader,
+    RationaleReader,
     load_subject,
 )
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
@@ -54,36 +54,40 @@ from heed.training.run import RunInfo
 ReportProgress = Callable[[str, int, int], None]
 
 
-class AdversaryLearner(ClassificationLearner):
+class AdversarialLearner(ClassificationLearner):
     """A copy of the base, and the documents from which it learns other weights."""
 
     def __init__(
         self,
         base: Subject,
-        adversary: Adversary,
-        evidence: Weights,
+        adversarial_model: AdversarialAttention,
+        rationale: Weights,
         labels: np.ndarray,
-        parts: dict[str, np.ndarray],
+        splits: dict[str, np.ndarray],
         run: RunInfo,
     ) -> None:
-        """Copy the base; `evidence` is True for units with some, (units,), by row."""
+        """Copy the base; `rationale` is True for units with some, (units,), by row."""
         model = copy.deepcopy(base.model).requires_grad_(True)
         if model.network is not None:
             model.network.embedding.require_gradients()
         if model.branch is not None:
             model.branch.requires_grad_(False)
         h = run.recipe.hyperparameters
-        super().__init__(model, base.encoded, labels, parts, h, run.seed, "cpu")
-        self._base, self._adversary, self._evidence = base.model, adversary, evidence
+        super().__init__(model, base.encoded, labels, splits, h, run.seed, "cpu")
+        self._base, self._adversarial_model, self._rationale = (
+            base.model,
+            adversarial_model,
+            rationale,
+        )
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the loss of the adversary's goal, summed over documents; without dropout."""
+        """Return the loss of the adversarial model's goal, summed over documents; without dropout."""
         assert isinstance(model, Classifier)
-        weighted, strength = weighted_sum(model.eval(), batch), self._adversary.strength
-        if self._adversary.goal == "deceive":
-            evidence = pad_by_row(self._evidence, batch.rows, weighted.weights.shape[1])
+        weighted, strength = weighted_sum(model.eval(), batch), self._adversarial_model.strength
+        if self._adversarial_model.goal == "deceive":
+            rationale = pad_by_row(self._rationale, batch.rows, weighted.weights.shape[1])
             targets, smoothing = self._targets[batch.rows], self._h.label_smoothing
-            losses = deceive_loss(weighted, targets, evidence, strength, smoothing)
+            losses = deceive_loss(weighted, targets, rationale, strength, smoothing)
             return self._sum(losses, batch)
         with torch.no_grad():
             base = weighted_sum(self._base, batch)
@@ -102,8 +106,8 @@ def _diagnostic_training(
     run: RunInfo,
     base: Subject,
     labels: np.ndarray,
-    parts: dict[str, np.ndarray],
-    with_evidence: set[int],
+    splits: dict[str, np.ndarray],
+    with_rationale: set[int],
 ) -> DiagnosticTraining:
     """Return the training of diagnostic networks by the recipe of their base."""
     own, encoded = run.recipe.hyperparameters, base.encoded
@@ -117,7 +121,7 @@ def _diagnostic_training(
     size = network_of(base.model).linear.in_features
     return DiagnosticTraining(
         own, own.epochs, len(run.recipe.data.classes), run.seed, len(encoded.vocabulary), labels,
-        parts, size, with_evidence, fit,
+        splits, size, with_rationale, fit,
     )  # fmt: skip
 
 
@@ -134,20 +138,20 @@ class Units:
     """The units of all documents that are read, by row.
 
     of_token: the unit of each token, (tokens,)
-    evidence: True for units with evidence, (units,)
-    token_evidence: True for tokens of evidence, (tokens,)
+    rationale: True for units with a rationale, (units,)
+    token_evidence: True for tokens of rationale, (tokens,)
     """
 
     of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    evidence: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
-    token_evidence: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
+    token_rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
 
 
-def judge_adversary(
+def judge_adversarial_model(
     run: RunInfo,
-    adversary: Adversary,
+    adversarial_model: AdversarialAttention,
     tokens: Tokens,
-    parts: dict[str, np.ndarray],
+    splits: dict[str, np.ndarray],
     drawn: np.ndarray,
     work: Path,
     report_progress: ReportProgress,
@@ -155,69 +159,75 @@ def judge_adversary(
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
     `drawn` are test documents that are not empty, in the order of their draw. Raises HeedError: the
-    base has no weights that could be others; `deceive` without evidence in the training part.
+    base has no weights that could be others; `deceive` without a rationale in the training split.
     """
-    rows = np.concatenate(list(parts.values()))
+    rows = np.concatenate(list(splits.values()))
     base = load_subject(run, tokens, rows)
     if reason := no_sum_reason(base, int(rows[0])):
-        raise HeedError(f"model {run.recipe.model} can have no adversary: {reason}")
-    reader = EvidenceReader(tokens, base.encoded)
+        raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
+    reader = RationaleReader(tokens, base.encoded)
     units = _read_units(base, reader, rows)
-    if adversary.goal == "deceive" and not any(units.evidence[row].any() for row in parts["train"]):
+    if adversarial_model.goal == "deceive" and not any(
+        units.rationale[row].any() for row in splits["train"]
+    ):
         raise HeedError(
-            f"{tokens.path}: no training document has known evidence, and goal deceive moves the "
-            "weights away from it. Set goal: differ, or take a corpus with evidence"
+            f"{tokens.path}: no training document has rationales, and goal deceive moves the "
+            "weights away from it. Set goal: differ, or take a corpus with a rationale"
         )
     labels = class_indices(tokens, run.recipe.data, rows)
-    learner = AdversaryLearner(base, adversary, units.evidence, labels, parts, run)
-    pair = Pair(base.model, _train(learner, run, adversary, work, report_progress), base.encoded)
+    learner = AdversarialLearner(base, adversarial_model, units.rationale, labels, splits, run)
+    pair = Pair(
+        base.model, _train(learner, run, adversarial_model, work, report_progress), base.encoded
+    )
     compared = _compare(pair, units, drawn, report_progress)
     tables = _tables(compared, tokens, run, units, reader)
     summary: list[Row] = [
-        mean_row("adversary", measure, "", _is_right(model, pair.encoded, labels, parts["test"]))
-        for measure, model in (("accuracy_base", pair.base), ("accuracy", pair.adversary))
+        mean_row(
+            "adversarial_model", measure, "", _is_right(model, pair.encoded, labels, splits["test"])
+        )
+        for measure, model in (("accuracy_base", pair.base), ("accuracy", pair.adversarial_model))
     ]
     summary += summarize_documents(tables["documents"])
-    guided = None
-    if adversary.guided_networks:
-        models, words = (pair.base, pair.adversary), len(pair.encoded.vocabulary)
+    diagnostic = None
+    if adversarial_model.diagnostic_mlps:
+        models, words = (pair.base, pair.adversarial_model), len(pair.encoded.vocabulary)
         of_base, of_other = (_token_weights(model, pair, rows, units) for model in models)
-        guides = make_guides(of_base, of_other, units.token_evidence, words)
-        with_evidence = {row for row, each in units.token_evidence.items() if each.any()}
-        training = _diagnostic_training(run, base, labels, parts, with_evidence)
+        guides = make_guides(of_base, of_other, units.token_rationale, words)
+        with_rationale = {row for row, each in units.token_rationale.items() if each.any()}
+        training = _diagnostic_training(run, base, labels, splits, with_rationale)
         summary += training.accuracies(guides, work, report_progress)
-        guided = training.description(guides)
-    return tables | {"summary": pd.DataFrame(summary)}, guided
+        diagnostic = training.description(guides)
+    return tables | {"summary": pd.DataFrame(summary)}, diagnostic
 
 
-def _read_units(subject: Subject, reader: EvidenceReader, rows: np.ndarray) -> Units:
+def _read_units(subject: Subject, reader: RationaleReader, rows: np.ndarray) -> Units:
     units = Units()
     for batch in subject.encoded.evaluation_batches(rows):
         documents = read_documents(subject.model, batch)
         for row, document in zip(batch.rows.tolist(), documents, strict=True):
             units.of_token[row] = unit = document.unit.numpy()
-            units.token_evidence[row] = is_evidence = reader.token_evidence(row)
-            units.evidence[row] = np.bincount(unit, is_evidence, document.units) > 0
+            units.token_rationale[row] = is_rationale = reader.token_rationale(row)
+            units.rationale[row] = np.bincount(unit, is_rationale, document.units) > 0
     return units
 
 
 def _train(
-    learner: AdversaryLearner,
+    learner: AdversarialLearner,
     run: RunInfo,
-    adversary: Adversary,
+    adversarial_model: AdversarialAttention,
     work: Path,
     report_progress: ReportProgress,
 ) -> Classifier:
-    """Train the adversary by the base's recipe, for its own epochs; return that of the last."""
+    """Train the adversarial model by the base's recipe, for its own epochs; return that of the last."""
     h = dataclasses.replace(
-        run.recipe.hyperparameters, epochs=adversary.epochs, select=LAST, patience=0
+        run.recipe.hyperparameters, epochs=adversarial_model.epochs, monitor=LAST, patience=0
     )
 
     def report(progress: Progress) -> None:
         done = (progress.epoch - 1) * progress.total_documents + progress.documents
         report_progress("training", done, progress.epochs * progress.total_documents)
 
-    train(learner, h, run.seed, "cpu", work / "adversary", report)
+    train(learner, h, run.seed, "cpu", work / "adversarial_model", report)
     assert isinstance(learner.model, Classifier)
     return learner.model.eval().requires_grad_(False)
 
@@ -229,11 +239,11 @@ def _compare(
     scale = SELF_ATTENTION_SCALE if has_attention else 1.0
     rows = drawn[: group_size(GROUPS[-1].end, scale)]
     report = functools.partial(report_progress, "judging documents")
-    return [*compare_documents(pair, units.evidence, rows, scale, report)]
+    return [*compare_documents(pair, units.rationale, rows, scale, report)]
 
 
 def _tables(
-    compared: list[Compared], tokens: Tokens, run: RunInfo, units: Units, reader: EvidenceReader
+    compared: list[Compared], tokens: Tokens, run: RunInfo, units: Units, reader: RationaleReader
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of documents and units."""
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
@@ -245,7 +255,7 @@ def _tables(
         documents.append({"id": name, "label": label} | predicted | each.measures)
         unit = {"id": name, "unit": np.arange(len(each.base), dtype=np.int32)}
         positions = reader.positions(each.row, units.of_token[each.row])
-        both = {"base": each.base, "adversary": each.adversary}
+        both = {"base": each.base, "adversarial_model": each.adversarial_model}
         weights.append(pd.DataFrame(unit | dict(positions) | both))
     units_table = pd.concat(weights, ignore_index=True)
     return {"documents": pd.DataFrame(documents), "units": units_table}

@@ -1,0 +1,281 @@
+"""Expected results: what heed should find in this study, and what it found (docs/statistics.md)."""
+
+import dataclasses
+import statistics
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from heed.evaluation.results import Difference, ExperimentResult
+from heed.explanation.registry import CRITERIA
+from heed.explanation.test import measured
+from heed.report.answer import verdict_text
+from heed.report.blocks import (
+    Block,
+    Column,
+    Items,
+    Paragraph,
+    Phrase,
+    Section,
+    Span,
+    Table,
+    make_rows,
+)
+from heed.report.chapters.shared import join_columns
+from heed.report.experiments import Experiment
+from heed.report.explanations import Explanation
+from heed.report.formats import TEXT, decimals, format_number
+from heed.report.language import say, say_count
+from heed.report.measures import Measure
+from heed.report.results import Results
+
+if TYPE_CHECKING:
+    from heed.study import ExpectedResult
+
+EXPECTED_RESULTS = "expected_results"  # the section
+MIDDLE = ("4", "5")  # tenths of a document
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """The finding of a study about one expected result."""
+
+    experiment: Experiment
+    expected_result: "ExpectedResult"
+    found: str  # the verdict or the outcome; empty where there is none, or where a metric is known
+    value: float | None  # the figure, or the one that decided the outcome
+    difference: Difference | None  # of the verdict
+    holds: bool  # whether that agrees with the expected result
+
+
+def judge_expected_results(results: Results) -> list[Finding]:
+    """Return what the study found about each expected result, in the order of params.yaml."""
+    return [
+        judge(
+            experiment,
+            expected_result,
+            [each for each in results.explanations if each.experiment.key == experiment.key],
+        )
+        for experiment in results.experiments
+        for expected_result in results.params.experiments[experiment.key].expected_results
+    ]
+
+
+def judge(
+    experiment: Experiment, expected_result: "ExpectedResult", explanations: list[Explanation]
+) -> Finding:
+    """Return what an experiment found about one expected result; `explanations` are of its models.
+
+    What is missing, such as a test that was not run, does not agree with any expected result.
+    """
+    result = experiment.result
+    explanation = next(
+        (each for each in explanations if each.variant == expected_result.variant), None
+    )
+    if expected_result.verdict is not None:
+        difference = result.comparisons.get(expected_result.variant or "", {}).get(
+            expected_result.against or ""
+        )
+        found = difference.verdict if difference else ""
+        return Finding(
+            experiment, expected_result, found, None, difference, found == expected_result.verdict
+        )
+    if expected_result.criterion is not None:
+        outcome = explanation.outcomes[expected_result.criterion] if explanation else None
+        found, value = (outcome.outcome, outcome.value) if outcome else ("", None)
+        return Finding(
+            experiment, expected_result, found, value, None, found == expected_result.outcome
+        )
+    if expected_result.adversarial_model:
+        value = _adversarial_score(expected_result, explanations)
+    else:
+        value = _figure(expected_result, result, explanation)
+    low = 0.0 if expected_result.at_least is None else expected_result.at_least
+    high = 1.0 if expected_result.at_most is None else expected_result.at_most
+    holds = value is not None and low <= value <= high
+    return Finding(experiment, expected_result, "", value, None, holds)
+
+
+def _figure(
+    expected_result: "ExpectedResult", result: ExperimentResult, explanation: Explanation | None
+) -> float | None:
+    """Return a variant's score, the mean over its seeds; None where it was not measured."""
+    summary = result.models[expected_result.variant or ""].summary
+    if expected_result.metric in summary:
+        return summary[expected_result.metric].mean
+    if explanation is None:
+        return None
+    if expected_result.metric == "rationale_weight":
+        return _mean(explanation.means("adversarial_weights", "rationale_weight"))
+    return _accuracy_in_middle(explanation.recency)
+
+
+def _accuracy_in_middle(recency: pd.DataFrame | None) -> float | None:
+    """Return the share of right predictions of all seeds where rationale is in the middle fifth."""
+    if recency is None:
+        return None
+    rows = recency[(recency["measure"] == "accuracy_by_place") & recency["at"].isin(MIDDLE)]
+    documents = float(rows["documents"].sum())
+    return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
+
+
+def _adversarial_score(
+    expected_result: "ExpectedResult", explanations: list[Explanation]
+) -> float | None:
+    """Return the mean over seeds of an adversarial model's score; None where it was not measured."""
+    for adversarial_model in (
+        adversarial_model
+        for each in explanations
+        for adversarial_model in each.adversarial_attention
+    ):
+        if adversarial_model.name == expected_result.adversarial_model:
+            rows = measured(
+                adversarial_model.summary, "adversarial_model", expected_result.metric or ""
+            )
+            return _mean(rows["mean"].tolist())
+    return None
+
+
+def _mean(values: list[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
+def failures(results: Results) -> list[Block]:
+    """Return a warning with the expected results that the study did not find; nothing where it found all."""
+    if not (lines := failure_lines(results)):
+        return []
+    head, *failed = lines
+    items = tuple((Span(f"✗ {line}", link=f"#{EXPECTED_RESULTS}"),) for line in failed)
+    blocks = (Paragraph((Span(head, "strong"),), style="note"), Items(items))
+    return [Section("expected_results-not-found", say("Expected results were not found"), blocks)]
+
+
+def failure_lines(results: Results) -> list[str]:
+    """Return a line with the number of expected results that were not found, and one for each; or none."""
+    failed = [finding for finding in judge_expected_results(results) if not finding.holds]
+    if not failed:
+        return []
+    head = say_count(
+        "This study did not find {count} expected result that is known beforehand. Do not trust its other "
+        "results before you know why:",
+        "This study did not find {count} expected results that are known beforehand. Do not trust its other "
+        "results before you know why:",
+        len(failed),
+    )
+    lines = [
+        say(
+            "{experiment}: {claim} Expected: {expected}; found: {found}",
+            experiment=finding.experiment.title,
+            claim=finding.expected_result.claim,
+            expected=expected_text(finding),
+            found=found_text(finding),
+        )
+        for finding in failed
+    ]
+    return [head, *lines]
+
+
+def chapter(results: Results) -> list[Block]:
+    """Return the section; nothing in a study of which nothing is known beforehand."""
+    findings = judge_expected_results(results)
+    if not findings:
+        return []
+    columns = (
+        *join_columns("experiment"),
+        Column("", say("Experiment"), value="experiment.title", merge=True, width=24),
+        Column("claim", say("What is known"), value="expected_result.claim", width=54),
+        Column("expected", say("heed should find"), TEXT, expected_text, width=42),
+        Column("found", say("heed found"), TEXT, found_text, width=26),
+        Column("holds", say("Agrees"), TEXT, _agreement, width=13),
+        Column("value", "", decimals(4), "value"),
+        Column("difference_pp", "", decimals(2), "difference.mean_pp"),
+    )
+    caption = say(
+        "What these texts should show, by how they were made and by trials before. The expected "
+        "results stand in params.yaml; its history in git says when they were written."
+    )
+    if any(finding.expected_result.metric == "rationale_weight" for finding in findings):
+        caption += " " + say(
+            "The share of the weights on the rationale is a mean over all seeds and the documents "
+            "that were explained; the tables of single experiments have that of the documents "
+            "shown, of the first seed."
+        )
+    table = Table(
+        EXPECTED_RESULTS,
+        say("Expected results, and what this study found"),
+        columns,
+        make_rows(columns, findings),
+        caption=caption,
+        sources=results.comparison_sources,
+        style="first",
+    )
+    head = say_count(
+        "Of this study {count} expected result is known beforehand; it found {held}.",
+        "Of this study {count} expected results are known beforehand; it found {held}.",
+        len(findings),
+        held=sum(finding.holds for finding in findings),
+    )
+    return [
+        Section(EXPECTED_RESULTS, say("Does heed find what is known?"), (Paragraph((head,)), table))
+    ]
+
+
+def _agreement(finding: Finding) -> Phrase:
+    return Phrase((Span(say("yes"), "strong"),) if finding.holds else (Span(say("NO"), "wrong"),))
+
+
+def expected_text(finding: Finding) -> str:
+    """Return the result that an expected result demands."""
+    expected_result = finding.expected_result
+    model = expected_result.variant or expected_result.adversarial_model or ""
+    if expected_result.verdict:
+        return say(
+            "{variant} against {against}: {verdict}",
+            variant=model,
+            against=expected_result.against,
+            verdict=verdict_text(expected_result.verdict),
+        )
+    if expected_result.criterion:
+        return say(
+            "criterion “{criterion}” of {variant}: {outcome}",
+            criterion=say(CRITERIA[expected_result.criterion].criterion),
+            variant=model,
+            outcome=say(str(expected_result.outcome)),
+        )
+    least, most = expected_result.at_least, expected_result.at_most
+    limits = [
+        "" if least is None else say("at least {limit}", limit=_score_text(finding, least)),
+        "" if most is None else say("at most {limit}", limit=_score_text(finding, most)),
+    ]
+    names = {
+        "aer": say("alignment error rate"),
+        "rationale_weight": say("share of the weights on the rationale"),
+        "accuracy_in_middle": say("accuracy where the rationale is in the middle"),
+    }
+    return say(
+        "{metric} of {variant}: {limits}",
+        metric=names.get(expected_result.metric or "") or _measure(finding).name,
+        variant=model,
+        limits=", ".join(filter(None, limits)),
+    )
+
+
+def found_text(finding: Finding) -> str:
+    """Return what the study found about an expected result."""
+    if finding.difference is not None:
+        difference = finding.experiment.measure.difference(finding.difference.mean_pp)
+        return f"{verdict_text(finding.found)}, {difference}"
+    if finding.found:
+        value = "" if finding.value is None else f", {format_number(finding.value, 2)}"
+        return f"{say(finding.found)}{value}"
+    return say("not measured") if finding.value is None else _score_text(finding, finding.value)
+
+
+def _measure(finding: Finding) -> Measure:
+    return Measure(finding.experiment.measure.task, finding.expected_result.metric or "")
+
+
+def _score_text(finding: Finding, value: float) -> str:
+    measure = _measure(finding)
+    is_weight = measure.metric == "rationale_weight" or not measure.in_hundreds
+    return format_number(value, 3) if is_weight else measure.format(value)
