@@ -115,7 +115,9 @@ def _describe_pairs(pairs: pd.DataFrame, other: pd.DataFrame) -> Iterator[str]:
 
 
 def _tables(name: str) -> Path:
-    """Return the folder of a published report's tables, or the one named, if it has the tables itself."""
+    """Return the folder of a published report's tables, or the one named, if it has the tables
+    itself.
+    """
     folder = Path(name)
     folder = folder / "tables" if (folder / "tables").is_dir() else folder
     if not any(folder.glob("*_seeds.csv")) or not any(folder.glob("*_comparisons.csv")):

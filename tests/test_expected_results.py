@@ -1,4 +1,6 @@
-"""Expected results: how they are declared, what agrees with them, and what the report says of them."""
+"""Expected results: how they are declared, what agrees with them, and what the report says of
+them.
+"""
 
 import dataclasses
 import os
@@ -42,7 +44,10 @@ def message_of(expected_result: str, experiment: str = "topic") -> str:
     head, tail = SAMPLE.split(f"\n  {experiment}:\n    task", 1)
     first = re.search(r"^      - \{.*\}$", tail, re.MULTILINE)
     assert first
-    text = f"{head}\n  {experiment}:\n    task{tail.replace(first[0], f'      - {{{expected_result}}}', 1)}"
+    text = (
+        f"{head}\n  {experiment}:\n    "
+        f"task{tail.replace(first[0], f'      - {{{expected_result}}}', 1)}"
+    )
     with pytest.raises(HeedError) as error:
         study.parse(text)
     (line,) = str(error.value).splitlines()
@@ -63,7 +68,8 @@ WRONG = {
     "variant: attention, metric: accuracy": "a `metric` has a limit",
     "variant: attention, against: baseline, verdict: better, at_most: 1": "a `metric` has a limit",
     "verdict: better, against: baseline": "a variant, or else an adversarial model",
-    "adversarial model: deceive, criterion: seeds, outcome: fail": "a `metric` is known, and no criterion",
+    "adversarial model: deceive, criterion: seeds, outcome: fail": "a `metric` is known, and no "
+                                                                   "criterion",
     "variant: attention, metric: accuracy, at_least: 2": "less than or equal to 1",
     "variant: attention, against: baseline, verdict: good":
         "'better', 'worse', 'practically the same'",
@@ -141,7 +147,9 @@ def test_a_figure_agrees_within_its_limits_ends_included():
 
 
 def explanation(summary: pd.DataFrame, recency: pd.DataFrame | None = None) -> Explanation:
-    """An explanation of the model `attention`, with an adversarial model that has the same summary."""
+    """An explanation of the model `attention`, with an adversarial model that has the same
+    summary.
+    """
     return Explanation(
         experiment=None,  # type: ignore[arg-type]
         variant="attention",

@@ -113,7 +113,8 @@ def test_only_the_rows_that_are_asked_for_are_encoded(kind):
     )
     ids = np.asarray(side.ids).copy()
     ids[side.offsets[4] :] = 10**6  # looking these up fails
-    tokens = ParallelTokens(None, None, {"x": dataclasses.replace(side, ids=ids), "y": side})  # type: ignore[arg-type]
+    # type: ignore[arg-type]
+    tokens = ParallelTokens(None, None, {"x": dataclasses.replace(side, ids=ids), "y": side})
     segmenter = make_segmenter(side, np.arange(3), 1000, Segmentation(segmentation=kind))
     pairs = encode_pairs(tokens, np.arange(4), ("x", "y"), (segmenter, segmenter))
     assert len(pairs.sources(np.arange(4))) == 4

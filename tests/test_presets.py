@@ -65,8 +65,8 @@ def test_wide_has_the_preset_of_the_model_that_it_matches() -> None:
                    params.hyperparameters("sample-author-parameter-matched")):  # fmt: skip
         assert (values.epochs, values.dropout) == (2, 0.4)
     assert (
-        "sample-author-wide.preset: variant parameter-matched takes the preset of sample-author-attention"
-        in (error_message(QUICK + WIDE.replace("}", ", preset: quick}")))
+        "sample-author-wide.preset: variant parameter-matched takes the preset of "
+        "sample-author-attention" in (error_message(QUICK + WIDE.replace("}", ", preset: quick}")))
     )
 
 

@@ -1,8 +1,8 @@
 """heed: does attention help? From raw corpora to a printed report.
 
 What flows, in the order of the stages: `corpora` → `tokens` → `inputs` → `models`, which `search`
-and `training` fit as a `recipe` says → `prediction`, `explanation` and `reference_models` → `evaluation` →
-`report`.
+and `training` fit as a `recipe` says → `prediction`, `explanation` and `reference_models` →
+`evaluation` → `report`.
 `study` is what params.yaml asks for, `tasks` what is learned and how it is judged. `cli` has a
 command for each stage. Below all of them: `hyperparameters`, `files` (whole or none), `paths`
 (where each stage writes), `annotations` (rationale, and links between words), `terminal` (what is

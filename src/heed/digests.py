@@ -24,7 +24,8 @@ REMEMBERED = Path(".heed/digests.json")  # by the hash of a source: what `rememb
 # params.yaml, the others one.
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "score": "models",
-    "explain": "models", "adversarial_attention": "adversarial_attention", "reference_models": "experiments",
+    "explain": "models", "adversarial_attention": "adversarial_attention",
+    "reference_models": "experiments",
 }  # fmt: skip
 # These modules choose the command or the modules of a task, show progress, or bring back runs,
 # which are verified. They cannot change any result, but for the report, which prints the contents

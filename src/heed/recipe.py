@@ -59,7 +59,10 @@ class Recipe(Generic[Data, Hyperparameters]):
 
     def changed(self, hyperparameters: Configuration) -> "Recipe[Data, Hyperparameters]":
         """Return this recipe with other values of some hyperparameters."""
-        values = dataclasses.replace(self.hyperparameters, **hyperparameters)  # type: ignore[type-var]
+        values = dataclasses.replace(
+            self.hyperparameters,  # type: ignore[type-var]
+            **hyperparameters,
+        )
         return dataclasses.replace(self, hyperparameters=values)
 
     def as_dict(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     "recipe": (f"recipe {MODEL}", [f"results/recipe/{MODEL}.yaml"]),
     "train": (f"train {MODEL}", [f"results/train/{MODEL}", TIMES]),
     "score": (f"score {MODEL}", [f"results/predict/{MODEL}", f"results/evaluate/{MODEL}"]),
-    "reference_models": ("reference models author", ["results/reference_models/author"]),
+    "reference_models": ("reference_models author", ["results/reference_models/author"]),
     "compare": ("compare", ["results/compare", "metrics.json"]),
     "report": ("report", ["reports"]),
 }
@@ -68,7 +68,7 @@ UNTUNED = [
     "download sample",
     "tokenize letters",
     *OF_MODELS,
-    "reference models author",
+    "reference_models author",
     "compare",
     "report",
 ]

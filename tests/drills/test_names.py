@@ -9,7 +9,8 @@ from tests.pipeline.makers import Toy
 
 COMMANDS = (["repro"], ["repro", "STAGE"])
 STAGE_OF = {
-    "sources": "download", "corpora": "tokenize", "experiments": "reference_models", "searches": "search",
+    "sources": "download", "corpora": "tokenize", "experiments": "reference_models",
+    "searches": "search",
     "models": "recipe", "explain": "explain", "adversarial_attention": "adversarial_attention",
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ COMMANDS = [
     "download mine",
     "tokenize mine",
     *OF_MODELS,
-    "reference models mine",
+    "reference_models mine",
     "compare",
     "report",
 ]

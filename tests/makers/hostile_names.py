@@ -18,7 +18,7 @@ SECTIONS = {
     "searches": (NEXT, "searches: {NAME: {experiment: author, model: author-baseline}}"),
     "models": ("  author-baseline: {", f"  NAME: {{{OTHER}}}\n  author-baseline: {{"),
     "explain": (NEXT, f"explain: {{documents: 1, models: {{NAME: {{noise: letters}}}}}}\n{NEXT}"),
-    "adversarial_attention": (NEXT, f"adversarial models: {{NAME: {{{LIAR}}}}}\n{NEXT}"),
+    "adversarial_attention": (NEXT, f"adversarial_attention: {{NAME: {{{LIAR}}}}}\n{NEXT}"),
 }
 NAMES = {
     "a command": "x; touch y",

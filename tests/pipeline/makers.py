@@ -35,7 +35,7 @@ defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, ep
 models:
   author-attention: {experiment: author, pooling: attention}
 explain: {documents: 0.02, models: {author-attention: {noise: letters}}}
-adversarial models:
+adversarial_attention:
   liar: {model: author-attention, goal: deceive, strength: 1, epochs: 1}
 """
 UNTUNED = re.sub("searches:\n(  .*\n)+", "searches: {}\n", TINY)
@@ -165,7 +165,7 @@ def make_finished(folder: Path) -> Toy:
     toy.run("git", "init", "--quiet")
     toy.commit("toy")
     assert len(toy.executed(*DVC, "score", "opponents@feelings")) == 15
-    assert toy.executed(*SNAKEMAKE) == ["compare", "reference models author", "report"]
+    assert toy.executed(*SNAKEMAKE) == ["compare", "reference_models author", "report"]
     toy.commit("run")
     (folder / "finished").touch()
     return toy
@@ -209,11 +209,10 @@ def below(*models: str, seeds: str = " 1 2", recipes: bool = True) -> list[str]:
 
 TRAINED = below(*MODELS, recipes=False)
 HEADS = sorted([*below("feelings-attention"), *(f"recipe {model}" for model in MODELS[::2])])
-CORPUS = sorted([*below("author-baseline"), "tokenize letters", "reference models author"])
+CORPUS = sorted([*below("author-baseline"), "tokenize letters", "reference_models author"])
 EXPLAIN = "explain: {{documents: 1, models: {{{}: {{noise: letters}}}}}}"
-LIAR = (
-    "adversarial models: {liar: {model: feelings-attention, goal: differ, strength: 1, epochs: 1}}"
-)
+LIAR = "{model: feelings-attention, goal: differ, strength: 1, epochs: 1}"
+LIAR = f"adversarial_attention: {{liar: {LIAR}}}"
 HUNT = "searches: {hunt: {experiment: feelings, model: feelings-attention}}"
 # change: (text of params.yaml, its replacement, the commands that must run)
 CHANGES: dict[str, tuple[str, str, list[str]]] = {
@@ -237,7 +236,7 @@ CHANGES: dict[str, tuple[str, str, list[str]]] = {
     ),
     "an adversarial model": (
         "searches: {}", f"searches: {{}}\n{EXPLAIN.format('feelings-attention')}\n{LIAR}",
-        ["adversarial models liar", "code", "explain feelings-attention", "report"],
+        ["adversarial_attention liar", "code", "explain feelings-attention", "report"],
     ),
 }  # fmt: skip
 

@@ -52,7 +52,9 @@ COMMANDS = {
     "download": "download sample", "tokenize": "tokenize letters", "search": "search hunt",
     "recipe": "recipe author-attention", "train": "train author-attention",
     "score": "score author-attention", "explain": "explain author-attention",
-    "adversarial_attention": "adversarial models liar", "reference_models": "reference models author", "compare": "compare",
+    "adversarial_attention": "adversarial_attention liar",
+    "reference_models": "reference_models author",
+    "compare": "compare",
     "report": "report",
 }  # fmt: skip
 KEYS = {"download": "sample", "tokenize": "letters", "search": "hunt", "reference_models": "author",

@@ -41,7 +41,8 @@ OF_MODELS = (
     for command in ("recipe", "train", "score")
 )
 COMMANDS = (
-    "download offers", "tokenize offers", *OF_MODELS, "reference models prices", "compare", "report",
+    "download offers", "tokenize offers", *OF_MODELS, "reference_models prices", "compare",
+    "report",
 )  # fmt: skip
 
 

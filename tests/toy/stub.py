@@ -183,7 +183,8 @@ def report() -> None:
 
 STAGES = {
     "download": download, "tokenize": tokenize, "search": search, "recipe": recipe, "train": train,
-    "reference_models": reference_models, "score": score, "explain": explain, "adversarial_attention": adversarial_attention,
+    "reference_models": reference_models, "score": score, "explain": explain,
+    "adversarial_attention": adversarial_attention,
     "compare": compare, "report": report,
 }  # fmt: skip
 

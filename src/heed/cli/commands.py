@@ -308,7 +308,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
             type=factor, default=0.0,
         ),
     ],
-    stages.adversarial_attention: [key("name", "adversarial_attention", "ADVERSARIAL_MODEL"), SEEDS],
+    stages.adversarial_attention: [key("name", "adversarial_attention", "NAME"), SEEDS],
     stages.reference_models: [key("experiment", "experiments")],
     stages.report: [
         flag("--check", "write nothing; list the numbers in reports/ that differ from results/")

@@ -121,7 +121,8 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
 
 def adversarial_attention(name: str, seeds: list[int]) -> None:
-    """Train models with other weights, and networks with weights from both: results/adversarial_attention/NAME.
+    """Train models with other weights, and networks with weights from both:
+    results/adversarial_attention/NAME.
 
     Seeds that are done are kept until all are.
     """
@@ -238,6 +239,7 @@ def read_seeds() -> list[int]:
 
 
 STAGES = (
-    download, tokenize, search, recipe, train, score, explain, adversarial_attention, reference_models, compare,
+    download, tokenize, search, recipe, train, score, explain, adversarial_attention,
+    reference_models, compare,
     report,
 )  # fmt: skip

@@ -83,8 +83,8 @@ class Document:
     """A text with its labels, as in its source, or a text in several languages.
 
     A label that is a tuple has any number of values. `rationale` are the character spans of the
-    words that decide the label, where they are known; a text with a rationale is a str. A document in
-    several languages has `texts`, by language, in place of `text`, and `alignments`:
+    words that decide the label, where they are known; a text with a rationale is a str. A document
+    in several languages has `texts`, by language, in place of `text`, and `alignments`:
     "SOURCE-TARGET" (two of its languages) → the links of their words, where they are known.
     """
 

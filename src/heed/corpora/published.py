@@ -261,7 +261,7 @@ def read_joined_headlines(raw: Path) -> Documents:
             texts.clear()
 
 
-# --- movies and SST-Wiki, whose rationale is words -------------------------------------------------
+# --- movies and SST-Wiki, whose rationale is words ---------------------------
 
 MOVIES_SPLITS = {"val": "validation", "test": "test", "train": "train"}
 SST_SPLITS = {"train": "train", "dev": "validation", "test": "test"}
@@ -276,8 +276,8 @@ def _words(text: str) -> list[Span]:
 def read_movies(raw: Path) -> Documents:
     """Yield the reviews with the official split; those of val are not in train.
 
-    A span of rationale goes from the first to the last word of a phrase. 20 phrases of the test split
-    have no word and are left out.
+    A span of rationale goes from the first to the last word of a phrase. 20 phrases of the test
+    split have no word and are left out.
 
     Raises HeedError when the archive is missing or broken, or lacks a file.
     """

@@ -247,8 +247,8 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
 def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the pairs of a corpus.
 
-    Those of the test split are long ones in a corpus of kind LONG_PAIRS, and those of all splits are
-    short ones in a corpus of kind SHORT_PAIRS.
+    Those of the test split are long ones in a corpus of kind LONG_PAIRS, and those of all splits
+    are short ones in a corpus of kind SHORT_PAIRS.
     """
     path = require_file(raw, FILE)
     test = LONG if corpus.kind == LONG_PAIRS else "test"

@@ -59,8 +59,8 @@ class DocumentReader:
         `tables` are batches of `read_table` by the keys in `paths`; any key for one file.
 
         Raises HeedError when a table lacks a column, or a row does not fit, lacks a label, a group
-        or an id or has more than one, has the id of another, names no split, or has a rationale that is
-        not in its text.
+        or an id or has more than one, has the id of another, names no split, or has a rationale
+        that is not in its text.
         """
         for key, batches in tables.items():
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0

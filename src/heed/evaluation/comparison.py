@@ -1,4 +1,6 @@
-"""The stage `compare`: the scores of all models and reference models of a study, and their tests."""
+"""The stage `compare`: the scores of all models and reference models of a study, and their
+tests.
+"""
 
 import dataclasses
 import statistics
@@ -163,7 +165,9 @@ def _assess_pairs(
 def _differences(
     first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
 ) -> significance.Blocks:
-    """Return the differences of two models or reference models by run and item, for each test split."""
+    """Return the differences of two models or reference models by run and item, for each test
+    split.
+    """
     firsts, seconds = by_item[first], by_item[second]
     if len(firsts) != len(seconds) or any(
         set(a.columns) != set(b.columns) for a, b in zip(firsts, seconds, strict=True)

@@ -37,7 +37,8 @@ TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens", "m
 FAMILIES = {
     "question": "every variant that answers the study's question, and every control, "
     "over the baseline",
-    "compared_models": "every variant that answers the question over the controls, the other variants "
+    "compared_models": "every variant that answers the question over the controls, the other "
+    "variants "
     "and the reference models",
     "variants": "every other variant over the baseline",
     "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
@@ -162,7 +163,8 @@ class Corpus:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentResult:
-    """An experiment: models by variant, reference models by name, comparisons by first and second model.
+    """An experiment: models by variant, reference models by name, comparisons by first and second
+    model.
 
     `groups` has the names in the details, in order: group → names. `metric` is the metric by which
     models are compared. `attention` has the variants that answer the study's question, the first
@@ -205,8 +207,8 @@ class Family:
 class Significance:
     """The method in one line, the level and the power of all tests, and the families.
 
-    A difference within ± `equivalence_margin` does not matter. A run has converged when it rose by no more
-    than `convergence_pp` over its last two validations.
+    A difference within ± `equivalence_margin` does not matter. A run has converged when it rose by
+    no more than `convergence_pp` over its last two validations.
     """
 
     signature: str

@@ -147,8 +147,8 @@ def variance_components(blocks: Blocks) -> VarianceComponents | None:
     """Return the components of the variance; None where seeds or documents are too few.
 
     With a fixed split the seeds' mean square is raised to the residual's, since it can be smaller
-    only by chance: without this, the intervals of two or three seeds covered the expected result in 88% to
-    94% of simulations, not 95%.
+    only by chance: without this, the intervals of two or three seeds covered the true value in
+    88% to 94% of simulations, not 95%.
     """
     if len(blocks) > 1:
         return _nested_components(blocks)

@@ -1,4 +1,6 @@
-"""The test statistics of models and reference models, read from the files of `predict` and `reference_models`."""
+"""The test statistics of models and reference models, read from the files of `predict` and
+`reference_models`.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -110,11 +112,12 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
 
 
 def read_reference_models(experiment: str) -> dict[str, Tested]:
-    """Return the test statistics of an experiment's reference models, each fitted once for each fold.
+    """Return the test statistics of an experiment's reference models, each fitted once for each
+    fold.
 
     Raises HeedError: they are missing or broken.
     """
-    folder, command = REFERENCE_MODELS / experiment, f"heed reference-models {experiment}"
+    folder, command = REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
     verify_checksums(folder, command)
     table = _read_table(folder / STATISTICS, command)
     tested = {}

@@ -69,11 +69,13 @@ MEASURES = (
 RATIONALE = ("rationale_weight_base", "rationale_weight")
 NO_RATIONALE = "no document of the test has rationales"
 ONLY_RATIONALE = "the units of each document are all rationale, or their rationale is not read"
-Row = dict[str, object]  # of the summary of `heed adversarial-attention`
+Row = dict[str, object]  # of the summary of `heed adversarial_attention`
 
 
 class AdversarialTest(WeightsTest):
-    """A test of `heed adversarial-attention`: its figure has a row for each trained adversarial model."""
+    """A test of `heed adversarial_attention`: its figure has a row for each trained adversarial
+    model.
+    """
 
     table = "adversarial_attention"
 
@@ -85,7 +87,9 @@ class AdversarialTest(WeightsTest):
 
 
 class AdversarialModels(AdversarialTest):
-    """The distance of weights and predictions of trained adversarial models from those of the model."""
+    """The distance of weights and predictions of trained adversarial models from those of the
+    model.
+    """
 
     name = "adversarial_attention"
     rows = "adversarial_model"
@@ -156,7 +160,9 @@ class AdversarialModels(AdversarialTest):
     def drawn_trained(
         self, explained: Explained, adversarial_model: Trained, measure: str
     ) -> Series:
-        """Return a measure of an adversarial model's seeds, and its value between the model's seeds."""
+        """Return a measure of an adversarial model's seeds, and its value between the model's
+        seeds.
+        """
         runs = adversarial_model_runs(adversarial_model.summary)
         seeds = seed_divergence(explained.summary) if measure == "mean_divergence" else None
         return {
@@ -204,8 +210,8 @@ def deceive_loss(
 ) -> torch.Tensor:
     """Return cross entropy - strength log(1 - the weight on rationale) of each document, (batch,).
 
-    The logarithm is the mean over heads. A document without a rationale has the cross entropy alone.
-    (Pruthi et al. 2020, section 3, arxiv.org/abs/1909.07913)
+    The logarithm is the mean over heads. A document without a rationale has the cross entropy
+    alone. (Pruthi et al. 2020, section 3, arxiv.org/abs/1909.07913)
 
     Args:
         weighted: of the model that is trained.

@@ -138,8 +138,8 @@ class Plausibility(WeightsTest):
     def score(self, judged: Judged) -> float | str:
         """Return the area of the class and seed where it is smallest.
 
-        Rationale that people marked is reported, and not judged: a model may be right for reasons of
-        its own.
+        Rationale that people marked is reported, and not judged: a model may be right for reasons
+        of its own.
         """
         summary = judged.summary
         rows = summary[(summary["test"] == self.name) & (summary["measure"] == "auc")]

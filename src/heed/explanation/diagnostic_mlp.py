@@ -47,7 +47,8 @@ class DiagnosticNetworks(AdversarialTest):
     caption = (
         "Test accuracy after one epoch, in which it shows best what weights point at (left), and "
         "after the whole training (right). Where rationale is given or hidden, of documents that "
-        "have some, as is the majority with a rationale. Weights carry the label where they are above "
+        "have some, as is the majority with a rationale. Weights carry the label where they are "
+        "above "
         "that with the rationale hidden, or above the majority class with one word throughout the "
         "text. Those of another document must not help."
     )
@@ -188,7 +189,8 @@ def make_guides(
 ) -> dict[str, Guide]:
     """Return the guides by name, in the order of the summary.
 
-    The weights of both models are of all documents; `rationale` is True for tokens of it, (tokens,).
+    The weights of both models are of all documents; `rationale` is True for tokens of it,
+    (tokens,).
     """
     lengths = {row: len(weights) for row, weights in base.items()}
     uniform = {row: _equal(np.ones(length, bool)) for row, length in lengths.items()}

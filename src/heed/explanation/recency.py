@@ -79,7 +79,8 @@ class RecencyTest(WeightsTest):
         "show that a model forgets: words at the end may be the better ones."
     )
     caption = (
-        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in fewer "
+        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in "
+        "fewer "
         "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
         "before the text, after it, or both, in multiples of its length; strokes from the worst "
         "seed to the best."

@@ -53,7 +53,8 @@ from heed.models.classifier import Classifier, weighted_sum
 
 TESTS: tuple[WeightsTest, ...] = (
     Correlation(), Permutation(), AdversarialWeights(), SingleErasure(), Erasure(), Seeds(),
-    DiagnosticNetworks(), AdversarialModels(), InputRemoval(), Plausibility(), Conicity(), RecencyTest(),
+    DiagnosticNetworks(), AdversarialModels(), InputRemoval(), Plausibility(), Conicity(),
+    RecencyTest(),
 )  # fmt: skip
 CRITERIA = {test.name: test for test in TESTS if test.criterion}
 # the order of summary.csv: tests of each seed, of pairs of seeds, and those with their own table

@@ -1,4 +1,5 @@
-"""The stages `explain` and `adversarial_attention`: tests of a model's runs, and models trained against it.
+"""The stages `explain` and `adversarial_attention`: tests of a model's runs, and models trained
+against it.
 
 Everything runs on the CPU with one thread, so that tables are the same bytes on a machine kind.
 Sections of params.yaml are read without pydantic, so that these stages do not depend on the code
@@ -92,7 +93,9 @@ def read_noise(model: str) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class AdversarialAttention:
-    """A section of `adversarial_attention` in params.yaml; `heed.study.adversarial_attention` has its meaning."""
+    """A section of `adversarial_attention` in params.yaml; `heed.study.adversarial_attention` has
+    its meaning.
+    """
 
     model: str
     goal: Literal["differ", "deceive"]
@@ -277,7 +280,7 @@ def write_adversarial_model(
         for table, values in tables.items():
             values.to_parquet(out / f"{table}.parquet", index=False)
         if adversarial_model.diagnostic_mlps:
-            diagnostic = read_json(work / str(seeds[0]) / DIAGNOSTIC, "heed adversarial-attention")
+            diagnostic = read_json(work / str(seeds[0]) / DIAGNOSTIC, "heed adversarial_attention")
             write_json(out / DIAGNOSTIC, diagnostic)
         summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     shutil.rmtree(work, ignore_errors=True)
@@ -291,8 +294,10 @@ def _naming(name: str, run: RunInfo) -> Iterator[None]:
         yield
     except DivergedError as error:
         raise DivergedError(
-            f"{PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model {run.recipe.model}, "
-            "by whose recipe it is trained. If this is the adversarial model, and no diagnostic MLP, make "
+            f"{PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model "
+            f"{run.recipe.model}, "
+            "by whose recipe it is trained. If this is the adversarial model, and no diagnostic "
+            "MLP, make "
             "its `strength` smaller first"
         ) from None
 

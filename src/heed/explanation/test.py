@@ -97,7 +97,7 @@ class Judged:
     """The tables by which criteria judge a model.
 
     summary: of the model
-    adversarial models: the summaries of its trained adversarial models
+    adversarial_attention: the summaries of its trained adversarial models
     planted: whether the rationale of its corpus is planted
     """
 
@@ -128,7 +128,7 @@ class WeightsTest:
     """A test; a subclass overrides what it has.
 
     name: of its results, and of its figure and criterion in the report
-    table: of `heed explain` that has its measures, or that of `heed adversarial-attention`
+    table: of `heed explain` that has its measures, or that of `heed adversarial_attention`
     rows: its name in that table, where it has another
     measures: in the order of summary.csv
     of_weights: measures that need a weighted sum; those of the others are defined without

@@ -1,11 +1,11 @@
 """The units of a sentence: words, or pieces of words, made from the training split of a run.
 
-Words are the corpus's tokens, and `Detokenizer` joins them to text again. A word is joined to the word
-after it ("(") or before it (".") or to neither. For each word the share of its occurrences that are
-joined is counted, to the left and to the right; between two words the share decides that is further
-from one half. Pairs of words that are seen in training and for which this rule is wrong are
-exceptions. Of words without letters and digits the first, third, … occurrence in a text is counted
-apart from the second, fourth, …: so quotation marks open and close.
+Words are the corpus's tokens, and `Detokenizer` joins them to text again. A word is joined to the
+word after it ("(") or before it (".") or to neither. For each word the share of its occurrences
+that are joined is counted, to the left and to the right; between two words the share decides that
+is further from one half. Pairs of words that are seen in training and for which this rule is wrong
+are exceptions. Of words without letters and digits the first, third, … occurrence in a text is
+counted apart from the second, fourth, …: so quotation marks open and close.
 
 Pieces are those of sentencepiece (Kudo and Richardson 2018, aclanthology.org/D18-2012) by byte-pair
 encoding (Sennrich et al. 2016) or a unigram language model (Kudo 2018): they give back any text of

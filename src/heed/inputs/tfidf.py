@@ -1,10 +1,10 @@
 """TF-IDF features: hashed ones of a model's linear branch, and those of the linear reference model.
 
-The reference model's texts may not fit in memory, so n-grams are counted a chunk at a time. Its features
-are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) with two
-differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many n-grams would
-remain, the rarest are left out. Time grows with the number of characters, memory with a chunk and
-with the number of features.
+The reference model's texts may not fit in memory, so n-grams are counted a chunk at a time. Its
+features are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1)
+with two differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many n-grams
+would remain, the rarest are left out. Time grows with the number of characters, memory with a chunk
+and with the number of features.
 
 scikit-learn, which takes a second to import, is imported by the few models that need it.
 """

@@ -118,9 +118,9 @@ class TestedDifference:
 class AttentionComparison:
     """The tests of an experiment's first attention variant against each of its compared models.
 
-    `compared_models` are the reference models, then the other models; `controls` are some of these. `other_gains`
-    are over the baseline, of further variants that answer the study's question; `pairs` are of
-    variants over their own baseline or their own mean.
+    `compared_models` are the reference models, then the other models; `controls` are some of these.
+    `other_gains` are over the baseline, of further variants that answer the study's question;
+    `pairs` are of variants over their own baseline or their own mean.
     """
 
     variant: str
@@ -374,10 +374,12 @@ def _better_sentence(compared_model: TestedDifference, result: ExperimentResult)
         {
             WORSE: "{compared_model} ({metric}) did better than {name} ({own}): {size}",
             SAME: "{compared_model} ({metric}) and {name} ({own}) are practically the same: {size}",
-            NOT_CONVERGED: "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, but {reason}",
+            NOT_CONVERGED: "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, but "
+            "{reason}",
         }.get(
             compared_model.verdict,
-            "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, too uncertain to call",
+            "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, too uncertain to "
+            "call",
         ),
         compared_model=_describe(compared_model.second, result),
         metric=compared_model.measure.format(result.score_of(compared_model.second)),

@@ -292,7 +292,8 @@ class Sentence:
 class Legend(Block):
     """The legend of shaded texts: what no and full colour mean.
 
-    `rationale` names underlined words and `sentence` the bar beside a sentence, where there are any.
+    `rationale` names underlined words and `sentence` the bar beside a sentence, where there are
+    any.
     """
 
     weak: str

@@ -1,4 +1,6 @@
-"""The results of `heed explain` and `heed adversarial-attention` for the report (docs/contracts.md)."""
+"""The results of `heed explain` and `heed adversarial_attention` for the report
+(docs/contracts.md).
+"""
 
 import dataclasses
 import functools
@@ -196,7 +198,7 @@ def _read_adversarial_models(
     for name, section in params.adversarial_attention.items():
         path = folder / "adversarial_attention" / name
         if section.model == model and path.exists():
-            command = f"heed adversarial-attention {name}"
+            command = f"heed adversarial_attention {name}"
             verify_checksums(path, command)
             adversarial_attention.append(
                 AdversarialAttention(name, path, _read(path / "summary.csv", command))

@@ -1,4 +1,5 @@
-"""`heed publish`: a published report of a study for docs/studies/, and its summary in the index there.
+"""`heed publish`: a published report of a study for docs/studies/, and its summary in the index
+there.
 
 A published report has no text of a corpus, unless heed generated it, and no path of this machine.
 """
@@ -74,7 +75,8 @@ def read_published_report(folder: Path) -> PublishedReport:
 
 
 def make_published_report(root: Path, study: str) -> PublishedReport:
-    """Return the code of a published report of the active study that is made now, in the clone `root`.
+    """Return the code of a published report of the active study that is made now, in the clone
+    `root`.
 
     The files that `heed publish` itself writes may have changed since the commit: they are no code.
     """
@@ -93,7 +95,8 @@ def check_commit(root: Path, study: str) -> None:
     commit = run_git(root, "rev-parse", "--verify", "HEAD")
     if not run_git(root, "for-each-ref", "--contains", commit, "refs/heads", "refs/remotes"):
         raise HeedError(
-            f"git: no branch has the present commit {commit[:10]}, which the published report would name: "
+            f"git: no branch has the present commit {commit[:10]}, which the published report "
+            f"would name: "
             "it can get lost. Make a branch of it: git switch --create NAME"
         )
     new = run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "src", "workflow")
@@ -102,13 +105,16 @@ def check_commit(root: Path, study: str) -> None:
     if others := [path for path in changed if path not in of_study]:
         names = f"{', '.join(others[:3])}{', ...' * (len(others) > 3)}"
         raise HeedError(
-            f"git: not as in the present commit, which the published report would name: {names}. Only what "
+            f"git: not as in the present commit, which the published report would name: {names}. "
+            f"Only what "
             f"belongs to the study {study} may differ. Commit the rest, or undo it"
         )
 
 
 def with_published_report(readme: str, published_report: PublishedReport) -> str:
-    """Return README.md of a published report with the code that made it, below the title at first."""
+    """Return README.md of a published report with the code that made it, below the title at
+    first.
+    """
     if BEGIN.format(name=MADE_BY) not in readme:
         title, _, rest = readme.partition("\n")
         readme = f"{title}\n\n{BEGIN}{END}\n{rest}".format(name=MADE_BY)
@@ -116,7 +122,9 @@ def with_published_report(readme: str, published_report: PublishedReport) -> str
 
 
 def write_list(root: Path) -> None:
-    """Write the code that made each published report into the index, where it has a place for that."""
+    """Write the code that made each published report into the index, where it has a place for
+    that.
+    """
     if not (index := root / INDEX).exists():
         return
     text = index.read_text(encoding="utf-8")

@@ -27,13 +27,13 @@ from heed.study.schema import Model, Params
 __all__ = [
     "Corpus",
     "Dimension",
+    "ExpectedResult",
     "Experiment",
     "Model",
     "Params",
     "Search",
     "Source",
     "Split",
-    "ExpectedResult",
     "load",
     "parse",
 ]

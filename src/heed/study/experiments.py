@@ -120,7 +120,9 @@ class ExpectedResult:
 
 
 def check_expected_result(expected_result: ExpectedResult) -> ExpectedResult:
-    """Return an expected result. Raises ValueError unless it has one form, with the keys of that."""
+    """Return an expected result. Raises ValueError unless it has one form, with the keys of
+    that.
+    """
     if (expected_result.variant is None) == (expected_result.adversarial_model is None):
         raise ValueError("an expected result names a variant, or else an adversarial model")
     forms = [form for form in FORMS if getattr(expected_result, form) is not None]

@@ -148,12 +148,15 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Mistakes:
 def _parameter_matched_contradictions(
     params: Params, name: str, model: Model
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name of a field, message) for every contradiction of a model of variant parameter-matched."""
+    """Yield (name of a field, message) for every contradiction of a model of variant
+    parameter-matched.
+    """
     match, rules = model.match_parameters_of, rules_of(params.task(model))
     if match == name or params.models[match].experiment != model.experiment:
         yield (
             "match_parameters_of",
-            "variant parameter-matched names the model of the same experiment whose size it matches, "
+            "variant parameter-matched names the model of the same experiment whose size it "
+            "matches, "
             f"found {match}",
         )
         return
@@ -163,7 +166,8 @@ def _parameter_matched_contradictions(
         allowed = " and ".join(rules.PARAMETER_MATCHED_KEYS) or "none"
         yield (
             extra[0],
-            f"variant parameter-matched takes every hyperparameter but {allowed} from {match}; remove "
+            f"variant parameter-matched takes every hyperparameter but {allowed} from {match}; "
+            f"remove "
             f"{', '.join(extra)}",
         )
     if message := rules.parameter_matched_contradiction(match, params.hyperparameters(match)):
@@ -189,7 +193,8 @@ def search_contradictions(params: Params, name: str) -> Mistakes:
     if model.match_parameters_of != search.model:
         yield (
             (*key, "model"),
-            f"{search.model} takes its hyperparameters from {model.match_parameters_of}: search that one",
+            f"{search.model} takes its hyperparameters from {model.match_parameters_of}: search "
+            f"that one",
         )
     for message in _after_contradictions(params, name):
         yield (*key, "after"), message

@@ -132,7 +132,8 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
         if rare := [(count, name) for name, count in classes.items() if count < RARE]:
             yield _describe_rare(label, *min(rare, key=lambda each: each[0]), len(rare))
     yield (
-        f"  {statistics.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at most "
+        f"  {statistics.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at "
+        f"most "
         f"{statistics.long_length:,}"
     )
     splits = ", ".join(f"{count:,} for {split}" for split, count in statistics.splits.items())
@@ -297,7 +298,10 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
     reference_models = " and ".join(rules_of(entries.task).REFERENCE_MODELS)
     experiments = [*entries.sections["experiments"]]
     for experiment in experiments[:SHOWN]:
-        yield f"experiment {experiment}: models {', '.join(VARIANTS)}; reference models {reference_models}"
+        yield (
+            f"experiment {experiment}: models {', '.join(VARIANTS)}; reference models "
+            f"{reference_models}"
+        )
     if (more := len(experiments) - SHOWN) > 0:
         yield f"… and {more} experiments more, one for each label"
     yield f"  preset {entries.preset}: {preset.description}"

@@ -313,7 +313,8 @@ def _fields(key: tuple[Any, ...], task: str) -> list[str]:
     sections: dict[str, type[BaseModel]] = {
         "study": STUDY, "defaults": DEFAULTS, **SECTIONS, "sources": SOURCE, "corpora": CORPUS,
         "searches": SEARCH, "later_searches": SEARCH, "models": MODEL, "split": SPLIT,
-        "published": PUBLISHED, "expected_results": EXPECTED_RESULT, "space": DIMENSION, "explain": EXPLAIN,
+        "published": PUBLISHED, "expected_results": EXPECTED_RESULT, "space": DIMENSION,
+        "explain": EXPLAIN,
         "adversarial_attention": ADVERSARIAL_MODEL,
     }  # fmt: skip
     if task:

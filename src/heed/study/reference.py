@@ -38,7 +38,7 @@ heed model remove imdb-attention-2
   experiment, or of any model; those of the command replace them.
 - `heed model remove MODEL` removes a model that nothing else names.
 
-heed 0.2.0 wrote `corpus`, `variant`, `search: none`, `match_parameters_of` and `after: none` on every line.
+heed 0.2.0 wrote `corpus`, `variant`, `tuned_by: none`, `match` and `after: none` on every line.
 They are still read, and must say what follows; `heed check` shows a line without them.
 """
 
@@ -94,7 +94,8 @@ def _presets() -> str:
         "\n## Presets\n",
         "Hyperparameters under a name. A model with `preset: NAME` has the values of `defaults` of "
         "its task, replaced by those of the preset, and these by the keys of its own line and by "
-        "the winner of its search. The control `parameter-matched` has the preset of the model in `match_parameters_of`.\n",
+        "the winner of its search. The control `parameter-matched` has the preset of the model "
+        "in `match_parameters_of`.\n",
         "`defaults.presets.NAME` is a preset of the study, with any keys of `defaults` of the task "
         "of its models. heed's own are:\n",
         "| task | preset | for | values |\n|---|---|---|---|",

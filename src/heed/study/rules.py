@@ -218,7 +218,8 @@ def _expected_result_contradictions(
         if expected_result.against not in compared:
             yield (
                 "against",
-                f"{expected_result.variant} is not compared with {expected_result.against} (docs/statistics.md). It is "
+                f"{expected_result.variant} is not compared with {expected_result.against} "
+                f"(docs/statistics.md). It is "
                 f"compared with: {', '.join(compared) or 'no other'}",
             )
     if expected_result.criterion and not is_explained:
@@ -286,7 +287,8 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     if base not in params.explain.models:
         yield (
             (*key, "model"),
-            f"{base} is not in explain.models: what is told of an adversarial model stands beside the "
+            f"{base} is not in explain.models: what is told of an adversarial model stands "
+            f"beside the "
             "explanation of its model. Name the model there",
         )
     if params.models[base].experiment in params.experiments:

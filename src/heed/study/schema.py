@@ -35,7 +35,8 @@ from heed.study.section import (
 )
 
 MAX_GPUS = 1024
-PARAMETER_MATCHED = "parameter-matched"  # the control with as many parameters as the model in its `match_parameters_of`
+# the control with as many parameters as the model in its `match_parameters_of`
+PARAMETER_MATCHED = "parameter-matched"
 SINGULAR = {
     "sources": "source", "corpora": "corpus", "experiments": "experiment", "searches": "search",
     "later_searches": "search", "models": "model", "adversarial_attention": "adversarial_model",

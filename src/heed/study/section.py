@@ -164,7 +164,8 @@ def _optional(name: str) -> tuple[Any, None]:
     assert len({*types}) == 1, types
     is_shared = all(field.metadata == fields[0].metadata for field in fields)
     limits = tuple(fields[0].metadata) if is_shared else ()
-    return (Annotated[(types[0], *limits)] if limits else types[0]) | None, None  # type: ignore[operator]
+    limited = Annotated[(types[0], *limits)] if limits else types[0]
+    return limited | None, None  # type: ignore[operator]
 
 
 # Some hyperparameters of any task, as a model or a preset sets them; None where it does not. The

@@ -145,10 +145,10 @@ class Predictor(abc.ABC):
 class Fitted:
     """The predictions of an experiment's reference models: reference models from outside.
 
-    predictions: (reference model, fold) → a table as `Predictor.predict` returns it, with the column
-        `split` (validation, test).
+    predictions: (reference model, fold) → a table as `Predictor.predict` returns it, with the
+        column `split` (validation, test).
     statistics: maps such a table to the additive statistics of each row.
-    selection: how the reference models were chosen; written to reference models.json.
+    selection: how the reference models were chosen; written to reference_models.json.
     """
 
     predictions: "dict[tuple[str, int], pd.DataFrame]"

@@ -1,4 +1,6 @@
-"""Comparisons are computed from predictions, with the same tests for models and reference models."""
+"""Comparisons are computed from predictions, with the same tests for models and reference
+models.
+"""
 
 import dataclasses
 import functools
@@ -37,7 +39,9 @@ TINY = Experiment(
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models of the tiny corpus, trained with two seeds and evaluated, and the reference models."""
+    """Two models of the tiny corpus, trained with two seeds and evaluated, and the reference
+    models.
+    """
     folder = tmp_path_factory.mktemp("evaluated")
     with pytest.MonkeyPatch.context() as monkeypatch:
         make_workplace(folder, monkeypatch)

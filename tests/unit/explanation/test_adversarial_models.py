@@ -311,7 +311,8 @@ def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(monkey
          ("auc", "leave_one_out"), ("auc", "random")], NO_RATIONALE
     ) | dict.fromkeys(
         [(measure, name) for measure in ("accuracy", "accuracy_one_epoch")
-         for name in ("rationale", "base_without_rationale", "adversarial_model_without_rationale")],
+         for name in ("rationale", "base_without_rationale",
+                      "adversarial_model_without_rationale")],
         SPLIT_WITHOUT,
     ) | {("accuracy", "majority_with_rationale"): SPLIT_WITHOUT}  # fmt: skip
     assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
@@ -378,7 +379,8 @@ def test_a_training_that_diverges_names_its_adversarial_model_and_how_to_mend_it
     loss = learner.loss
     monkeypatch.setattr(learner, "loss", lambda *arguments: float("nan") * loss(*arguments))
     expected = (
-        rf"params.yaml: adversarial_attention.differing, seed 1: {what}.*set `max_grad_norm`, of model {BASE}, by"
+        rf"params.yaml: adversarial_attention.differing, seed 1: {what}.*set `max_grad_norm`, of "
+        rf"model {BASE}, by"
         ".*make its `strength` smaller"
     )
     with pytest.raises(DivergedError, match=expected):
@@ -446,7 +448,7 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
     ],
 )
 def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    section = f"adversarial models:\n  liar: {{{SECTION}}}\n"
+    section = f"adversarial_attention:\n  liar: {{{SECTION}}}\n"
     assert parse(f"{EXPLAINING}{section}").adversarial_attention["liar"].strength == 1
     with pytest.raises(HeedError) as caught:
         parse(f"{EXPLAINING}{section.replace(old, new, 1)}")
@@ -494,7 +496,7 @@ explain:
   models:
     all-attention: {corpus: all, noise: all}
     plain-attention: {corpus: plain, noise: plain}
-adversarial models:
+adversarial_attention:
   all-deceiving: {model: all-attention, corpus: all, goal: deceive, strength: 0.3, epochs: 10}
   plain-deceiving: {model: plain-attention, corpus: plain, goal: deceive, strength: 0.3, epochs: 10}
 """

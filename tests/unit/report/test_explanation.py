@@ -137,8 +137,19 @@ def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, compar
 
 def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
     figures = {key: each for key, each in chapter.items() if isinstance(each, Figure)}
-    tests = ("correlation", "permutation", "adversarial-weights", "erasure", "seeds", "diagnostic",
-             "adversarial_attention", "input-removal", "rationale", "conicity", "scaling")  # fmt: skip
+    tests = (
+        "correlation",
+        "permutation",
+        "adversarial-weights",
+        "erasure",
+        "seeds",
+        "diagnostic",
+        "adversarial_attention",
+        "input-removal",
+        "rationale",
+        "conicity",
+        "scaling",
+    )
     expected = {f"explanation_{test}" for test in tests}
     assert set(figures) == expected | {f"{SENTIMENT}_recency", f"{SENTIMENT}_rankings"}
     assert all(figure.claim for figure in figures.values())

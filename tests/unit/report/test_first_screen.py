@@ -80,7 +80,9 @@ def test_the_sentence_over_all_experiments_is_true_for_every_mix_of_verdicts(lan
 
 
 def test_the_sentence_names_what_a_study_has():
-    """Experiments on one corpus, no reference models, and a baseline that reads more than its state."""
+    """Experiments on one corpus, no reference models, and a baseline that reads more than its
+    state.
+    """
     text = headline(study_of(GAIN, OPEN, corpus="reviews"), 3)
     assert text.startswith("Two experiments: attention beats the last-state baseline on 1, und")
     result = make_experiment(mean=NOISY)

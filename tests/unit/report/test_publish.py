@@ -102,7 +102,9 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
 
 
 def assert_summaries(root: Path, published_report: Path) -> None:
-    """README.md and the index have the summary of a published report in their place, and link to it."""
+    """README.md and the index have the summary of a published report in their place, and link to
+    it.
+    """
     text = (root / "README.md").read_text()
     assert_matrix_of(published_report, text)
     assert "**Two corpora: attention " in text

@@ -1,4 +1,6 @@
-"""Every published report names the code that made it, and `heed publish` refuses code that gets lost."""
+"""Every published report names the code that made it, and `heed publish` refuses code that gets
+lost.
+"""
 
 import dataclasses
 import json
@@ -75,7 +77,9 @@ def test_an_edition_names_its_version_and_its_commit_in_every_page(name):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_commit_of_an_edition_is_in_the_history_and_has_its_version(name):
-    """Only published reports of 0.2.0 may be marked as lost: heed did not yet ask for a commit then."""
+    """Only published reports of 0.2.0 may be marked as lost: heed did not yet ask for a commit
+    then.
+    """
     if run_git(ROOT, "rev-parse", "--is-shallow-repository") == "true":
         pytest.skip("a shallow clone has no history: git fetch --unshallow")
     published_report = read_published_report(ROOT / PUBLISHED_REPORTS / name)

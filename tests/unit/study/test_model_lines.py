@@ -62,7 +62,8 @@ def test_a_study_of_an_earlier_heed_is_the_same_and_one_message_shows_the_new_fo
          "sample-letters: remove `corpus`"),
         ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
         ("match: sample-author-mean", "match: sample-author-baseline",
-         "sample-author-mean follows from the rest, found sample-author-baseline: remove `match_parameters_of`"),
+         "sample-author-mean follows from the rest, found sample-author-baseline: remove "
+         "`match_parameters_of`"),
         ("    after: none", "    after: other", "stands in the section `later_searches`: move "),
     ],
 )  # fmt: skip

@@ -128,7 +128,7 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
     Path("params.yaml").write_text(
         text
         + "explain: {documents: 1, models: {table-pooling: {corpus: table, noise: more}}}\n"
-        + "adversarial models: {differ: {model: table-pooling, corpus: table, goal: differ, "
+        + "adversarial_attention: {differ: {model: table-pooling, corpus: table, goal: differ, "
         + "strength: 0.01, epochs: 1}}\n"
     )
     remove_corpus("more")

@@ -404,7 +404,8 @@ FEATURES = {
     "bigram_buckets": 20, "character_buckets": 30, "tfidf_branch": "both", "tfidf_buckets": 64,
 }  # fmt: skip
 PRACTICE = {
-    "max_grad_norm": 0.5, "ema_decay": 0.9, "weight_decay": 0.01, "warmup": 0.2, "lr_schedule": "cosine",
+    "max_grad_norm": 0.5, "ema_decay": 0.9, "weight_decay": 0.01, "warmup": 0.2,
+    "lr_schedule": "cosine",
     "label_smoothing": 0.1, "word_dropout": 0.2, "state_dropout": 0.1, "tfidf_dropout": 0.2,
 }  # fmt: skip
 KINDS = [

@@ -122,7 +122,9 @@ def _accuracy_in_middle(recency: pd.DataFrame | None) -> float | None:
 def _adversarial_score(
     expected_result: "ExpectedResult", explanations: list[Explanation]
 ) -> float | None:
-    """Return the mean over seeds of an adversarial model's score; None where it was not measured."""
+    """Return the mean over seeds of an adversarial model's score; None where it was not
+    measured.
+    """
     for adversarial_model in (
         adversarial_model
         for each in explanations
@@ -141,7 +143,9 @@ def _mean(values: list[float]) -> float | None:
 
 
 def failures(results: Results) -> list[Block]:
-    """Return a warning with the expected results that the study did not find; nothing where it found all."""
+    """Return a warning with the expected results that the study did not find; nothing where it
+    found all.
+    """
     if not (lines := failure_lines(results)):
         return []
     head, *failed = lines
@@ -151,14 +155,18 @@ def failures(results: Results) -> list[Block]:
 
 
 def failure_lines(results: Results) -> list[str]:
-    """Return a line with the number of expected results that were not found, and one for each; or none."""
+    """Return a line with the number of expected results that were not found, and one for each; or
+    none.
+    """
     failed = [finding for finding in judge_expected_results(results) if not finding.holds]
     if not failed:
         return []
     head = say_count(
-        "This study did not find {count} expected result that is known beforehand. Do not trust its other "
+        "This study did not find {count} expected result that is known beforehand. Do not trust "
+        "its other "
         "results before you know why:",
-        "This study did not find {count} expected results that are known beforehand. Do not trust its other "
+        "This study did not find {count} expected results that are known beforehand. Do not "
+        "trust its other "
         "results before you know why:",
         len(failed),
     )

@@ -59,7 +59,8 @@ VERDICT = Format(
 class Line:
     """A row of the table of scores: a model or a reference model, with its differences.
 
-    `gain` is over the baseline, `compared_model` is the study's first attention variant minus this one.
+    `gain` is over the baseline, `compared_model` is the study's first attention variant minus this
+    one.
     """
 
     name: str

@@ -150,7 +150,8 @@ def _uniform_note(results: Results) -> str:
         sentences.insert(0, layer_note())
     text = say(
         "Gain: over the same experiment’s model with equal weights, in points of the "
-        "metric by which models are compared. Without a gain there is nothing for weights to explain."
+        "metric by which models are compared. Without a gain there is nothing for weights to "
+        "explain."
     )
     return " ".join([text, *sentences]) if sentences else f"{text} "
 
@@ -164,7 +165,9 @@ def _rules() -> list[Texts]:
 
 
 def _means(results: Results, lines: list[Line]) -> Table:
-    """Return the mean of each test, over documents and seeds, with its standard deviation over seeds."""
+    """Return the mean of each test, over documents and seeds, with its standard deviation over
+    seeds.
+    """
     means = [(test, column) for test in TESTS for column in test.columns]
     columns = (
         *_experiment_columns(results),

@@ -150,7 +150,9 @@ def _translator(h: TranslatorArchitecture) -> list[str]:
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the section: the variants of the study, its reference models, and words of the report."""
+    """Return the section: the variants of the study, its reference models, and words of the
+    report.
+    """
     variants = read_variants(results)
     reference_models = dict.fromkeys(
         name

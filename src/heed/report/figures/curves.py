@@ -102,7 +102,8 @@ def _describe(measure: Measure, drawn: dict[str, Curves]) -> str:
     """Return what is drawn, and which runs are degenerate."""
     text = say(
         "Above: the loss, dashed on the training split, solid on the validation split. Below: "
-        "{metric} on the validation split. Line: the mean over seeds; band: from the lowest seed to "
+        "{metric} on the validation split. Line: the mean over seeds; band: from the lowest seed "
+        "to "
         "the highest. Where a seed has ended its training, it is that of the others. All models "
         "on the same scales.",
         metric=measure.name,

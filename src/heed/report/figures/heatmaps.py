@@ -100,8 +100,8 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
 def choose_document(explanation: Explanation) -> Document | None:
     """Return the document of a rule in which no result has a part; None where no text is kept.
 
-    Of the documents with all rankings in the first seed: the first by name that has a rationale, else
-    the first by name.
+    Of the documents with all rankings in the first seed: the first by name that has a rationale,
+    else the first by name.
     """
     documents = explanation.read("documents")
     if "text" not in documents:

@@ -1,8 +1,9 @@
 """Classifiers trained to have other weights than their base: their training and tables, of a seed.
 
-The adversarial model starts from the base's weights and sees its training documents in the base's order,
-with the optimizer of its recipe. Dropout is off: weights and predictions are compared with the
-base's as both are in use. A linear branch is not trained: what is hidden must be in the network.
+The adversarial model starts from the base's weights and sees its training documents in the base's
+order, with the optimizer of its recipe. Dropout is off: weights and predictions are compared with
+the base's as both are in use. A linear branch is not trained: what is hidden must be in the
+network.
 """
 
 import copy
@@ -81,7 +82,9 @@ class AdversarialLearner(ClassificationLearner):
         )
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the loss of the adversarial model's goal, summed over documents; without dropout."""
+        """Return the loss of the adversarial model's goal, summed over documents; without
+        dropout.
+        """
         assert isinstance(model, Classifier)
         weighted, strength = weighted_sum(model.eval(), batch), self._adversarial_model.strength
         if self._adversarial_model.goal == "deceive":
@@ -218,7 +221,9 @@ def _train(
     work: Path,
     report_progress: ReportProgress,
 ) -> Classifier:
-    """Train the adversarial model by the base's recipe, for its own epochs; return that of the last."""
+    """Train the adversarial model by the base's recipe, for its own epochs; return that of the
+    last.
+    """
     h = dataclasses.replace(
         run.recipe.hyperparameters, epochs=adversarial_model.epochs, monitor=LAST, patience=0
     )

@@ -167,8 +167,8 @@ class RationaleReader:
     def positions(self, row: int, unit: np.ndarray) -> UnitPositions:
         """Return `start, end` (characters) and `rationale` of each unit of a document, (units,).
 
-        `unit` is the unit of each token that is read, (tokens,). A unit with a token of rationale belongs
-        to the rationale.
+        `unit` is the unit of each token that is read, (tokens,). A unit with a token of rationale
+        belongs to the rationale.
         """
         read = self._read(row)
         starts, ends = (array[read] for array in self._rationale.spans(row))
@@ -190,7 +190,9 @@ class RationaleReader:
         return float(np.mean([share for share in shares if share] or [0.0]))
 
     def token_rationale(self, row: int) -> np.ndarray:
-        """Return whether each token of a document that is read belongs to the rationale, (tokens,)."""
+        """Return whether each token of a document that is read belongs to the rationale,
+        (tokens,).
+        """
         return self._rationale.mask(row)[self._read(row)]
 
     def of_tokens(self, rows: np.ndarray) -> dict[int, np.ndarray]:

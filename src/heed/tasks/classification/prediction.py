@@ -112,9 +112,9 @@ class ClassificationPredictor(Predictor):
             rationales.
         heads: a row for each head of self-attention and each pair of tokens of two short documents
             (lecture 000): `id, label, predicted, head, query, key, query_word, key_word, rationale,
-            weight`. Heads, queries and keys are counted from 0; rationale is of the key; the weights
-            of a query sum to 1 over the keys. No rows for a model without self-attention, or
-            without a short document.
+            weight`. Heads, queries and keys are counted from 0; rationale is of the key; the
+            weights of a query sum to 1 over the keys. No rows for a model without self-attention,
+            or without a short document.
         """
         certainties = self._metrics.certainties(predictions)
         rows, marked = tokens.rows_of(certainties["id"]), MarkedTokens(tokens)
@@ -232,9 +232,9 @@ def choose_short_documents(
 
     They are chosen by their length and their class, never by what a model made of them, so that all
     models of a corpus are shown on the same ones. The rule: of the documents with 8 to 40 tokens
-    those with a rationale before those without, the shorter before the longer, then the first of the
-    corpus; of each class the first one. `labels` and `lengths` are of all documents, (documents,);
-    `has_rationale` says whether one, by its index, has a token of rationales.
+    those with a rationale before those without, the shorter before the longer, then the first of
+    the corpus; of each class the first one. `labels` and `lengths` are of all documents,
+    (documents,); `has_rationale` says whether one, by its index, has a token of rationales.
     """
     candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
     by_length = candidates[np.argsort(lengths[candidates], kind="stable")].tolist()

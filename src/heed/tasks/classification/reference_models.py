@@ -1,7 +1,9 @@
-"""The reference models: a linear model on TF-IDF features, tuned on validation, and the majority class.
+"""The reference models: a linear model on TF-IDF features, tuned on validation, and the majority
+class.
 
-Reference models are reference models from outside. A report without them would mislead: on the talk's own
-corpora a linear model is often better (IMDB: accuracy .9231 against the talk's best .8789).
+Reference models are reference models from outside. A report without them would mislead: on the
+talk's own corpora a linear model is often better (IMDB: accuracy .9231 against the talk's best
+.8789).
 
 The linear model is a support vector machine for rows that may not fit in memory. The problem is
 LinearSVC's of scikit-learn: ½‖w‖² + C Σ max(0, 1 − y w·x)² for each class against the others, with
@@ -160,7 +162,8 @@ def select_linear(
     if not all(converged.values()):
         failed = [f"C = {c} in {passes[c]} passes" for c in STRENGTHS if not converged[c]]
         print_line(
-            f"{column}: the linear reference model ({solver}) did not converge with {', '.join(failed)}: "
+            f"{column}: the linear reference model ({solver}) did not converge with "
+            f"{', '.join(failed)}: "
             "its accuracy may be too low"
         )
     values = [validate(of_parts["validation"]) for of_parts in scores.values()]

@@ -43,7 +43,8 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
             "support vector machine"
         ),
         say(
-            "A reference model: TF-IDF with a linear support vector machine, tuned on the validation "
+            "A reference model: TF-IDF with a linear support vector machine, tuned on the "
+            "validation "
             "split."
         ),
         say("a linear model"),
@@ -64,7 +65,8 @@ def values_text() -> str:
         "Values are means over seeds. Standard deviation: sample standard deviation of the "
         "accuracy over seeds, in percentage points. With folds "
         "each seed is tested on another fold, so the deviation includes the differences between "
-        "folds. The linear reference model is TF-IDF with a linear support vector machine, tuned on the "
+        "folds. The linear reference model is TF-IDF with a linear support vector machine, tuned "
+        "on the "
         "validation split; without folds it is fitted once and has no standard deviation."
     )
 

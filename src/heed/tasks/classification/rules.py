@@ -52,8 +52,9 @@ def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[s
         )
 
 
-# Core-seconds of the linear reference model for each token of the corpus: once, and for each class (of two
-# classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97 (34).
+# Core-seconds of the linear reference model for each token of the corpus: once, and for each class
+# (of two classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97
+# (34).
 REFERENCE_TOKEN = {
     "words": (0.5e-6, 0.4e-6),
     "characters": (1e-6, 0.8e-6),
@@ -144,7 +145,9 @@ def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
 
 
 def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> float:
-    """Return the core-seconds of the linear reference model, by tokens of the corpus and classes."""
+    """Return the core-seconds of the linear reference model, by tokens of the corpus and
+    classes.
+    """
     once, by_class = REFERENCE_TOKEN[experiment.options.linear_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))
 

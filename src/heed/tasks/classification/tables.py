@@ -54,7 +54,8 @@ TITLES = {
 
 @dataclasses.dataclass(frozen=True)
 class ClassCell:
-    """A figure with its mean and standard deviation over seeds, each seed's value, and the talk's score.
+    """A figure with its mean and standard deviation over seeds, each seed's value, and the talk's
+    score.
 
     The deviation is in percentage points.
     """
@@ -94,7 +95,9 @@ class ClassRow:
 
 @dataclasses.dataclass(frozen=True)
 class ClassTable:
-    """The scores of one model or reference model by class, as in the talk's tables, and their notes."""
+    """The scores of one model or reference model by class, as in the talk's tables, and their
+    notes.
+    """
 
     key: str
     title: str

@@ -1,4 +1,6 @@
-"""The reference models: a linear model for each class on TF-IDF features, and the frequent labels."""
+"""The reference models: a linear model for each class on TF-IDF features, and the frequent
+labels.
+"""
 
 from typing import Any
 

@@ -28,7 +28,8 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference models."""
     models = classification.describe_reference_models()
     meaning = say(
-        "the reference model that always predicts the labels of more than half of the training documents"
+        "the reference model that always predicts the labels of more than half of the training "
+        "documents"
     )
     return models | {"majority": dataclasses.replace(models["majority"], meaning=meaning)}
 

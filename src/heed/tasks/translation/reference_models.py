@@ -1,8 +1,8 @@
 """The reference models: the source as it is, and translation by counted words.
 
-Reference models are reference models from outside. `copy` gives the source for its translation, and the
-diagonal for an alignment: what is right without knowing either language. `statistical` is the road
-of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
+Reference models are reference models from outside. `copy` gives the source for its translation, and
+the diagonal for an alignment: what is right without knowing either language. `statistical` is the
+road of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
 counted in the training split, and a search with a beam; its alignment is IBM model 1's.
 """
 
@@ -44,7 +44,9 @@ FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0
 
 
 def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
-    """Return the translations of both reference models on each fold, and the weights of the search."""
+    """Return the translations of both reference models on each fold, and the weights of the
+    search.
+    """
     section = experiment.data
     scoring = Prediction(
         tokenize=section.tokenize, lowercase=section.lowercase, references=section.references

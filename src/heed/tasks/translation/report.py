@@ -107,7 +107,8 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
         "statistical": ReferenceModel(
             say("Statistical"),
             say(
-                "a reference model, which is a reference model from outside: IBM model 1 and a trigram "
+                "a reference model, which is a reference model from outside: IBM model 1 and a "
+                "trigram "
                 "language model"
             ),
             say("A reference model: IBM model 1 and a trigram language model."),
@@ -127,7 +128,8 @@ def values_text() -> str:
     """Return the sentences on how metrics are computed."""
     return say(
         "Metrics of translations are means over seeds of metrics of the whole test split: BLEU is "
-        "not averaged over sentences. The statistical reference model is tuned on the validation split; "
+        "not averaged over sentences. The statistical reference model is tuned on the validation "
+        "split; "
         "without folds the reference models are fitted once and have no standard deviation."
     )
 
