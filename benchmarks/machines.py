@@ -63,10 +63,11 @@ def read_tables(folder: Path, name: str) -> pd.DataFrame:
 
 def values_of(rows: pd.DataFrame, metric: str) -> pd.Series:
     """Return the figure of every training in points, by experiment, variant and run."""
-    is_figure = rows["metric"] == metric
+    name = "metric" if "metric" in rows else "figure"  # in reports of 0.2.0
+    is_metric = rows[name] == metric
     if "row" in rows:  # of a classification: accuracy is in the column of F1
-        is_figure |= (rows["row"] == metric) & (rows["metric"] == "f1")
-    rows = rows[is_figure & rows["run"].str.startswith("seed")]
+        is_metric |= (rows["row"] == metric) & (rows[name] == "f1")
+    rows = rows[is_metric & rows["run"].str.startswith("seed")]
     return 100 * rows.set_index([*KEYS, "run"])["value"]
 
 

@@ -171,7 +171,7 @@ def write_positions(path: Path, texts: list[list[str]]) -> None:
     ]
     rationale = [(row, start, start + 4) for row, start in fine]
     table = pd.DataFrame(rationale, columns=["document", "start", "end"], dtype=np.int64)
-    table.to_parquet(path / "rationale.parquet", index=False)
+    table.to_parquet(path / "evidence.parquet", index=False)
 
 
 def write_sentences(path: Path, texts: list[list[str]]) -> None:

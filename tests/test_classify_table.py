@@ -31,8 +31,8 @@ searches: {}
 defaults: {classification: {pooling: mean}}
 models:
   tiny-attention:
-    {experiment: tiny, corpus: tiny, variant: attention, search_name: none, match: tiny-attention,
-     pooling: attention}
+    {experiment: tiny, corpus: tiny, variant: attention, search: none,
+     match_parameters_of: tiny-attention, pooling: attention}
 """ % ("0" * 64)
 COLUMNS = ["name", "predicted", "p:bad", "p:good"]
 

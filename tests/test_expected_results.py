@@ -68,12 +68,12 @@ WRONG = {
     "variant: attention, metric: accuracy": "a `metric` has a limit",
     "variant: attention, against: baseline, verdict: better, at_most: 1": "a `metric` has a limit",
     "verdict: better, against: baseline": "a variant, or else an adversarial model",
-    "adversarial model: deceive, criterion: seeds, outcome: fail": "a `metric` is known, and no "
+    "adversarial_model: deceive, criterion: seeds, outcome: fail": "a `metric` is known, and no "
                                                                    "criterion",
     "variant: attention, metric: accuracy, at_least: 2": "less than or equal to 1",
     "variant: attention, against: baseline, verdict: good":
         "'better', 'worse', 'practically the same'",
-    "variant: attention, figur: accuracy": "unknown key; did you mean metric?",
+    "variant: attention, metrc: accuracy": "unknown key; did you mean metric?",
     "variant: atention, metric: accuracy, at_least: 0.5":
         "no variant of topic atention; did you mean attention?",
     "variant: attention, metric: acuracy, at_least: 0.5":
@@ -102,7 +102,7 @@ def test_figures_of_a_task_are_no_figures_of_another():
     message = message_of(
         "variant: attention, metric: rationale_weight, at_most: 0.5", "translation"
     )
-    assert "no metric of translation evidence_weight" in message
+    assert "no metric of translation rationale_weight" in message
 
 
 # --- what agrees ----------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_rationale_is_where_the_rows_say_and_the_seed_decides_all(kind):
     (label,) = {name for row in rows for name in row["labels"]}
     assert len(Counter(row["labels"][label] for row in rows)) == 2
     for row in rows:
-        words = [row["text"][start:end] for start, end in row["rationale"]]
+        words = [row["text"][start:end] for start, end in row["evidence"]]
         assert all(word and " " not in word for word in words)
         if kind == "sample-rank":
             says = {"positive": "yes", "negative": "no"}[row["labels"][label]]

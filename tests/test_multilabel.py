@@ -58,16 +58,16 @@ corpora:
     label_separator: ";", split_column: part, split: {kind: given}, tokenizer: whitespace}
 experiments:
   topics: {task: multilabel, corpus: news, data: {label: topics}, title: Topics of news,
-    opponent_features: words}
+    linear_features: words}
 searches: {}
 defaults:
   multilabel: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 3, batch_size: 4,
     learning_rate: 0.05, dropout: 0, device: cpu}
 models:
-  topics-baseline: {experiment: topics, corpus: news, variant: baseline, search_name: none,
-    match: topics-baseline}
-  topics-attention: {experiment: topics, corpus: news, variant: attention, search_name: none,
-    match: topics-attention, pooling: attention}
+  topics-baseline: {experiment: topics, corpus: news, variant: baseline, search: none,
+    match_parameters_of: topics-baseline}
+  topics-attention: {experiment: topics, corpus: news, variant: attention, search: none,
+    match_parameters_of: topics-attention, pooling: attention}
 """
 MODELS = ("topics-baseline", "topics-attention")
 
@@ -413,7 +413,7 @@ def test_a_separator_without_a_label_is_an_error(cell):
             r"topics.task.*any number of labels",
         ),
         ('label_separator: ";", ', "", r"topics.task.*one label.* its task is classification"),
-        ("epochs: 3", "select: accuracy", r"select.*micro_f1"),
+        ("epochs: 3", "monitor: accuracy", r"monitor.*micro_f1"),
     ],
 )
 def test_a_task_that_does_not_fit_its_corpus_is_refused(tmp_path, old, new, message):

@@ -57,10 +57,11 @@ WRONG = [
     ("test: 0.25", "test: 1.5", C + ".split", "share below 1"),
     ("kind: random, test: 0.25", "kind: folds", C + ".split", "needs `k`"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
-    ("tuned_by: sample-author-searched", "tuned_by: nine", "models.sample-author-searched.search",
+    ("search: sample-author-searched", "search: nine", "models.sample-author-searched.search",
      "no search nine"),
     ("sample-author-mean: {experiment: sample-author}",
-     "sample-author-wide: {experiment: sample-author, match: sample-author-baselin}",
+     "sample-author-parameter-matched: "
+     "{experiment: sample-author, match_parameters_of: sample-author-baselin}",
      "models.sample-author-parameter-matched.match", "did you mean sample-author-baseline?"),
     ("attention: multi-head, heads: 4", "attention: none", M + "-attention.variant",
      "needs attention (multi-head, single-head)"),
@@ -77,7 +78,7 @@ WRONG = [
      "3 heads do not divide 32"),
     ("pooling: last}", "pooling: mean, encoder: none}", M + "-baseline.encoder",
      "linear_branch is none"),
-    ("pooling: last}", "pooling: last, patience: 2, select: last}", M + "-baseline.patience",
+    ("pooling: last}", "pooling: last, patience: 2, monitor: last}", M + "-baseline.patience",
      "does not look for"),
     ("attention: multi-head, heads: 4",
      "attention: multi-head, heads: 4, encoder: none, linear_branch: words",
@@ -465,7 +466,10 @@ def test_the_sections_are_plain_dataclasses_as_their_packages_declare_them():
 
 
 def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
-    wide = "  sample-author-wide: {experiment: sample-author, match: sample-author-attention}\n"
+    wide = (
+        "  sample-author-parameter-matched: "
+        "{experiment: sample-author, match_parameters_of: sample-author-attention}\n"
+    )
     loaded = study.parse(SAMPLE + wide)
     assert loaded.resolved("sample-author-parameter-matched", {}) == loaded.resolved(
         "sample-author-attention", {}
@@ -473,7 +477,11 @@ def test_wide_takes_its_hyperparameters_from_the_model_it_matches():
     assert loaded.resolved("sample-author-parameter-matched", {"epochs": 3}).epochs == 3
     assert "remove epochs" in error_message(SAMPLE + wide.replace("}", ", epochs: 3}"))
     assert "names the model" in error_message(
-        SAMPLE + wide.replace("match: sample-author-attention", "match: sample-author-wide")
+        SAMPLE
+        + wide.replace(
+            "match_parameters_of: sample-author-attention",
+            "match_parameters_of: sample-author-parameter-matched",
+        )
     )
 
 
@@ -490,7 +498,7 @@ def test_a_variant_cannot_be_named_as_an_reference_model():
     [
         ("attention: [atention]", "study.attention: there is no variant atention; did you mean"),
         ("attention: []", "study.attention: "),
-        ("margin_pp: 0", "study.equivalence_margin: "),
+        ("equivalence_margin: 0", "study.equivalence_margin: "),
         ("convergence_pp: -1", "study.convergence_pp: "),
     ],
 )

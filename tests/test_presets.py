@@ -21,7 +21,10 @@ QUICK = SAMPLE.replace(
     "sample-author-attention: {experiment: sample-author, preset: quick, ",
 )
 LINE_OF_QUICK = QUICK[: QUICK.index("quick:")].count("\n") + 1
-WIDE = "  sample-author-wide: {experiment: sample-author, match: sample-author-attention}\n"
+WIDE = (
+    "  sample-author-parameter-matched: "
+    "{experiment: sample-author, match_parameters_of: sample-author-attention}\n"
+)
 
 
 def error_message(text: str) -> str:
@@ -51,7 +54,7 @@ def test_a_preset_of_heeds_own_is_what_its_values_written_out_are() -> None:
 
 def test_the_winner_of_a_search_replaces_the_presets_values() -> None:
     text = SAMPLE.replace(
-        "tuned_by: sample-author-searched,", "tuned_by: sample-author-searched, preset: small,"
+        "search: sample-author-searched,", "search: sample-author-searched, preset: small,"
     )
     params = study.parse(text)
     assert "learning_rate" in params.searches["sample-author-searched"].space
@@ -65,7 +68,7 @@ def test_wide_has_the_preset_of_the_model_that_it_matches() -> None:
                    params.hyperparameters("sample-author-parameter-matched")):  # fmt: skip
         assert (values.epochs, values.dropout) == (2, 0.4)
     assert (
-        "sample-author-wide.preset: variant parameter-matched takes the preset of "
+        "sample-author-parameter-matched.preset: variant parameter-matched takes the preset of "
         "sample-author-attention" in (error_message(QUICK + WIDE.replace("}", ", preset: quick}")))
     )
 

@@ -38,8 +38,8 @@ searches: {}
 defaults: {translation: {embedding_dim: 8, hidden_size: 8, epochs: 1, batch_size: 16, beam: 1}}
 models:
   mine-baseline:
-    {experiment: mine, corpus: mine, variant: baseline, search_name: none, match: mine-baseline,
-     decoder: last-state}
+    {experiment: mine, corpus: mine, variant: baseline, search: none,
+     match_parameters_of: mine-baseline, decoder: last-state}
 """
 DATA = "data: {source: de, target: en"
 ANIMALS = ("dog", "cat", "horse", "bird", "mouse", "fish", "cow", "hen", "duck", "goat")

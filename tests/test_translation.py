@@ -71,8 +71,8 @@ defaults:
 models:
 """
 MODEL = (
-    "  pair-{0}: {{experiment: pair, corpus: pair, variant: {0}, tuned_by: none, "
-    "match: pair-{0}, {1}}}\n"
+    "  pair-{0}: {{experiment: pair, corpus: pair, variant: {0}, search: none, "
+    "match_parameters_of: pair-{0}, {1}}}\n"
 )
 PARAMS = STUDY + "".join(MODEL.format(*model) for model in MODELS.items())
 
@@ -471,7 +471,7 @@ def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, m
 
 def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
     wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
-        "pair-wide, d", "pair-input, d"
+        "pair-parameter-matched, d", "pair-input, d"
     )
     Path("params.yaml").write_text(PARAMS + wide)
     with pytest.raises(HeedError, match="variant parameter-matched takes every hyperparameter"):

@@ -74,7 +74,7 @@ def table_texts() -> Iterator[Text]:
         (classification.LAYOUT.majority, multilabel.LAYOUT.majority),
         browser.POOLINGS.values(),
         browser.RATIONALE.values(),
-        *(part_texts(splits.values()) for splits in hyperparameters.SPLITS),
+        *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
         RULES,
         STOPS,
         OFTEN,

@@ -55,7 +55,7 @@ def unprivileged(mounts: bool) -> Iterator[Heed]:
 def make_undisturbed(path: Path, heed: Heed, params: str) -> Study:
     study = Study(path, heed)
     study.make(params)
-    for command in WHOLE if "tuned_by: hunt" in params else UNTUNED:
+    for command in WHOLE if "search: hunt" in params else UNTUNED:
         study.run(command)
     study.expected = study.files()
     return study

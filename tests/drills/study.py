@@ -31,13 +31,13 @@ searches:
 defaults: {classification: {hidden_size: 4, embedding_dim: 4, linear_size: 4, epochs: 2,
     device: cpu}}
 models:
-  author-baseline: {experiment: author, corpus: letters, variant: baseline, search_name: none,
-      match: author-baseline}
-  author-attention: {experiment: author, corpus: letters, variant: attention, search_name: hunt,
-      match: author-attention, attention: multi-head, heads: 2}
+  author-baseline: {experiment: author, corpus: letters, variant: baseline, search: none,
+      match_parameters_of: author-baseline}
+  author-attention: {experiment: author, corpus: letters, variant: attention, search: hunt,
+      match_parameters_of: author-attention, attention: multi-head, heads: 2}
 """
 PLAIN = re.sub(r"searches:\n(  .*\n)+", "searches: {}\n", PARAMS).replace(
-    "tuned_by: hunt", "tuned_by: none"
+    "search: hunt", "search: none"
 )
 MODEL = "author-attention"
 TIMES = f"results/timing/train/{MODEL}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from heed.study import load
+from heed.study.renamed import HYPERPARAMETERS
 
 GOLDEN = Path(__file__).resolve().parent
 STUDIES = {"sample": "sample", "golden": "small"}  # the study in params.yaml: its golden files
@@ -37,7 +38,33 @@ VERSIONS = re.compile(r"\|(numpy|scipy):[^|\"]*")
 # Golden name: today's name, of a file (`cost.csv`), of a column or key in all files (`mark`) or one
 # (`cost.csv:mark`), of a value in all files (`=better`) or one column (`cost.csv:mark=none`). What
 # stands under a new name is compared as before.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "truths.csv": "expected_results.csv",
+    "margin_pp": "equivalence_margin",
+    "rivals": "compared_models",
+    "opponents": "reference_models",
+    "opponent": "reference_model",
+    "opponent_pp": "reference_model_pp",
+    "opponent_verdict": "reference_model_verdict",
+    "parts": "splits",
+    "facts": "statistics",
+    "figure": "metric",
+    "scores.csv:figure": "value",
+    "scores.csv:figure_std_pp": "value_std_pp",
+    "evidence": "rationale",
+    "evidence_value": "rationale_value",
+    "evidence_percent": "rationale_percent",
+    "evidence_equal_percent": "rationale_equal_percent",
+    "adversaries": "adversarial_attention",
+    "adversaries_value": "adversarial_attention_value",
+    **HYPERPARAMETERS,
+    **{f"={old}": new for old, new in HYPERPARAMETERS.items()},
+    "=evidence": "rationale",
+    "=adversarial_evidence": "adversarial_rationale",
+    "=evidence_weight": "rationale_weight",
+    "=rivals": "compared_models",
+    "=opponent": "reference_model",
+}
 # What golden files have and a study of today has not, each with its reason.
 GONE = (
     # torch always uses one thread: `threads` says how many seeds of a model are trained at once
@@ -51,7 +78,7 @@ LIMIT = 22.02
 # There these must be the same, since no training decides them: what was read, and how large it is.
 FACTS = re.compile(
     r".*_lengths.csv:(documents|longest|mean_length)|.*:(sentences|parameters|support|published.*)"
-    r"|comparison.json:(alpha|power|margin_pp|convergence_pp|tests|folds|documents|tokens|train"
+    r"|comparison.json:(alpha|power|equivalence_margin|convergence_pp|tests|folds|documents|tokens|train"
     r"|validation|test|seeds|.*_size|.*_dim|epochs)"
 )
 # There these may be any number, but not none in place of one: they are intervals, deviations,
@@ -67,7 +94,7 @@ UNLIMITED = re.compile(
 UNCOMPARED = re.compile(
     r".*:(verdict|.*_verdict|attention_over_this|found|holds|machine_kinds|converged)"
     r"|.*:(seeds_needed|odds_ratio|g)"
-    r"|.*_examples.csv:text|explanation_criteria.csv:(permutation|seeds|adversaries|evidence)"
+    r"|.*_examples.csv:text|explanation_criteria.csv:(permutation|seeds|adversarial_attention|rationale)"
 )
 
 Cells = dict[tuple[str, str], str]  # (row, column) of a table, (section, key) of a JSON file: text

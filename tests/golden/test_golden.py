@@ -49,8 +49,9 @@ def test_a_study_in_a_fresh_clone_has_the_golden_results(name, tmp_path):
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with the golden files of the small study where a clone has its results."""
+    monkeypatch.setattr(compare, "RENAMED", {})
     for path, name in compare.golden_files(compare.GOLDEN / "small").items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / name)
@@ -128,8 +129,8 @@ def test_json_values_are_compared_but_for_the_versions_of_packages(clone):
     text = path.read_text()
     path.write_text(re.sub(r"numpy:[^|]*", "numpy:9.9", text))
     assert "numpy:9.9" in path.read_text() and found_in(clone) == ([], [])
-    path.write_text(text.replace('"margin_pp": 1.0', '"margin_pp": 1.5'))
-    line = f"{compare.COMPARISON}: /significance, margin_pp: expected '1.0', found '1.5'"
+    path.write_text(text.replace('"alpha": 0.05', '"alpha": 0.06'))
+    line = f"{compare.COMPARISON}: /significance, alpha: expected '0.05', found '0.06'"
     assert found_in(clone) == ([line], [line])
 
 

@@ -164,7 +164,7 @@ def make_finished(folder: Path) -> Toy:
     write_stub(folder / "bin")
     toy.run("git", "init", "--quiet")
     toy.commit("toy")
-    assert len(toy.executed(*DVC, "score", "opponents@feelings")) == 15
+    assert len(toy.executed(*DVC, "score", "reference_models@feelings")) == 15
     assert toy.executed(*SNAKEMAKE) == ["compare", "reference_models author", "report"]
     toy.commit("run")
     (folder / "finished").touch()

@@ -30,10 +30,10 @@ defaults:
   regression: {hidden_size: 4, embedding_dim: 6, linear_size: 6, epochs: 4, batch_size: 4,
     learning_rate: 0.05, dropout: 0, device: cpu}
 models:
-  prices-baseline: {experiment: prices, corpus: offers, variant: baseline, search_name: none,
-    match: prices-baseline}
-  prices-attention: {experiment: prices, corpus: offers, variant: attention, search_name: none,
-    match: prices-attention, pooling: attention}
+  prices-baseline: {experiment: prices, corpus: offers, variant: baseline, search: none,
+    match_parameters_of: prices-baseline}
+  prices-attention: {experiment: prices, corpus: offers, variant: attention, search: none,
+    match_parameters_of: prices-attention, pooling: attention}
 """
 OF_MODELS = (
     f"{command} prices-{variant}"

@@ -125,7 +125,7 @@ def outputs(toy: Toy) -> dict[str, str]:
 # with one core for one model, and a GPU for another: (threads, GPUs)
 RESOURCES = {
     "tokenize@feelings": (1, 0),  # a small corpus
-    "opponents@author": (1, 0),
+    "reference_models@author": (1, 0),
     "train@feelings-attention": (1, 0),
     "train@feelings-baseline": (2, 0),  # a core for each seed
     "train@author-baseline": (2, 1),

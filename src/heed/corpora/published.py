@@ -307,7 +307,7 @@ def read_movies(raw: Path) -> Documents:
             id_, label = row["annotation_id"], {"sentiment": SENTIMENT[row["classification"]]}
             if id_ not in read:
                 read.add(id_)
-                rationale = _phrases(texts[id_], row["rationales"])
+                rationale = _phrases(texts[id_], row["evidences"])
                 yield Document(id_, texts[id_], label, split=split, rationale=rationale)
 
 

@@ -128,7 +128,7 @@ def _sentiment(generator: random.Random) -> Row:
     labels = {"sentiment": label}
     return {
         "corpus": SENTIMENT, "text": text, "labels": labels, "kind": kind, "where": where,
-        "rationale": spans,
+        "evidence": spans,
     }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _letter(generator: random.Random) -> Row:
     labels = {"author": author, "language": language}
     return {
         "corpus": LETTERS, "text": text, "labels": labels, "kind": "order", "where": where,
-        "rationale": spans,
+        "evidence": spans,
     }  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def read_sample(raw: Path, corpus: "Corpus") -> Documents:
     )
     for i, row in enumerate(rows):
         text, labels = row["text"], row["labels"]
-        rationale = tuple((start, end) for start, end in row["rationale"])
+        rationale = tuple((start, end) for start, end in row["evidence"])
         if corpus.kind == NEUTRAL and i % 3 == 0:
             ((start, end),) = rationale
             # the cue and the blank after it, or before it at the end of the text

@@ -133,7 +133,7 @@ DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
 
 
 def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
-    """Yield the documents of one kind: `id, text, labels, rationale` (character spans)."""
+    """Yield the documents of one kind: `id, text, labels, evidence` (character spans)."""
     draw, label_name, _ = DRAWN[kind]
     generator = random.Random(f"{kind} {seed}")
     for number in range(documents):
@@ -143,7 +143,7 @@ def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
             "id": f"{kind.removeprefix('sample-')}/{number}",
             "text": " ".join(words),
             "labels": {label_name: label},
-            "rationale": [(starts[i], starts[i] + len(words[i])) for i in rationale],
+            "evidence": [(starts[i], starts[i] + len(words[i])) for i in rationale],
         }
 
 
@@ -157,7 +157,7 @@ def make(name: str, source: "Source", folder: Path) -> list[str]:
 def read_generated(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of a corpus of one of these kinds."""
     for _, row in read_published_lines(require_file(raw, f"{corpus.kind}.jsonl")):
-        rationale = tuple((start, end) for start, end in row["rationale"])
+        rationale = tuple((start, end) for start, end in row["evidence"])
         yield Document(row["id"], row["text"], row["labels"], rationale=rationale)
 
 

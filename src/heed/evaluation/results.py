@@ -432,8 +432,8 @@ def assign_roles(
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
     `attention` has the variants that answer the study's question, in its order. A control is a
-    variant by the name of one (mean, wide, uniform), or one that gives words no weights of their
-    own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
+    variant by the name of one (mean, parameter-matched, uniform), or one that gives words no
+    weights of their own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
 
     Where X and X-baseline leave out the same training items, and other ones than the baseline, X
     over the baseline would compare amounts of data.

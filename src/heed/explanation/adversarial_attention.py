@@ -94,7 +94,7 @@ class AdversarialModels(AdversarialTest):
     name = "adversarial_attention"
     rows = "adversarial_model"
     measures = ("prediction_change", "mean_divergence")
-    criterion = "AdversarialModels"
+    criterion = "Adversarial models"
     rule = Text(
         "fail if a model trained to have other weights keeps its accuracy within {loss} p.p. and "
         "its predictions within {change}, while its weights differ from the model’s by more than "

@@ -283,7 +283,7 @@ class DiagnosticTraining:
         return rows
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
-        """Return the description of the networks in guided.json (docs/contracts.md)."""
+        """Return the description of the networks in diagnostic_mlps.json (docs/contracts.md)."""
         h = self.hyperparameters
         return {
             "reads": {name: guide.reads for name, guide in guides.items()},

@@ -41,7 +41,7 @@ from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
 NO_FURTHER = "`heed check` says more"
-DIAGNOSTIC = "guided.json"
+DIAGNOSTIC = "diagnostic_mlps.json"
 # seed, documents that are done, and their number
 Progress = Callable[[int, int, int], None]
 # seed, what is done, how much of it, and all of it

@@ -145,7 +145,7 @@ def _list_published_reports(root: Path, index: str) -> str:
         if published_report.version != __version__
     ]
     rows = [
-        ["PublishedReport", "heed", "Commit", "Files that differed from it"],
+        ["Published report", "heed", "Commit", "Files that differed from it"],
         ["---"] * 4,
         *(
             [f"[{name}]({name}/index.html)", *published_report.cells()]
@@ -179,26 +179,25 @@ def publish(
     The summary is in README.md too where that has a place; a study of the user's own needs none.
 
     The folder has the page, its figures and tables, its provenance, edition.json, the files of
-    COPIED, and reports/report.pdf if there is one. Text of a corpus is not for git: the page has a
-    document browser only where heed generated all texts, and sentences of a translation only where
-    heed generated them. Nor are the paths of this machine. `root` is the top folder of the clone,
-    the other arguments are as in `render`.
+    COPIED, and reports/report.pdf if there is one. Neither text of a corpus is for git, unless heed
+    generated it, nor are the paths of this machine. `root` is the top folder of the clone, the
+    other arguments are as in `render`.
 
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
-    name = params.study.name
     _check_files(root)
+    name = params.study.name
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = map_texts(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
     folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
     generated = all(each.corpus.statistics.generated for each in comparison.experiments.values())
-    pdf, readme = root / "reports" / PDF, folder / README
+    readme = folder / README
     addresses = Addresses(
         params="params.yaml",
         method="../../statistics.md",
-        paper=PDF if pdf.exists() else "",
+        paper=PDF if (root / "reports" / PDF).exists() else "",
         reading=README if readme.exists() else "",
         provenance=PROVENANCE,
         made_by=f"heed {published_report.version}, {published_report.short_commit}",
@@ -211,10 +210,8 @@ def publish(
         _copy_files(root, out, remove_paths)
         write_json(out / PUBLISHED_REPORT, as_json(published_report))
         if readme.exists():  # written by hand, but for the sentence on the code
-            write_text(
-                out / README,
-                with_published_report(readme.read_text(encoding="utf-8"), published_report),
-            )
+            text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
+            write_text(out / README, text)
     for page, text in pages.items():
         write_text(page, text)
     write_list(root)

@@ -107,7 +107,7 @@ def write_series(
     series = {
         "curves": (
             [_curves(*each) for each in evaluations.items()],
-            ["seed", "epoch", "model", "figure", "validation"],
+            ["seed", "epoch", "model", "metric", "validation"],
         ),
         "confusion": (
             [_confusion(each) for each in confusions],
@@ -134,7 +134,7 @@ def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
     history = read_table(evaluation / "history.csv")
     figures = measure.metric, task_module(measure.task, "recipe").VALIDATION_METRICS[0]
     metric = next(each for each in figures if f"validation_{each}" in history)
-    values = {"figure": metric, "validation": history[f"validation_{metric}"]}
+    values = {"metric": metric, "validation": history[f"validation_{metric}"]}
     return history.assign(model=evaluation.name, **values)
 
 

@@ -14,7 +14,7 @@ from heed.study.editing import editing
 def adopt(name: str, params: Path, searches: Path) -> str:
     """Write the winner of search `name` into its models in params.yaml; set its trials to 0.
 
-    Comments are kept. A model that matches another (wide) has the hyperparameters of that model, so
+    Comments are kept. A parameter-matched model has those of the model that it matches, so
     nothing is written for it. Returns a message for people.
 
     Raises HeedError: no such search; it has not run; no model names it.

@@ -253,21 +253,15 @@ def make_entries(
     for label in statistics.classes:
         key, title = name, name
         if len(statistics.classes) > 1:
-            key, title = (
-                f"{name}-{_name_of_label(label, [*statistics.classes])}",
-                f"{name} by {label}",
-            )
+            key = f"{name}-{_name_of_label(label, [*statistics.classes])}"
+            title = f"{name} by {label}"
         data = {"label": label}
         experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}
         for variant, values in VARIANTS.items():
             models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
-    sections = {
-        "sources": {name: source},
-        "corpora": {name: corpus},
-        "experiments": experiments,
-        "models": models,
-    }
+    sections = {"sources": {name: source}, "corpora": {name: corpus}}
+    sections |= {"experiments": experiments, "models": models}
     return CorpusEntries(name, options.task, sections, preset, max_tokens)
 
 

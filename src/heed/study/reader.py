@@ -26,6 +26,7 @@ from heed.study.experiments import (
     SEARCH,
     STUDY,
 )
+from heed.study.renamed import rename
 from heed.study.rules import contradictions
 from heed.study.schema import ADVERSARIAL_MODEL, EXPLAIN, EXPLAINED, MODEL, SINGULAR, Params, follow
 from heed.study.section import (
@@ -76,6 +77,12 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
     Raises HeedError as `load` does.
     """
     tree, values = read_yaml(text, path)
+    _, names, line = rename(text, tree)
+    if names:
+        raise HeedError(
+            f"{path}:{line}: heed 0.2.0 had other names: {_describe_names(names)}. This writes "
+            f"today's: heed study {path}"
+        )
     try:
         params = Params.model_validate(values)
     except ValidationError as error:
@@ -184,12 +191,27 @@ def _too_deep(path: object, line: int) -> HeedError:
     return HeedError(f"{path}:{line}: nested more than {MAX_DEPTH} levels deep: no study is")
 
 
-def describe_old_form(path: str | Path = PARAMS) -> str:
+def use_todays_names(text: str, path: str | Path) -> tuple[str, str]:
+    """Write a study of heed 0.2.0 with the names of today.
+
+    Returns its text, and a message on names that were others; "" where there were none. Raises
+    HeedError where the text is not YAML.
+    """
+    text, names, _ = rename(text, read_yaml(text, path)[0])
+    said = f"{path}: written with today's names: {_describe_names(names)}" if names else ""
+    return text, said
+
+
+def _describe_names(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{new} (was {old})" for old, new in names.items())
+
+
+def describe_old_form(text: str, path: str | Path = PARAMS) -> str:
     """Return how the lines of a study in the form of heed 0.2.0 are written today; "" of others.
 
-    The file is one that `load` has accepted.
+    The text is one that `parse` has accepted.
     """
-    tree, values = read_yaml(read_text(Path(path)), path)
+    tree, values = read_yaml(text, path)
     old = follow(Params.model_validate(values)).old
     if not old:
         return ""

@@ -29,7 +29,7 @@ params.yaml, only if all of it is valid, and keep its comments.
 ```
 heed model add imdb attention-8 attention=multi-head heads=8 preset=long patience=0
 heed model add imdb attention-2 heads=2 --like attention
-heed model add suboptimal wide match=suboptimal-attention
+heed model add suboptimal parameter-matched match_parameters_of=suboptimal-attention
 heed model remove imdb-attention-2
 ```
 

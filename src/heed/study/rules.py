@@ -226,7 +226,7 @@ def _expected_result_contradictions(
         yield "criterion", f"{model} is not in explain.models, so no criterion judges its weights"
     known = (*RECIPES[task].METRICS, *rules.FURTHER_METRICS, *rules.EXPLAINED_METRICS)
     if expected_result.metric and expected_result.metric not in known:
-        yield "metric", unknown_name(expected_result.metric, f"figure of {task}", known)
+        yield "metric", unknown_name(expected_result.metric, f"metric of {task}", known)
     elif expected_result.metric in rules.EXPLAINED_METRICS and not is_explained:
         yield (
             "metric",

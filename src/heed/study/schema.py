@@ -52,7 +52,7 @@ class Model:
     experiment: str = required("a key of `experiments`")
     variant: Name = key(
         "",
-        "what is compared: baseline, attention, wide (for capacity), or another name; only "
+        "what is compared: baseline, attention, parameter-matched, or another name; only "
         "where the model is not named EXPERIMENT-VARIANT",
     )
     search: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
@@ -233,7 +233,7 @@ class Params(Section):
         return _read(RECIPES[self.task(model)].Hyperparameters, self._values(model))
 
     def _matched_values(self, model: str, best: Configuration) -> Configuration:
-        """Return the values of a model with a winner `best`; wide has those of its match first."""
+        """Return the values of a model with a winner `best`, after the model's that it matches."""
         section = self.models[model]
         matched = self.models.get(
             section.match_parameters_of, section
@@ -328,7 +328,12 @@ def _follow_model(done: Followed, name: str, model: Model, corpus: str) -> Model
         follows |= {"match_parameters_of": name}
         follows |= {"search": "none"} if model.search in ("", "none") else {}
     elif not model.match_parameters_of:
-        done.mistakes.append((key, "wide is as large as which model? Write match: MODEL"))
+        done.mistakes.append(
+            (
+                key,
+                "parameter-matched is as large as which model? Write match_parameters_of: MODEL",
+            )
+        )
     return done.fill(key, model, **follows)
 
 

@@ -12,7 +12,14 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
-from heed.study.reader import describe_old_form, load, parse, read_yaml
+from heed.study.reader import (
+    describe_old_form,
+    load,
+    parse,
+    read_text,
+    read_yaml,
+    use_todays_names,
+)
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
 from heed.study.section import task_of_labels
@@ -129,14 +136,15 @@ def activate_study(study: str, force: bool) -> str:
         lines, is_active = [], path == find_active_own_study()
         if is_active:
             lines = save_active_study(force, study)
-        params = load(path, may_be_empty=True)
+        text, renamed = use_todays_names(read_text(path), path)
+        params = parse(text, path, may_be_empty=True)
         if not is_active:
             _check_name(path, params)
             is_active = _read_params(PARAMS) == _read_params(path)
             lines = [] if is_active else save_active_study(force, study)
         lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
-        _write_params(_read_params(path))
-        lines += filter(None, [describe_old_form(path)])
+        _write_params(_without_schema(text))
+        lines += filter(None, [renamed, describe_old_form(text, path)])
     return "\n".join([*lines, f"It {NO_CORPUS}" if params.is_empty else format_cost(params)])
 
 

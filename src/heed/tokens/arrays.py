@@ -197,7 +197,7 @@ class MarkedTokens:
         """Open the positions of tokens and rationale."""
         self._offsets = tokens.offsets
         self._starts, self._ends = (_open(tokens.path / f"{name}.npy") for name in POSITIONS)
-        table = pd.read_parquet(tokens.path / "rationale.parquet")
+        table = pd.read_parquet(tokens.path / "evidence.parquet")
         table = table.sort_values("document", kind="stable")
         self._documents = table["document"].to_numpy()
         self._spans = table[["start", "end"]].to_numpy()

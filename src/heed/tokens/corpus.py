@@ -66,7 +66,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
         meta = _describe(name, corpus, labels, split, tokens)
         if not KINDS[corpus.kind].parallel:
             first_column = next(iter(split.columns.values()))
-            spans.to_parquet(out / "rationale.parquet", index=False)
+            # the name of 0.2.0: names are part of the digest of tokens
+            spans.to_parquet(out / "evidence.parquet", index=False)
             rationale = _measure_rationale(corpus, spans, tokens[""], first_column)
             vectors = write_vectors(raw, out, tokens[""], first_column, f"{name}: word vectors")
             meta = dataclasses.replace(meta, rationale=rationale, vectors=vectors)

@@ -175,7 +175,7 @@ def test_the_movies_have_the_words_that_people_marked_and_val_is_not_in_train(re
         for line in content.splitlines()
     ]
     for each in annotations:
-        phrases = {phrase["text"] for group in each["rationales"] for phrase in group} - {""}
+        phrases = {phrase["text"] for group in each["evidences"] for phrase in group} - {""}
         words = {" ".join(text.split()) for text in marked(documents[each["annotation_id"]])}
         assert words == phrases
     phrases_by_part: Counter[str] = Counter()
@@ -260,7 +260,7 @@ def test_the_planted_rationale_is_where_the_sample_says():
     cues = {*sum(sample.CUES.values(), [sample.NEGATION])}
     kinds = Counter()
     for row in sample.generate_sample(300, 7):
-        spans = [row["text"][start:end] for start, end in row["rationale"]]
+        spans = [row["text"][start:end] for start, end in row["evidence"]]
         if row["corpus"] == "sample-sentiment":
             assert set(spans) <= cues
             polarity = next(

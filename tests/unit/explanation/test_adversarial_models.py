@@ -82,7 +82,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         folder = tmp_path_factory.mktemp("adversarial_attention")
         make_workplace(folder, monkeypatch)
         sections = "".join(f"  {name}: {text}\n" for name, text in ADVERSARIAL_ATTENTION.items())
-        Path("params.yaml").write_text(f"seeds: [1, 2]\nadversaries:\n{sections}")
+        Path("params.yaml").write_text(f"seeds: [1, 2]\nadversarial_attention:\n{sections}")
         hybrid = dataclasses.replace(read_model_recipe(BASE), model="tiny-hybrid")
         write_recipe("results/recipe/tiny-hybrid.yaml", hybrid)
         change_recipe("tiny-hybrid", epochs=1, max_tokens=30, **HYBRID)
@@ -282,7 +282,7 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     for measure, names in (("accuracy", [*GUIDES, *MAJORITIES]), ("accuracy_one_epoch", GUIDES)):
         assert diagnostic[diagnostic["measure"] == measure]["weights"].tolist() == names
     description = json.loads(
-        Path("results/adversarial_attention/deceiving/guided.json").read_text()
+        Path("results/adversarial_attention/deceiving/diagnostic_mlps.json").read_text()
     )
     assert list(description["reads"]) == GUIDES and description["max_tokens"] == 12
 
@@ -296,7 +296,7 @@ def test_guided_networks_are_trained_unless_the_adversarial_model_says_no():
 
 
 def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(monkeypatch, tmp_path):
-    path = Path("data/tokens/tiny/rationale.parquet")
+    path = Path("data/tokens/tiny/evidence.parquet")
     table = pd.read_parquet(path)
     table.iloc[:0].to_parquet(path, index=False)
     try:
@@ -458,7 +458,7 @@ def test_a_mistake_in_the_section_is_one_line(old, new, message):
 def test_the_model_of_an_adversarial_model_is_explained():
     message = f"adversarial_attention.liar.model: {MODEL} is not in explain.models: "
     with pytest.raises(HeedError, match=message):
-        parse(f"{SAMPLE}\nadversaries:\n  liar: {{{SECTION}}}\n")
+        parse(f"{SAMPLE}\nadversarial_attention:\n  liar: {{{SECTION}}}\n")
 
 
 def test_only_classifications_have_adversarial_models():
@@ -466,7 +466,7 @@ def test_only_classifications_have_adversarial_models():
     name, model = next(iter(parse(text).models.items()))
     section = SECTION.replace(MODEL, name).replace("sample-sentiment", model.corpus)
     with pytest.raises(HeedError, match="adversarial models are of classifications"):
-        parse(f"{text}\nadversaries:\n  liar: {{{section}}}\n")
+        parse(f"{text}\nadversarial_attention:\n  liar: {{{section}}}\n")
     assert parse(SAMPLE).adversarial_attention == {}
 
 
@@ -487,10 +487,10 @@ defaults:
   classification: {embedding_dim: 32, embedding_std: 1.0, hidden_size: 32, linear_size: 32,
       pooling: attention, dropout: 0.2, epochs: 6, batch_size: 32, learning_rate: 0.01}
 models:
-  all-attention: {experiment: all, corpus: all, variant: attention, search_name: none,
-      match: all-attention}
-  plain-attention: {experiment: plain, corpus: plain, variant: attention, search_name: none,
-      match: plain-attention}
+  all-attention: {experiment: all, corpus: all, variant: attention, search: none,
+      match_parameters_of: all-attention}
+  plain-attention: {experiment: plain, corpus: plain, variant: attention, search: none,
+      match_parameters_of: plain-attention}
 explain:
   documents: 1
   models:

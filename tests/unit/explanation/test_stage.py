@@ -192,7 +192,7 @@ def test_a_number_of_recency_that_is_not_defined_has_its_reason():
 
 
 def test_a_corpus_without_rationale_is_no_noise_for_its_own_models():
-    path = Path("data/tokens/tiny/rationale.parquet")
+    path = Path("data/tokens/tiny/evidence.parquet")
     rationale = pd.read_parquet(path)
     rationale.iloc[:0].to_parquet(path)
     try:
@@ -219,7 +219,7 @@ def test_a_seed_that_is_done_is_not_repeated(stop):
 
 @pytest.mark.parametrize("without", [1, 2])
 def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
-    path, explain_run = Path("data/tokens/tiny/rationale.parquet"), stage._explain_run
+    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), stage._explain_run
     rationale = pd.read_parquet(path)
 
     def explain_one(run, *arguments):

@@ -79,5 +79,5 @@ def test_the_tests_and_files_that_a_page_names_exist(page: Path) -> None:
 def test_the_commands_that_a_page_names_are_heeds(page: Path) -> None:
     subparsers = make_parser()._subparsers
     known = set(subparsers._group_actions[0].choices)
-    named = set(re.findall(r"`heed ([a-z]+)", page.read_text()))
+    named = set(re.findall(r"`heed ([a-z_]+)", page.read_text()))
     assert named and named <= known

@@ -88,4 +88,4 @@ def test_without_a_majority_class_or_with_one_seed_there_is_less_to_say():
 def test_the_sentence_is_german_in_a_german_report():
     with use_language("de"):
         made = experiment([0.5], baseline=[0.85, 0.5, 0.86])
-        assert degenerate_sentence(made, SEEDS) == "baseline brach mit Seed 2 (0.5000) zusammen"
+        assert degenerate_sentence(made, SEEDS) == "baseline ist mit Seed 2 (0.5000) degeneriert"

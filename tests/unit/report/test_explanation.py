@@ -116,7 +116,7 @@ def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
     (listed,) = rules.blocks
     assert isinstance(listed, Items) and len(listed.items) == 4
     heads = [table.columns[index].heading for index in table.column_indices(PAGE)]
-    assert heads[:5] == ["Model", "Shuffled", "Seeds", "AdversarialModels", "Rationale"]
+    assert heads[:5] == ["Model", "Shuffled", "Seeds", "Adversarial models", "Rationale"]
     cells = rows_of(table)
     kinds = ("pass", "fail", "undefined")
     outcomes = {
@@ -144,7 +144,7 @@ def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
         "erasure",
         "seeds",
         "diagnostic",
-        "adversarial_attention",
+        "adversarial-attention",
         "input-removal",
         "rationale",
         "conicity",
@@ -153,7 +153,7 @@ def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
     expected = {f"explanation_{test}" for test in tests}
     assert set(figures) == expected | {f"{SENTIMENT}_recency", f"{SENTIMENT}_rankings"}
     assert all(figure.claim for figure in figures.values())
-    for key in expected - {"explanation_scaling", "explanation_adversarial_models"}:
+    for key in expected - {"explanation_scaling", "explanation_adversarial-attention"}:
         assert "3 seeds, " in figures[key].caption and "documents" in figures[key].caption, key
     assert "“" in figures["explanation_permutation"].caption, "a sentence of a paper"
 

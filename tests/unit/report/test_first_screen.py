@@ -131,9 +131,9 @@ def test_of_several_controls_the_cell_has_the_one_that_attention_beats_least():
     (cells,) = cells_of(
         study_of(GAIN | BEATEN | {"parameter-matched": NOISY, "uniform": (0.7, 0.7, 0.71)})
     )
-    assert cells["Against the strongest control"] == "?\u00a0undecided +0.33 (wide)"
+    assert cells["Against the strongest control"] == "?\u00a0undecided +0.33 (parameter-matched)"
     lost = {"mean": (0.86, 0.87, 0.851), "parameter-matched": (0.99, 0.70, 0.95)}
-    (cells,) = cells_of(study_of(GAIN | lost))  # wide is further ahead, and it may be chance
+    (cells,) = cells_of(study_of(GAIN | lost))  # the other is further ahead, and it may be chance
     assert cells["Against the strongest control"] == "▼\u00a0worse −1.03 (mean)"
 
 

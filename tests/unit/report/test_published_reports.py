@@ -201,6 +201,6 @@ def test_heed_publish_says_it_in_one_line_before_it_asks_dvc(clone, tmp_path):
 
 def test_a_broken_edition_is_one_message(tmp_path):
     write_json(tmp_path / PUBLISHED_REPORT, {"version": "0.3.0"})
-    with pytest.raises(HeedError, match=r"published report\.json.*commit.*heed publish"):
+    with pytest.raises(HeedError, match=r"edition\.json.*commit.*heed publish"):
         read_published_report(tmp_path)
     assert json.loads((tmp_path / PUBLISHED_REPORT).read_text())["version"] == "0.3.0"

@@ -317,7 +317,7 @@ def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path)
     assert bleu["baseline"] == "21.00" and bleu["statistical"] == "50.00"
     curves = pd.read_csv(into / "plots/curves.csv")
     columns = ["validation", "validation_accuracy", "validation_bleu"]
-    counts = curves.groupby("figure")[columns].count().to_dict("index")
+    counts = curves.groupby("metric")[columns].count().to_dict("index")
     assert counts.keys() == {"accuracy", "bleu"}
     for name, count in counts.items():
         assert count["validation"] == count[f"validation_{name}"] == sum(curves["metric"] == name)

@@ -35,13 +35,13 @@ defaults: {{classification: {{vocabulary_size: 50, max_tokens: 12, embedding_dim
     linear_size: 5, pooling: mean, epochs: 5, batch_size: 8, learning_rate: 0.01, device: cpu,
     dropout: 0.2}}}}
 models:
-  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, search_name: none,
-      match: tiny-baseline}}
+  tiny-baseline: {{experiment: tiny, corpus: tiny, variant: baseline, search: none,
+      match_parameters_of: tiny-baseline}}
   # the one that is searched
-  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, search_name: hunt,
-      match: tiny-attention, attention: multi-head, heads: 3}}
-  tiny-wide: {{experiment: tiny, corpus: tiny, variant: wide, search_name: hunt,
-      match: tiny-attention}}
+  tiny-attention: {{experiment: tiny, corpus: tiny, variant: attention, search: hunt,
+      match_parameters_of: tiny-attention, attention: multi-head, heads: 3}}
+  tiny-parameter-matched: {{experiment: tiny, corpus: tiny, variant: parameter-matched,
+      search: hunt, match_parameters_of: tiny-attention}}
 """
 
 

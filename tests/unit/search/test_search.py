@@ -302,7 +302,7 @@ def test_a_search_after_another_starts_from_its_winner(study):
 
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
     best_in_epoch_2 = trial(0, 0.5, 0.7, 0.6)
-    for extra, epochs in (("", 2), (", decay: linear", 3), (", warmup: 0.1", 3)):
+    for extra, epochs in (("", 2), (", lr_schedule: linear", 3), (", warmup: 0.1", 3)):
         plan = planned(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
         found = epochs_and_select(plan, best_in_epoch_2)["epochs"]
         assert found == epochs, "fewer epochs would be another learning rate"
@@ -354,8 +354,8 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
     before = {path.name: path.read_bytes() for path in Path("results/recipe").iterdir()}
     commands.adopt("hunt")
     assert (
-        "tiny-attention, tiny-wide took trial 2 of 4, validation accuracy 0.7500 of search hunt"
-        in capsys.readouterr().out
+        "tiny-attention, tiny-parameter-matched took trial 2 of 4, validation accuracy 0.7500 of "
+        "search hunt" in capsys.readouterr().out
     )
     text = Path("params.yaml").read_text()
     assert "# the one that is searched" in text

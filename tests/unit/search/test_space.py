@@ -64,7 +64,7 @@ WRONG = [
         "has no effect: model tiny-baseline has attention: none",
     ),
     (
-        "model: tiny-attention", "model: tiny-wide", "model",
+        "model: tiny-attention", "model: tiny-parameter-matched", "model",
         "takes its hyperparameters from tiny-attention",
     ),
     ("model: tiny-attention", "model: tiny-atention", "model", "did you mean tiny-attention?"),

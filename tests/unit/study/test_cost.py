@@ -268,7 +268,9 @@ def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Pa
 def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
     clone: Path,
 ) -> None:
-    wide = "  author-wide: {experiment: author, match: author-attention}\n"
+    wide = (
+        "  author-parameter-matched: {experiment: author, match_parameters_of: author-attention}\n"
+    )
     params = study.parse((clone / "workflow/studies/letters.yaml").read_text() + wide)
     size = corpus_size(params, "letters-pieces")
     wide, matched = (

@@ -9,7 +9,7 @@ from heed import cli
 from heed.cli import commands
 from heed.files import HeedError
 from heed.study import load, parse
-from heed.study.reader import describe_old_form
+from heed.study.reader import describe_old_form, use_todays_names
 from heed.study.section import PRESETS
 from tests.conftest import ROOT
 
@@ -18,8 +18,9 @@ HEAD, MODELS = SAMPLE.split("\nmodels:\n")
 PARAMS = Path("params.yaml")
 # the same study as heed 0.2.0 wrote it
 OLD = re.sub(
-    r"(sample-[a-z]+)-([a-z]+): \{experiment: (sample-[a-z]+)(?!.*tuned_by)",
-    r"\1-\2: {experiment: \3, corpus: CORPUS-\3, variant: \2, tuned_by: none, match: \1-\2",
+    r"(sample-[a-z]+)-([a-z]+): \{experiment: (sample-[a-z]+)(?!.*search: )",
+    r"\1-\2: {experiment: \3, corpus: CORPUS-\3, variant: \2, search: none, "
+    r"match_parameters_of: \1-\2",
     SAMPLE,
 )
 OLD = OLD.replace("CORPUS-sample-author", "sample-letters").replace("CORPUS-", "")
@@ -42,7 +43,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_study_of_an_earlier_heed_is_the_same_and_one_message_shows_the_new_form(
     clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert OLD.count("tuned_by: none") == 6 and "after: none" in OLD
+    assert OLD.count("search: none") == 6 and "after: none" in OLD
     assert parse(OLD) == parse(SAMPLE)
     commands.check()
     assert "follow" not in capsys.readouterr().out
@@ -51,7 +52,23 @@ def test_a_study_of_an_earlier_heed_is_the_same_and_one_message_shows_the_new_fo
     first, line, last = capsys.readouterr().out.splitlines()
     assert first.startswith("params.yaml: 7 entries have keys that follow from the rest")
     assert line.strip() in SAMPLE and "no mistake" in last
-    assert describe_old_form(ROOT / "docs/studies/sample/params.yaml")
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/studies/*/params.yaml")), ids=str)
+def test_a_study_of_0_2_0_is_refused_with_todays_names_and_heed_study_writes_them(
+    path: Path, clone: Path
+) -> None:
+    old = path.read_text()
+    with pytest.raises(HeedError, match=r"^params.yaml:\d+: heed 0.2.0 had other names: ") as error:
+        parse(old)
+    (message,) = str(error.value).splitlines()
+    names = {old: new for new, old in re.findall(r"([\w-]+) \(was ([\w-]+)\)", message)}
+    text, said = use_todays_names(old, path)
+    assert said.count("(was ") == len(names) > 0 and use_todays_names(text, path) == (text, "")
+    assert parse(text).models and describe_old_form(text)
+    changed = [line for line in text.splitlines() if line not in old.splitlines()]
+    assert changed and all(any(new in line for new in names.values()) for line in changed)
+    assert len(text.splitlines()) == len(old.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -61,7 +78,7 @@ def test_a_study_of_an_earlier_heed_is_the_same_and_one_message_shows_the_new_fo
          "models.sample-sentiment-baseline.corpus: sample-sentiment follows from the rest, found "
          "sample-letters: remove `corpus`"),
         ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
-        ("match: sample-author-mean", "match: sample-author-baseline",
+        ("match_parameters_of: sample-author-mean", "match_parameters_of: sample-author-baseline",
          "sample-author-mean follows from the rest, found sample-author-baseline: remove "
          "`match_parameters_of`"),
         ("    after: none", "    after: other", "stands in the section `later_searches`: move "),
@@ -96,17 +113,23 @@ def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it
 
 
 def test_wide_is_tuned_as_the_model_that_it_matches() -> None:
-    line = "  sample-author-wide: {experiment: sample-author, match: sample-author-searched}\n"
+    line = (
+        "  sample-author-parameter-matched: "
+        "{experiment: sample-author, match_parameters_of: sample-author-searched}\n"
+    )
     assert (
         parse(SAMPLE + line).models["sample-author-parameter-matched"].search
         == "sample-author-searched"
     )
     for key, message in (
-        ("gpus: 0", "wide is as large as which model"),
-        ("match: sample-author-searched, tuned_by: none", r"remove `search`"),
+        ("gpus: 0", "parameter-matched is as large as which model"),
+        ("match_parameters_of: sample-author-searched, search: none", r"remove `search`"),
     ):
         with pytest.raises(HeedError, match=message):
-            parse(SAMPLE + f"  sample-author-wide: {{experiment: sample-author, {key}}}\n")
+            parse(
+                SAMPLE
+                + (f"  sample-author-parameter-matched: {{experiment: sample-author, {key}}}\n")
+            )
 
 
 @pytest.mark.parametrize(
@@ -145,7 +168,7 @@ def test_a_model_is_added_behind_those_of_its_experiment(
 
 def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path) -> None:
     commands.model_add("sample-author", "searched-8", ["heads=8"], "searched")
-    commands.model_add("sample-sentiment", "eight", ["tuned_by=none"], "sample-author-searched-8")
+    commands.model_add("sample-sentiment", "eight", ["search=none"], "sample-author-searched-8")
     models = load().models
     assert models["sample-author-searched-8"].search == "sample-author-searched"
     for name in ("sample-author-searched-8", "sample-sentiment-eight"):
@@ -155,7 +178,9 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
 
 def test_wide_and_presets_are_added(clone: Path) -> None:
     commands.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
-    commands.model_add("sample-author", "parameter-matched", ["match=sample-author-searched"], "")
+    commands.model_add(
+        "sample-author", "parameter-matched", ["match_parameters_of=sample-author-searched"], ""
+    )
     params = load()
     epochs = PRESETS["classification"]["small"].values["epochs"]
     assert params.hyperparameters("sample-author-small").epochs == epochs != 6

@@ -178,7 +178,7 @@ WRONG_FILES = [
     (["train.csv", "dev.csv"], "no file is for test: train.csv, dev.csv. Add it: test=FILE"),
     (["more.csv", "more.csv"], "more.csv: is named twice"),
     (["more.csv", "none.csv"], "none.csv: not there"),
-    (["learn=more.csv"], "learn=more.csv: 'learn' is no part: write train, validation, test"),
+    (["learn=more.csv"], "learn=more.csv: 'learn' is no split: write train, validation, test"),
 ]
 
 
@@ -367,7 +367,10 @@ REFUSED = [
     ({"text_column": ["none"]}, "column 'none' has no text in any row"),
     ({"split_column": "label"}, "table.csv:2: column 'label': expected train, validation, test"),
     ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
-    ({"split_column": "by class"}, "the part train has 1 class (label 'good'): there is nothing t"),
+    (
+        {"split_column": "by class"},
+        "the split train has 1 class (label 'good'): there is nothing t",
+    ),
     ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
     ({"encoding": "klingon"}, "--encoding: expected one that Python knows"),
     ({"language": "klingon"}, "--language: Input should be 'xx', "),

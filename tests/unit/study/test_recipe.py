@@ -80,8 +80,9 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
 
 def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
     entry = (
-        "sample-author-wide: {experiment: sample-author, corpus: sample-letters, variant: wide, "
-        "search_name: none, match: sample-author-attention}"
+        "sample-author-parameter-matched: "
+        "{experiment: sample-author, corpus: sample-letters, variant: parameter-matched, "
+        "search: none, match_parameters_of: sample-author-attention}"
     )
     study = params(**{"  sample-author-mean:": f"  {entry}\n  sample-author-mean:"})
     attention = make_recipe(study, "sample-author-attention", tokenised, tokenised)

@@ -144,7 +144,7 @@ def test_duplicates_across_the_splits_are_counted_and_dropped_from_train_on_requ
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the part train has 1 class"),
+        ("t,l\na,x\nb,x\nc,x\nd,x\n", "corpus mine: the split train has 1 class"),
         ("t,l\na,x\n", "corpus mine: 1 document: a split needs several"),
         ("t,l\n,x\n,y\n", "no document of corpus mine has text"),
         ("t,l\n", "corpus mine has no documents"),
@@ -166,7 +166,7 @@ def test_the_metadata_marks_a_reduced_corpus(tmp_path):
 def test_planted_rationale_is_kept_as_characters(tmp_path):
     path = tokenize_sample(tmp_path, "sample-letters", "s")
     tokens = load_tokens(path)
-    rationale = pd.read_parquet(path / "rationale.parquet")
+    rationale = pd.read_parquet(path / "evidence.parquet")
     table = tokens.documents(["text", "label_author"])
     assert len(rationale) == 120 and tokens.meta.generated
     for row in rationale.itertuples():

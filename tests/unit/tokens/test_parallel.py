@@ -46,7 +46,7 @@ def make_pairs(
     tmp_path: Path, german: list[str] = GERMAN, english: list[str] = ENGLISH, **changes
 ) -> ParallelTokens:
     """Tokenise a table of ten pairs."""
-    write_table(tmp_path / "raw", german=german, english=english, split=SPLITS)
+    write_table(tmp_path / "raw", german=german, english=english, part=SPLITS)
     return make(tmp_path, table_corpus(**changes))
 
 
@@ -205,7 +205,7 @@ PAIRS = {"german": GERMAN, "english": ENGLISH, "part": SPLITS}
          "files of lines: a corpus of these takes no `columns`"),
         ({}, PAIRS, lines_corpus(), r"pairs.csv: a table: expected `columns` of the corpus"),
         ({}, {"german": ["a"], "english": ["b"], "part": ["eval"]}, table_corpus(),
-         r"pairs.csv:2: column 'split': expected train, validation, test \(.*found 'eval'"),
+         r"pairs.csv:2: column 'part': expected train, validation, test \(.*found 'eval'"),
         ({}, {"german": ["a"], "english": ["b"], "part": ["train"]}, table_corpus(),
          "corpus mine: the given split needs documents to train and to test, found 1 train"),
         ({}, {}, lines_corpus(), "no files. Run: heed download raw"),

@@ -110,7 +110,7 @@ def test_the_rationale_of_ones_own_file_is_of_the_cleaned_text_and_its_share_is_
             for i in range(10)]  # fmt: skip
     tokens = tokenize_rows(tmp_path, rows)
     texts = pd.read_parquet(tokens / "documents.parquet")["text"]
-    rationale = pd.read_parquet(tokens / "rationale.parquet")
+    rationale = pd.read_parquet(tokens / "evidence.parquet")
     assert sorted({texts[row][start:end] for row, start, end in rationale.to_numpy()}) == [
         "fine\u2019s", "one",
     ]  # fmt: skip
@@ -130,7 +130,7 @@ def test_without_a_column_of_rationale_a_table_has_none(tmp_path):
     rows = [{"text": f"a {i}", "label": "ab"[i % 2], "why": "0-1"} for i in range(10)]
     tokens = tokenize_rows(tmp_path, rows, plain)
     assert read_meta(tokens).rationale is None
-    assert pd.read_parquet(tokens / "rationale.parquet").empty
+    assert pd.read_parquet(tokens / "evidence.parquet").empty
 
 
 @pytest.mark.slow

@@ -287,13 +287,9 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     }
     if not learned:
         return []
+    gains = {variant: weights_gain(experiment, variant) for variant in learned}
     records = [
-        Weighing(
-            variant,
-            results.browsers[model],
-            result.score_of(variant),
-            weights_gain(experiment, variant),
-        )
+        Weighing(variant, results.browsers[model], result.score_of(variant), gains[variant])
         for variant, model in learned.items()
     ]
     statistics = result.corpus.statistics
@@ -308,9 +304,8 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     if any(lacks_layer(result, variant) for variant in learned):
         caption += f" {layer_note()}"
     if statistics.rationale is not None:
-        caption += " " + say(
-            "Rationale: {description}.", description=describe_rationale(statistics)
-        )
+        described = describe_rationale(statistics)
+        caption += " " + say("Rationale: {description}.", description=described)
     return [
         Table(
             f"{experiment.key}_weights",

@@ -198,7 +198,7 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
             ),
         ),
         "reference_model": (
-            say("reference_model"),
+            say("reference model"),
             say("A reference model from outside, of another kind than the networks of the study."),
         ),
         "seed": (

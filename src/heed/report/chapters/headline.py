@@ -251,7 +251,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
     columns = (
         *join_columns(lambda each: each),
-        Column("variant", "", value="standing.variant"),
+        Column("variant", "", value="attention_comparison.variant"),
         Column("", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
         *(dataclasses.replace(each, width=width if each.heading else 0) for each in verdicts),
     )

@@ -141,7 +141,7 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _columns(results: Results) -> tuple[Column, ...]:
-    gain, unit, std = "use.gain", say("p.p."), "use.figure.std_pp"
+    gain, unit, std = "use.gain", say("p.p."), "use.score.std_pp"
     of_talk = any(each.talk for each in results.experiments)
     source = say("Lecture, source") if of_talk else say("Source")
     mean = difference_value(gain, "mean")
@@ -156,9 +156,9 @@ def _columns(results: Results) -> tuple[Column, ...]:
         Column("variant", "", value="use.variant"),
         Column("where", "", value="use.where"),
         Column("metric", "", value="use.experiment.measure.metric"),
-        Column("metric", _metrics(results), decimals(4), "use.figure.mean"),
+        Column("value", _metrics(results), decimals(4), "use.score.mean"),
         Column("", say("± p.p."), decimals(2), std, paper=False),
-        Column("figure_std_pp", "", decimals(3), std),
+        Column("value_std_pp", "", decimals(3), std),
         Column("gain_pp", say("Gain"), POINTS, mean, unit=unit),
         interval_column(results, gain, paper=False),
         *interval_columns(gain, "gain_low_pp", "gain_high_pp"),

@@ -48,7 +48,7 @@ def chapter(results: Results) -> list[Block]:
         say("baseline"): "baseline",
         say("control"): "control",
         say("linear model"): "reference_model",
-        say("reference_model"): "reference_model",
+        say("reference model"): "reference_model",
         say("undecided"): "undecided",
         say("not converged"): "not-converged",
         say("practically the same"): "same",

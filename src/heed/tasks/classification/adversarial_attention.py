@@ -168,28 +168,22 @@ def judge_adversarial_model(
     base = load_subject(run, tokens, rows)
     if reason := no_sum_reason(base, int(rows[0])):
         raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
-    reader = RationaleReader(tokens, base.encoded)
-    units = _read_units(base, reader, rows)
-    if adversarial_model.goal == "deceive" and not any(
-        units.rationale[row].any() for row in splits["train"]
-    ):
+    units = _read_units(base, reader := RationaleReader(tokens, base.encoded), rows)
+    is_known = any(units.rationale[row].any() for row in splits["train"])
+    if adversarial_model.goal == "deceive" and not is_known:
         raise HeedError(
             f"{tokens.path}: no training document has rationales, and goal deceive moves the "
-            "weights away from it. Set goal: differ, or take a corpus with a rationale"
+            "weights away from them. Set goal: differ, or take a corpus with a rationale"
         )
     labels = class_indices(tokens, run.recipe.data, rows)
     learner = AdversarialLearner(base, adversarial_model, units.rationale, labels, splits, run)
-    pair = Pair(
-        base.model, _train(learner, run, adversarial_model, work, report_progress), base.encoded
-    )
-    compared = _compare(pair, units, drawn, report_progress)
-    tables = _tables(compared, tokens, run, units, reader)
-    summary: list[Row] = [
-        mean_row(
-            "adversarial_model", measure, "", _is_right(model, pair.encoded, labels, splits["test"])
-        )
-        for measure, model in (("accuracy_base", pair.base), ("accuracy", pair.adversarial_model))
-    ]
+    trained = _train(learner, run, adversarial_model, work, report_progress)
+    pair = Pair(base.model, trained, base.encoded)
+    tables = _tables(_compare(pair, units, drawn, report_progress), tokens, run, units, reader)
+    summary: list[Row] = []
+    for name, model in (("accuracy_base", pair.base), ("accuracy", pair.adversarial_model)):
+        right = _is_right(model, pair.encoded, labels, splits["test"])
+        summary.append(mean_row("adversarial_model", name, "", right))
     summary += summarize_documents(tables["documents"])
     diagnostic = None
     if adversarial_model.diagnostic_mlps:

@@ -296,7 +296,7 @@ def class_table(
         Column("row", say("Class"), value=lambda row: row.name),
         Column("kind", "", value=lambda row: row.kind),
         *(Column(f, HEADINGS[f], PRINTED, _of(f, "printed", Cell(""))) for f in CLASS_METRICS),
-        *(Column(f"{f}_std_pp", "", decimals(3), _of(f, "deviation", None)) for f in MEASURES),
+        *(Column(f"{f}_std_pp", "", decimals(3), _of(f, "std", None)) for f in MEASURES),
         *(Column(f"published_{f}", "", value=_of(f, "published")) for f in CLASS_METRICS),
         *(Column(f"{f}_minus_published_pp", "", PRINTED, _of(f, "difference")) for f in MEASURES),
     )
@@ -413,7 +413,7 @@ def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Discl
 
     columns = (
         Column("row", say("Row"), value=lambda each: each[0].name),
-        Column("metric", say("Figure"), value=metric),
+        Column("metric", say("Metric"), value=metric),
         Column("mean", say("Mean"), PRINTED, lambda each: each[0].cells[each[1]].printed.value),
         Column("std_pp", say("± p.p."), decimals(2), lambda each: each[0].cells[each[1]].std),
         *(Column(run, run, PRINTED, run_value(index)) for index, run in enumerate(table.runs)),

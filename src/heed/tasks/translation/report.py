@@ -160,7 +160,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
         lengths_file(results, experiment),
-        Heading(say("Scores"), experiment.mark, media=(PAGE,)),
+        Heading(say("Figures"), experiment.mark, media=(PAGE,)),
         Group(drawn[:SHOWN], "plots"),
         Disclosure(
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
@@ -369,7 +369,7 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
     names = {**SCALE.names, "aer": say("Alignment error")}
     columns = (
         Column("", say("Model"), value=operator.itemgetter(0)),
-        Column("", say("Figure"), value=lambda each: names[each[1]]),
+        Column("", say("Metric"), value=lambda each: names[each[1]]),
         Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
         *(Column("", run, PERCENT, run_value(index)) for index, run in enumerate(runs)),
     )
