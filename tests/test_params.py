@@ -62,7 +62,8 @@ WRONG = [
     ("sample-author-mean: {experiment: sample-author}",
      "sample-author-parameter-matched: "
      "{experiment: sample-author, match_parameters_of: sample-author-baselin}",
-     "models.sample-author-parameter-matched.match", "did you mean sample-author-baseline?"),
+     "models.sample-author-parameter-matched.match_parameters_of",
+     "did you mean sample-author-baseline?"),
     ("attention: multi-head, heads: 4", "attention: none", M + "-attention.variant",
      "needs attention (multi-head, single-head)"),
     ("pooling: last}", "pooling: max-attention}", M + "-baseline.pooling",
@@ -77,11 +78,11 @@ WRONG = [
     ("attention: multi-head, heads: 4", "encoder: transformer, heads: 3", M + "-attention.heads",
      "3 heads do not divide 32"),
     ("pooling: last}", "pooling: mean, encoder: none}", M + "-baseline.encoder",
-     "linear_branch is none"),
+     "tfidf_branch is none"),
     ("pooling: last}", "pooling: last, patience: 2, monitor: last}", M + "-baseline.patience",
      "does not look for"),
     ("attention: multi-head, heads: 4",
-     "attention: multi-head, heads: 4, encoder: none, linear_branch: words",
+     "attention: multi-head, heads: 4, encoder: none, tfidf_branch: words",
      M + "-attention.encoder", "no states to attend to"),
     ("attention: multi-head, heads: 4", "pooling: attention, score: adittive",
      M + "-attention.score", "'additive', 'concat'"),
@@ -246,7 +247,8 @@ def test_a_key_that_a_terminal_would_obey_is_escaped():
     message = error_message(SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1))
     assert message == (
         "params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, seeds, sources, corpora, "
-        "experiments, searches, later_searches, defaults, models, explain, adversarial models"
+        "experiments, searches, later_searches, defaults, models, explain, "
+        "adversarial_attention"
     )
 
 

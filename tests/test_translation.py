@@ -293,7 +293,7 @@ def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monke
         stages.recipe(model)
         recipe = read_model_recipe(model)
         assert (recipe.data.source, recipe.data.target) == ("de", "en")
-    assert read_meta(Path("data/tokens/mine")).parts == {"train": 31, "validation": 3, "test": 6}
+    assert read_meta(Path("data/tokens/mine")).splits == {"train": 31, "validation": 3, "test": 6}
 
 
 def test_gold_links_are_those_of_the_generator(runs):

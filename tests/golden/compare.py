@@ -65,6 +65,13 @@ RENAMED: dict[str, str] = {
     "=rivals": "compared_models",
     "=opponent": "reference_model",
 }
+# Words within a text of the golden files → today's.
+RENAMED_WORDS = {
+    "the other variants and the opponents": "the other variants and the reference models",
+    "where the evidence is in the middle": "where the rationale is in the middle",
+    "weights on the evidence of": "weights on the rationale of",
+    "“Adversaries”": "“Adversarial models”",
+}
 # What golden files have and a study of today has not, each with its reason.
 GONE = (
     # torch always uses one thread: `threads` says how many seeds of a model are trained at once
@@ -250,6 +257,8 @@ def _renamed(cells: Cells, file: str) -> Cells:
         return RENAMED.get(f"{file}:{name}", RENAMED.get(name, name))
 
     def value_now(column: str, value: str) -> str:
+        for words, today in RENAMED_WORDS.items():
+            value = value.replace(words, today)
         return RENAMED.get(f"{file}:{column}={value}", RENAMED.get(f"={value}", value))
 
     return {

@@ -52,6 +52,7 @@ def test_a_study_in_a_fresh_clone_has_the_golden_results(name, tmp_path):
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with the golden files of the small study where a clone has its results."""
     monkeypatch.setattr(compare, "RENAMED", {})
+    monkeypatch.setattr(compare, "RENAMED_WORDS", {})
     for path, name in compare.golden_files(compare.GOLDEN / "small").items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / name)

@@ -89,8 +89,8 @@ def row(**values: object) -> str:
 
 def review(name: str, label: str, *phrases: tuple[int, int]) -> bytes:
     """Return a line of a file of ERASER."""
-    rationales = [[{"start_token": start, "end_token": end}] for start, end in phrases]
-    return row(annotation_id=name, classification=label, rationales=rationales).encode()
+    evidences = [[{"start_token": start, "end_token": end}] for start, end in phrases]
+    return row(annotation_id=name, classification=label, evidences=evidences).encode()
 
 
 MOVIES = {
@@ -149,6 +149,7 @@ def test_documents_have_the_labels_groups_splits_and_rationale_that_their_kind_d
 ) -> None:
     split = GIVEN if "given" in kind.splits else FOLDS
     columns = {key: key[0] for key in kind.keys if key.endswith("_column")}
+    columns |= {"rationale_column": "e"} if "rationale_column" in columns else {}
     if "columns" in kind.keys:
         columns["columns"] = {"de": "x", "en": "y"}
     corpus = Corpus(source="x", kind=kind.name, split=split, **columns)

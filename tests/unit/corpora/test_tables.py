@@ -115,7 +115,7 @@ def test_a_column_of_parts_understands_the_names_that_people_use(tmp_path, capsy
     corpus = table_corpus(split=GIVEN, split_column="part")
     splits = [document.split for document in read_files(files, corpus)]
     assert splits == ["train"] * 2 + ["validation"] * 5 + ["test"] * 2
-    assert "column 'split': Training is train, DEV is validation," in capsys.readouterr().out
+    assert "column 'part': Training is train, DEV is validation," in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_train_alone_is_made_smaller_with_the_proportions_of_its_labels(tmp_path
 
 
 def test_train_is_made_smaller_by_class_and_after_duplicates_are_dropped(tmp_path, capsys):
-    documents = frame(60).assign(split_name=["train"] * 40 + ["validation"] * 10 + ["test"] * 10)
+    documents = frame(60).assign(part=["train"] * 40 + ["validation"] * 10 + ["test"] * 10)
     documents.loc[:9, "text"] = documents["text"][59]
     split = Split(kind="given", train_per_class=8)
     corpus = table_corpus(split=split, split_column="part", drop_duplicates=True)

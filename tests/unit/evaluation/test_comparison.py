@@ -110,7 +110,7 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     recipe = recipes.read_model_recipe("tiny-attention")
     assert tiny.models["attention"].hyperparameters == recipe.hyperparameters
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
-    fields = "task classes metric attention controls corpus models reference models comparisons"
+    fields = "task classes metric attention controls corpus models reference_models comparisons"
     assert [*written] == fields.split()
     fields = "last_rises_pp converged machine_kinds summary classes gain"
     assert [*written["models"]["attention"]][4:] == fields.split()

@@ -60,7 +60,7 @@ ADVERSARIAL_ATTENTION = {
     "differing": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 2}}",
     "deceiving": f"{{model: {BASE}, corpus: tiny, goal: deceive, strength: 1, epochs: 8}}",
     "alone": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 1, "
-    "guided_networks: false}",
+    "diagnostic_mlps: false}",
     "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
     "without": f"{{model: {BASE}, corpus: tiny, strength: 1, epochs: 2}}",
     "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",

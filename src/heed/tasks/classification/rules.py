@@ -90,7 +90,7 @@ def _contradictions_without_network(h: Hyperparameters) -> Iterator[Contradictio
     if h.tfidf_branch == "none":
         yield (
             ("encoder", "tfidf_branch"),
-            "with encoder none only the linear branch is left, and linear_branch is none",
+            "with encoder none only the TF-IDF branch is left, and tfidf_branch is none",
         )
     if h.vectors != "none":
         yield (
