@@ -119,7 +119,7 @@ class Source:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Split:
-    """Which documents are for training, validation and test. All draws are seeded by `seed`."""
+    """The split of a corpus into training, validation and test. All draws are seeded by `seed`."""
 
     kind: SplitKind = required(
         "given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) mod k"

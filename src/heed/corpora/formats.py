@@ -114,7 +114,7 @@ def _find_json_format(path: Path, given: Format, head: str) -> FoundFormat:
 
 
 def _prodigy_notes(rows: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Return what becomes of the answers of Prodigy's that are not `accept`."""
+    """Describe the rows that Prodigy's answers other than `accept` become."""
     meant, said = rejected_labels(rows), "Prodigy's answers:"
     rejected = Counter(r["label"] for r in rows if r.get("answer") == "reject" and is_binary(r))
     notes = [
@@ -163,7 +163,7 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, list[
 
 
 def quote_notes(form: Format) -> tuple[str, ...]:
-    """Return what is said of a quote that is none of the usual."""
+    """Describe a quote character that is none of the usual."""
     if form.quote is None:
         return ()
     if form.quote:
@@ -305,7 +305,7 @@ class Roles:
 
 
 def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> Roles:
-    """Return which columns are texts and labels: as given, by their names, or by their content.
+    """Find the columns of texts and labels: as given, by their names, or by their content.
 
     Where none can be told from others, `candidates` has likely choices of texts and labels.
     """

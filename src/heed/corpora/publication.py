@@ -252,7 +252,7 @@ class _Decompressed(io.RawIOBase):
         self.allowed = self.limit
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Say that it can be read, as io.RawIOBase asks."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]

@@ -242,7 +242,7 @@ class _Download:
         raise requests.TooManyRedirects(f"more than {MAX_REDIRECTS} redirects")
 
     def _describe(self, error: Exception) -> str:
-        """Return what went wrong between this machine and the server, as a short text."""
+        """Describe a failure between this machine and the server in a short text."""
         import requests
         from urllib3.exceptions import ProtocolError, ReadTimeoutError
 

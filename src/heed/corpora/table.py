@@ -97,7 +97,7 @@ class DocumentReader:
         return split
 
     def _rows(self, path: str, batch: "pa.RecordBatch") -> Iterable[tuple[str, dict[str, Any]]]:
-        """Return each row of a batch: its location, and its cells by column."""
+        """Return the rows of a batch: the location of each, and its cells by column."""
         corpus = self.corpus
         optional = (corpus.split_column, corpus.id_column, corpus.group_column)
         listed = {*corpus.label_names, corpus.rationale_column}

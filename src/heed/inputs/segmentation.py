@@ -55,7 +55,7 @@ TOO_SMALL = re.compile(r"(\d+) vs (\d+)\. Increase vocab_size")
 
 @dataclasses.dataclass(frozen=True)
 class Detokenizer:
-    """What is known of the spaces between words; without arguments there is one everywhere.
+    """The spaces between words, as learned; without arguments there is one everywhere.
 
     A form is a word and whether its occurrence is an odd or an even one: 2 * word, or 2 * word + 1.
     """

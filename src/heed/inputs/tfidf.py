@@ -320,7 +320,7 @@ def write_tfidf(
 def _select_features(
     counted: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[list[np.ndarray], int]:
-    """Return which n-grams of each analyzer are features, and the least number of their documents.
+    """Find the n-grams of each analyzer that are features, and the least number of their documents.
 
     Where there are more than MAX_FEATURES, those of the most documents are; of equally many, those
     with the smallest hashes.

@@ -389,7 +389,7 @@ class HierarchicalEncoder(nn.Module):
 
 
 def _locate_tokens(sentences: Tensor, time: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return each token's sentence, its position in the sentence, and the token mask.
+    """Return the sentence of each token, its position in the sentence, and the token mask.
 
     All are (batch, time); the mask is True at tokens.
     """

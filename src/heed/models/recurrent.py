@@ -34,7 +34,7 @@ class _Permuted(torch.autograd.Function):
 
 
 def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Return each text reversed within its length; padding stays in place. Its own inverse.
+    """Reverse each text within its length; padding stays in place. Its own inverse.
 
     `inputs` are (batch, time, features), `lengths` (batch,) from 0 to time.
     """

@@ -92,7 +92,7 @@ class TestedDifference:
 
     @property
     def might_count_alone(self) -> bool:
-        """Whether it is significant before the correction for several comparisons."""
+        """Whether the difference is significant before the correction for several comparisons."""
         return self.result.p is not None and self.result.p < self.method.alpha
 
     @property
@@ -353,7 +353,7 @@ def _doubt_sentence(gain: TestedDifference) -> str:
 
 
 def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
-    """Return which runs of both models had not converged; empty where all had."""
+    """Name the runs of both models that had not converged; empty where all had."""
     models = {name: result.models.get(name) for name in (difference.first, difference.second)}
     reasons = [
         say(

@@ -71,7 +71,7 @@ class Explanation:
         return means
 
     def by_largest_weight(self, table: str, measure: str) -> dict[float, list[float]]:
-        """Return each seed's mean of a measure, by groups of documents (LARGEST_WEIGHTS).
+        """Return the mean of a measure for each seed, by groups of documents (LARGEST_WEIGHTS).
 
         Of the table `seeds`, it is that of each pair of seeds. Empty where the table does not have
         the measure.

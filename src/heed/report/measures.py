@@ -240,7 +240,7 @@ def degenerate_seeds(
 
 
 def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
-    """Return which runs are degenerate and which models are below the majority class.
+    """Name the degenerate runs and the models below the majority class.
 
     A part of a sentence, without a capital and a full stop; empty where there is neither.
     """

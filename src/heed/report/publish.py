@@ -53,7 +53,7 @@ class PublishedReport:
         return self.commit[:10]
 
     def sentence(self) -> str:
-        """Return what README.md of the published report says of it."""
+        """Return the sentence on the code for README.md of the published report."""
         changed = " and ".join(f"`{path}`" for path in self.changed)
         return (
             f"This published report was made by heed {self.version} at commit `{self.short_commit}`"

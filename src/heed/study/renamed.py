@@ -66,7 +66,7 @@ def rename(text: str, tree: Node) -> tuple[str, dict[str, str], int]:
 
 
 def _renamed(node: Node, path: tuple[str, ...]) -> Iterator[tuple[ScalarNode, str]]:
-    """Yield each name of 0.2.0 below a node, which is at this path, and today's name."""
+    """Yield the names of 0.2.0 below a node, which is at this path, with today's names."""
     if isinstance(node, SequenceNode):
         for each in node.value:
             yield from _renamed(each, (*path, "*"))

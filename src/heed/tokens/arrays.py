@@ -179,7 +179,7 @@ def mix_bits(numbers: np.ndarray) -> np.ndarray:
 
 
 def mark_rationale(starts: np.ndarray, ends: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """Return which tokens of a document have a character of its rationale, (tokens,).
+    """Find the tokens of a document with a character of its rationale, bool (tokens,).
 
     `starts` and `ends` are the first character of each token and the one after it, (tokens,),
     ascending; `spans` the first character and the end of each span of rationale, (spans, 2).

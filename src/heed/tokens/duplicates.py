@@ -53,7 +53,7 @@ def number_texts(digests: Sequence[bytes | None]) -> np.ndarray:
 def find_duplicates(
     texts: list[np.ndarray], columns: dict[str, np.ndarray], drop: bool
 ) -> tuple[np.ndarray, dict[str, int]]:
-    """Return which documents `drop_duplicates` drops, (documents,), and the counts of duplicates.
+    """Find the documents that `drop_duplicates` drops, (documents,), and count the duplicates.
 
     Two documents are duplicates when their texts are equal; of documents with texts in several
     languages, when the texts of any language are.
@@ -67,7 +67,7 @@ def find_duplicates(
     by_language = [pd.Series(language) for language in texts]
 
     def among(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return which documents are of `rows` and have a text of `others`, (documents,)."""
+        """Find the documents of `rows` with a text of `others`, (documents,)."""
         repeats = [(texts.isin(texts[others]) & (texts >= 0)).to_numpy() for texts in by_language]
         return rows & np.logical_or.reduce(repeats)
 
@@ -209,7 +209,7 @@ def shingle_sets(words: Words, bar: Bar) -> Shingles:
 
 
 def _select_possible(words: Words, bar: Bar) -> np.ndarray:
-    """Return which documents may have a near duplicate by the shingles that repeat, (documents,).
+    """Find the documents that may have a near duplicate by the shingles that repeat, (documents,).
 
     The hashes are taken in parts, by their first bits.
     """
@@ -266,7 +266,7 @@ def find_near_duplicates(
     columns: dict[str, np.ndarray],
     title: str = "near duplicates",
 ) -> tuple[list[np.ndarray], bool]:
-    """Return which documents are of test and have a near duplicate in train, by split column.
+    """Find the test documents with a near duplicate in train, by split column.
 
     Each is (documents,). Also returns whether all are found. The result is the same on every
     machine: what bounds the search is counted, not timed.
@@ -289,7 +289,7 @@ def find_near_duplicates(
 def _search(
     shingles: Shingles, is_test: np.ndarray, is_train: np.ndarray, work: int, bar: Bar
 ) -> tuple[np.ndarray, int]:
-    """Return which documents are of test and have a near duplicate in train, (documents,).
+    """Find the test documents with a near duplicate in train, (documents,).
 
     Also returns what is left of `work`; when it is 0, some may be missing.
     """
@@ -343,7 +343,7 @@ def _prefixes(
 def _are_similar(
     shingles: Shingles, a: np.ndarray, b: np.ndarray, work: int
 ) -> tuple[np.ndarray, int]:
-    """Return which pairs of documents have a Jaccard similarity of at least 0.8, (pairs,).
+    """Find the pairs of documents with a Jaccard similarity of at least 0.8, (pairs,).
 
     Also returns the number of comparisons; pairs for which no `work` is left are not similar.
     """

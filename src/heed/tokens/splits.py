@@ -298,7 +298,7 @@ class _Drawing:
 
 
 def draw_left_out(split: "Split", is_train: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Return which training documents `train` or `train_per_class` leaves out, (documents,).
+    """Find the training documents that `train` or `train_per_class` leaves out, (documents,).
 
     `is_train` says whether each document is for training; `strata` are as of `split_columns`.
     """

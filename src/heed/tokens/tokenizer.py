@@ -181,7 +181,7 @@ def _sentence_ends() -> np.ndarray:
 
 
 def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return which tokens begin a sentence by the rule of spaCy's Sentencizer: (tokens,).
+    """Find the tokens that begin a sentence by the rule of spaCy's Sentencizer, (tokens,).
 
     All documents at once, since the Sentencizer itself took 30% of the time. A token begins a
     sentence when it is a word and a sentence end lies between it and the word before it.

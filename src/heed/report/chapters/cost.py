@@ -143,7 +143,7 @@ def _total(costs: Costs) -> str:
 
 
 def _sentence(experiment: Experiment, costs: Costs) -> Texts:
-    """Return what attention costs for which gain; empty without attention and a baseline."""
+    """Describe the cost of attention and its gain; empty without attention and a baseline."""
     gain = experiment.gain
     ratio = _ratio(costs[experiment.key][gain.first], costs) if gain else None
     if gain is None or ratio is None:
@@ -197,7 +197,7 @@ def _table(results: Results, costs: Costs) -> Table:
 
 
 def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
-    """Return which time the core-minutes of these trainings are: on CPUs, on GPUs, or on both."""
+    """Say whether the core-minutes of these trainings are of CPUs, of GPUs, or of both."""
     meanings = {
         False: say(
             "the CPU time of a training, a mean over seeds. It is another one in every run and on "
@@ -299,7 +299,7 @@ def _set_ticks(axes: Axes, times: list[float]) -> None:
 
 
 def _label(axes: Axes, labels: Sequence[Label]) -> None:
-    """Print each name to the right of the panel, with a thin line from its mark; none overlap."""
+    """Print the names to the right of the panel, with a thin line from its mark; none overlap."""
     low, high = axes.get_ylim()
     ordered = sorted(labels, key=lambda label: (label[1], label[2]))
     heights = spread_apart([(y - low) / (high - low) for _, y, _ in ordered], GAP)

@@ -64,7 +64,7 @@ def judge_expected_results(results: Results) -> list[Finding]:
 def judge(
     experiment: Experiment, expected_result: "ExpectedResult", explanations: list[Explanation]
 ) -> Finding:
-    """Return what an experiment found about one expected result; `explanations` are of its models.
+    """Judge one expected result of an experiment; `explanations` are of its models.
 
     What is missing, such as a test that was not run, does not agree with any expected result.
     """

@@ -99,7 +99,7 @@ def _read_curves(results: Results, experiment: Experiment, tables: Tables) -> di
 
 
 def _describe(measure: Measure, drawn: dict[str, Curves]) -> str:
-    """Return what is drawn, and which runs are degenerate."""
+    """Describe the lines and bands, and name the degenerate runs."""
     text = say(
         "Above: the loss, dashed on the training split, solid on the validation split. Below: "
         "{metric} on the validation split. Line: the mean over seeds; band: from the lowest seed "

@@ -77,7 +77,7 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 
 
 def _describe(explained: list[Explanation]) -> str:
-    """Return what is drawn, and of how many documents."""
+    """Describe the figure, with its number of documents."""
     known = _knows_rationale(explained)
     caption = say(RecencyTest.by_rationale if known else RecencyTest.by_mean)
     caption += " " + say(RecencyTest.caption, count=FEWEST)

@@ -247,7 +247,7 @@ def _counts(sizes: Iterable[Size]) -> str:
 
 
 def printed(results: Results, explanation: Explanation, test: str) -> list[PaperScore]:
-    """Return what papers print of a test on the corpus of an experiment; it must be whole."""
+    """Return the scores that papers print of a test on the corpus of an experiment, if complete."""
     statistics = explanation.experiment.result.corpus.statistics
     return [
         each
@@ -273,7 +273,7 @@ def cut_text(results: Results, test: str) -> str:
 
 
 def sentences(results: Results, test: str) -> list[PaperSentence]:
-    """Return what papers say of a test."""
+    """Return the sentences of papers on a test."""
     return [each for each in results.papers.sentences if each.test == test]
 
 

@@ -183,7 +183,7 @@ def _expected(figure: matplotlib.figure.Figure, scores: list[float], metric: str
 
 
 def _positions(dimension: dict[str, list[Any]], values: list[Any]) -> tuple[list[float], Ticks]:
-    """Return each value from 0 to 1, and the ticks: the ends of a span, or every choice."""
+    """Scale the values to 0 to 1; return them, and ticks at the ends of a span or every choice."""
     ((kind, ends),) = dimension.items()
     if kind == "choice":
         step = 1 / max(len(ends) - 1, 1)

@@ -105,7 +105,7 @@ def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def decide(probabilities: np.ndarray, classes: list[str]) -> Iterable[Any]:
-    """Return what is predicted from probabilities (documents, classes): the class of the largest.
+    """Return the predicted classes: those of the largest probabilities (documents, classes).
 
     Of equally probable classes the first is predicted.
     """

@@ -95,7 +95,7 @@ class ClassificationPredictor(Predictor):
         return probabilities(self.model, batches, rows, self.device, self._learning.activation)
 
     def decide(self, probabilities: np.ndarray) -> list[Any]:
-        """Return what is predicted from probabilities (documents, classes)."""
+        """Return the predicted classes of probabilities (documents, classes)."""
         return [*self._metrics.decide(probabilities, self.recipe.data.classes)]
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:

@@ -34,7 +34,7 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What an experiment of this task has beside the keys of every experiment."""
+    """The keys of an experiment of this task beside the keys of every experiment."""
 
     linear_features: Literal["words", "characters", "both"] = hyperparameter(
         "both", "TF-IDF features of the linear reference model"
@@ -108,7 +108,7 @@ def require_label(label: str, meta: Meta, key: str) -> None:
 
 
 def corpus_contradiction(h: Hyperparameters, meta: Meta) -> str | None:
-    """Return what contradicts the corpus with this meta.json, and what to do, or None."""
+    """Describe a contradiction to the corpus with this meta.json and its remedy, or return None."""
     if h.vectors == "none":
         return None
     if meta.vectors is None:

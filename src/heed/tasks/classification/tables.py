@@ -68,7 +68,7 @@ class ClassCell:
 
     @property
     def by_seed(self) -> list[str]:
-        """Each seed's value in its format for people."""
+        """The value of each seed in its format for people."""
         return [format_number(value, self.digits) for value in self.values]
 
     @property
@@ -402,7 +402,7 @@ def has_many_classes(results: Results, experiment: Experiment) -> bool:
 
 
 def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
-    """Return each run's values, for the page; `seeds_file` writes all of them."""
+    """Return the values of each run, for the page; `seeds_file` writes all of them."""
 
     def metric(each: tuple[ClassRow, str]) -> str:
         is_share = each[0].kind == "average" and each[0].name.endswith("accuracy")

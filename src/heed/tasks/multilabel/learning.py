@@ -51,7 +51,7 @@ class MultilabelLearner(classification.ClassificationLearner):
 
     @staticmethod
     def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-        """Return which classes the documents `rows` have, float32 (documents, classes); else 0."""
+        """Return the classes of the documents `rows` as 0 and 1, float32 (documents, classes)."""
         column = f"label_{data.label}"
         matrix = np.zeros((len(tokens.offsets) - 1, len(data.classes)), np.float32)
         try:

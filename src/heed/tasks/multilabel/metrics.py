@@ -19,7 +19,7 @@ THRESHOLD = 0.5  # a document has the classes with a larger probability
 
 
 def label_matrix(labels: Iterable[Sequence[str]], classes: Sequence[str]) -> np.ndarray:
-    """Return which classes each document has, bool (documents, classes). Raises KeyError."""
+    """Return the classes of each document, bool (documents, classes). Raises KeyError."""
     column = {name: index for index, name in enumerate(classes)}
     rows = [[column[name] for name in names] for names in labels]
     matrix = np.zeros((len(rows), len(column)), bool)

@@ -155,7 +155,7 @@ class _Tables:
         return source.words_of(pair.source), target.words_of(pair.target)
 
     def _rationale(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
-        """Return which units are linked: by a sure link, and by one that is only possible.
+        """Find the units that are linked: by a sure link, and by one that is only possible.
 
         Both are (target units, source units); a unit is linked as its word is.
         """

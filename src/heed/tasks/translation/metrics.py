@@ -205,7 +205,7 @@ def statistics_table(
 def sentence_table(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
-    """Return what every prediction of these rows has in common: `id, source, reference, …`.
+    """Return the columns that all predictions of these rows share: `id, source, reference, …`.
 
     The further references are the texts of other languages, without those that are empty: a model
     learns from the target alone, and its translations are compared with all.

@@ -108,7 +108,7 @@ class Translation:
         return self.align()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the attention itself, without the model that computes it."""
+        """Return the state to be pickled: the attention, without the model that computes it."""
         return self.__dict__ | {"aligned": self.aligned, "align": None}
 
     @property

@@ -57,7 +57,7 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What an experiment of this task has beside the keys of every experiment: nothing."""
+    """The keys of an experiment of this task beside the keys of every experiment: none."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -351,7 +351,7 @@ def _scoring_note(results: Results, model: str) -> tuple[str, Texts]:
 
 
 def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[Block]:
-    """Return each run's values: a table that the page opens on demand, and a file of all."""
+    """Return the values of each run: a table that the page opens on demand, and a file of all."""
     seeds = results.comparison.seeds
     runs = [say("seed {seed}", seed=seed) for seed in seeds]
     shown = (*SHOWN_FIGURES, "aer")
