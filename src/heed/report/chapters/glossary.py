@@ -199,7 +199,7 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
         ),
         "reference_model": (
             say("reference model"),
-            say("A reference model from outside, of another kind than the networks of the study."),
+            say("A model from outside, of another kind than the networks of the study."),
         ),
         "seed": (
             say("seed"),

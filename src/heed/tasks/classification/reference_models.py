@@ -1,7 +1,7 @@
 """The reference models: a linear model on TF-IDF features, tuned on validation, and the majority
 class.
 
-Reference models are reference models from outside. A report without them would mislead: on the
+Reference models come from outside the study. A report without them would mislead: on the
 talk's own corpora a linear model is often better (IMDB: accuracy .9231 against the talk's best
 .8789).
 

@@ -38,10 +38,7 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
     """Return the words on the reference models."""
     linear = ReferenceModel(
         say("Linear"),
-        say(
-            "a reference model, which is a reference model from outside: TF-IDF with a linear "
-            "support vector machine"
-        ),
+        say("a reference model from outside: TF-IDF with a linear support vector machine"),
         say(
             "A reference model: TF-IDF with a linear support vector machine, tuned on the "
             "validation "

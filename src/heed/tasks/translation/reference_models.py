@@ -1,6 +1,6 @@
 """The reference models: the source as it is, and translation by counted words.
 
-Reference models are reference models from outside. `copy` gives the source for its translation, and
+Reference models come from outside the study. `copy` gives the source for its translation, and
 the diagonal for an alignment: what is right without knowing either language. `statistical` is the
 road of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
 counted in the training split, and a search with a beam; its alignment is IBM model 1's.

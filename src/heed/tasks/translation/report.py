@@ -106,11 +106,7 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
     return {
         "statistical": ReferenceModel(
             say("Statistical"),
-            say(
-                "a reference model, which is a reference model from outside: IBM model 1 and a "
-                "trigram "
-                "language model"
-            ),
+            say("a reference model from outside: IBM model 1 and a trigram language model"),
             say("A reference model: IBM model 1 and a trigram language model."),
             say("statistical translation"),
             say("Against statistical translation"),
@@ -227,7 +223,7 @@ def _caption(results: Results, experiment: Experiment, lines: list[Line]) -> str
     sentences = [say("All scores between 0 and 100.")]
     if names:
         sentences.append(
-            say("The reference models, {names}, are reference models from outside.", names=names)
+            say("The reference models, {names}, come from outside the study.", names=names)
         )
     if not _has_unknown_words(lines):
         sentences.append(say("No source has a word that a model does not know."))
