@@ -198,7 +198,7 @@ def split_columns(
             raise HeedError(f"params.yaml: split.k: {split.k} folds of {len(strata)} documents")
         folds = drawing.folds(split.k, split.seed)
         return {
-            f"split_{fold}": drawing.assign_parts(test, split.seed + fold)
+            f"split_{fold}": drawing.assign_splits(test, split.seed + fold)
             for fold, test in enumerate(folds)
         }
     if split.kind == "given":
@@ -209,7 +209,7 @@ def split_columns(
         if counts["validation"]:
             return {"split": source_split.astype(object)}
         test = np.flatnonzero(source_split == "test")
-        return {"split": drawing.assign_parts(test, split.seed)}
+        return {"split": drawing.assign_splits(test, split.seed)}
     assert split.test is not None
     documents = np.arange(len(strata))
     if len(documents) < 2:
@@ -219,8 +219,8 @@ def split_columns(
             f"params.yaml: split.test: expected fewer than the {len(documents):,} documents of the "
             f"corpus, found {split.test:,}"
         )
-    test = drawing.draw_part(documents, split.test, split.seed)
-    return {"split": drawing.assign_parts(test, split.seed)}
+    test = drawing.draw_split(documents, split.test, split.seed)
+    return {"split": drawing.assign_splits(test, split.seed)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,7 +251,7 @@ class _Drawing:
             except ValueError as error:
                 raise HeedError(f"params.yaml: split: {error}") from None
 
-    def assign_parts(self, test: np.ndarray, seed: int) -> np.ndarray:
+    def assign_splits(self, test: np.ndarray, seed: int) -> np.ndarray:
         """Return the split of each document: `test` is given, validation is drawn from the others.
 
         Raises HeedError when too few are left to train or to test.
@@ -264,10 +264,10 @@ class _Drawing:
                 f"the split leaves {len(train)} documents to train and {len(test)} to test, of "
                 f"{len(column)}: more documents or another `split` are needed"
             )
-        column[self.draw_part(train, self.split.validation, seed)] = "validation"
+        column[self.draw_split(train, self.split.validation, seed)] = "validation"
         return column
 
-    def draw_part(self, documents: np.ndarray, share: float, seed: int) -> np.ndarray:
+    def draw_split(self, documents: np.ndarray, share: float, seed: int) -> np.ndarray:
         """Return a random share (or number) of the documents, sorted; of whole groups."""
         if not self.split.grouped:
             return _draw(documents, share, self.strata, self.split, seed)

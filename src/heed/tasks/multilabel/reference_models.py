@@ -1,6 +1,4 @@
-"""The reference models: a linear model for each class on TF-IDF features, and the frequent
-labels.
-"""
+"""The reference models: a linear model of TF-IDF features for each class, and frequent labels."""
 
 from typing import Any
 
