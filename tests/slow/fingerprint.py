@@ -55,7 +55,7 @@ def fingerprint(root: Path) -> dict[str, Any]:
     for path in sorted((results / "reference_models").glob("*/*.parquet")):
         key = f"reference_models/{path.parent.name}/{path.stem}"
         values |= _columns(pd.read_parquet(path), ["id"], key)
-    for path in sorted((results / "search").glob("*/trials.csv")):
+    for path in sorted((results / "search").glob("*/*/trials.csv")):
         values |= _columns(_read(path), ["trial"], f"search/{path.parent.name}/trials")
         best = yaml.safe_load((path.parent / "best.yaml").read_text(encoding="utf-8"))
         values |= dict(_flat(f"search/{path.parent.name}/best", best))
