@@ -249,7 +249,7 @@ class _Mistake:
     def intended_keys(self) -> list[tuple[Any, ...]]:
         """The keys that were probably meant by an unknown one."""
         above = self.key[:-1]
-        if _renamed(self.key):
+        if _moved_to(self.key):
             return [(*above, new_key) for new_key in (*SECTIONS, "task", "data")]
         return [(*above, most_similar(str(self.key[-1]), _fields(above, self.task)))]
 
@@ -289,7 +289,7 @@ def _message(path: str | Path, tree: Node, mistake: _Mistake) -> str:
     key, text = mistake.key, mistake.text
     location = f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}"
     if mistake.kind == "extra_forbidden":
-        if new_key := _renamed(key):
+        if new_key := _moved_to(key):
             return f"{location}: is now {new_key}"
         fields = _fields(key[:-1], mistake.task)
         suggestion = suggest(str(key[-1]), fields)
@@ -312,7 +312,7 @@ def _printable(part: Any) -> str:
     return (text if text.isprintable() else ascii(text))[:MAX_SHOWN]
 
 
-def _renamed(key: tuple[Any, ...]) -> str:
+def _moved_to(key: tuple[Any, ...]) -> str:
     """Return the new name of a key of an earlier version of heed, or "" for any other key."""
     if key[0] == "defaults" and len(key) == 2 and key[1] in NAMES:
         task = next(task for task in SECTIONS if key[1] in NAMES_BY_TASK[task])

@@ -16,29 +16,31 @@ HYPERPARAMETERS = {
     "branch_rate": "tfidf_rate",
     "branch_dropout": "tfidf_dropout",
 }
-# the section that a key or a value stands in, a * for any name → its name in 0.2.0 → today's
+# The section that a key or a value stands in, a * for any name → its name in 0.2.0 → today's. An
+# experiment's `truths` may have today's name already.
 KEYS = {
     "": {"adversaries": "adversarial_attention"},
     "study": {"margin_pp": "equivalence_margin"},
     "corpora.*": {"evidence_column": "rationale_column"},
     "experiments.*": {"truths": "expected_results", "opponent_features": "linear_features"},
-    "experiments.*.truths.*": {"figure": "metric", "adversary": "adversarial_model"},
+    "experiments.*.*.*": {"figure": "metric", "adversary": "adversarial_model"},
     "defaults.*": HYPERPARAMETERS,
     "defaults.presets.*": HYPERPARAMETERS,
     "searches.*.space": HYPERPARAMETERS,
     "later_searches.*.space": HYPERPARAMETERS,
     "models.*": HYPERPARAMETERS | {"tuned_by": "search", "match": "match_parameters_of"},
-    "adversaries.*": {"guided_networks": "diagnostic_mlps"},
+    "adversar*.*": {"guided_networks": "diagnostic_mlps"},
 }
 WIDE, PARAMETER_MATCHED = "wide", "parameter-matched"
 VALUES = {
-    "experiments.*.truths.*.figure": {"evidence_weight": "rationale_weight"},
-    "experiments.*.truths.*.criterion": {
+    "experiments.*.*.*.figure": {"evidence_weight": "rationale_weight"},
+    "experiments.*.*.*.metric": {"evidence_weight": "rationale_weight"},
+    "experiments.*.*.*.criterion": {
         "adversaries": "adversarial_attention",
         "evidence": "rationale",
     },
-    "experiments.*.truths.*.variant": {WIDE: PARAMETER_MATCHED},
-    "experiments.*.truths.*.against": {WIDE: PARAMETER_MATCHED},
+    "experiments.*.*.*.variant": {WIDE: PARAMETER_MATCHED},
+    "experiments.*.*.*.against": {WIDE: PARAMETER_MATCHED},
     "models.*.variant": {WIDE: PARAMETER_MATCHED},
 }
 
@@ -76,6 +78,8 @@ def _renamed(node: Node, path: tuple[str, ...]) -> Iterator[tuple[ScalarNode, st
     elif isinstance(node, MappingNode):
         names = _lookup(KEYS, path)
         for key, value in node.value:
+            if not isinstance(key, ScalarNode):  # the schema refuses it
+                continue
             if new := names.get(key.value):
                 yield key, new
             elif path == ("models",) and key.value.endswith(f"-{WIDE}"):

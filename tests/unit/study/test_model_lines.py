@@ -74,6 +74,23 @@ def test_a_study_of_0_2_0_is_refused_with_todays_names_and_heed_study_writes_the
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("seeds:", "? [a, b]\n: c\nseeds:", r"keys should be strings, found \('a', 'b'\)"),
+        ("metric: accuracy, at_least", "figure: accuracy, at_least",
+         r"^params.yaml:\d+: heed 0.2.0 had other names: metric \(was figure\)\. "),
+    ],
+)  # fmt: skip
+def test_odd_keys_and_a_study_renamed_by_half_are_one_message(
+    old: str, new: str, message: str
+) -> None:
+    text = (ROOT / "params.yaml").read_text()
+    with pytest.raises(HeedError, match=message) as error:
+        parse(text.replace(old, new, 1))
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
         ("corpus: sample-sentiment, variant", "corpus: sample-letters, variant",
          "models.sample-sentiment-baseline.corpus: sample-sentiment follows from the rest, found "
          "sample-letters: remove `corpus`"),
