@@ -93,9 +93,7 @@ def read_noise(model: str) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class AdversarialAttention:
-    """A section of `adversarial_attention` in params.yaml; `heed.study.adversarial_attention` has
-    its meaning.
-    """
+    """A section of `adversarial_attention` in params.yaml; `heed.study.schema` has its meaning."""
 
     model: str
     goal: Literal["differ", "deceive"]

@@ -1,7 +1,6 @@
 """Blocks as HTML, and tables as CSV and Markdown: every value is escaped."""
 
 import base64
-import functools
 import hashlib
 import re
 import urllib.parse
@@ -14,7 +13,7 @@ from markupsafe import Markup
 
 from heed.report.blocks import PAGE, Block, Figure, Row, Span, Table, Term, walk_blocks
 from heed.report.escape import TEMPLATES, kind, visible
-from heed.report.language import current_language, say
+from heed.report.language import once_a_language, say
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
 LONG_NOTE = 20  # words
@@ -24,17 +23,9 @@ TableCopies = Callable[[Table], dict[str, str]]
 Link = tuple[str, str, str]
 
 
-def environment() -> jinja2.Environment:
+@once_a_language
+def environment(language: str) -> jinja2.Environment:
     """Return the jinja environment for HTML, which escapes every value."""
-    return _environment(current_language())
-
-
-@functools.cache
-def _environment(language: str) -> jinja2.Environment:
-    """Return the environment of a language, once: it keeps its templates compiled.
-
-    To compile a template takes longer than to fill it in, and every table has its file.
-    """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True, finalize=visible, trim_blocks=True, lstrip_blocks=True,

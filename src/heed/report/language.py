@@ -7,10 +7,12 @@ import contextlib
 import functools
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
+
+from jinja2 import Environment
 
 LOCALE = Path(__file__).parent / "locale"
 NAMED = re.compile(r"\{(\w+)\}")
@@ -30,6 +32,16 @@ def use_language(language: str) -> Iterator[None]:
 def current_language() -> str:
     """Return the language that texts are translated into."""
     return _language.get()
+
+
+def once_a_language(make: Callable[[str], Environment]) -> Callable[[], Environment]:
+    """Return a function that makes the environment of the report's language, once for each.
+
+    An environment keeps its templates compiled: to compile one takes longer than to fill it in, and
+    every table has its file.
+    """
+    made = functools.cache(make)
+    return functools.wraps(make)(lambda: made(current_language()))
 
 
 @functools.cache

@@ -5,7 +5,6 @@ parts, each with the columns that name its rows.
 """
 
 import dataclasses
-import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -34,7 +33,7 @@ from heed.report.blocks import (
 from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
 from heed.report.formats import DASH
 from heed.report.html import spans
-from heed.report.language import current_language, say
+from heed.report.language import once_a_language, say
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
@@ -118,17 +117,9 @@ class Tabular:
     spaced: bool
 
 
-def environment() -> jinja2.Environment:
+@once_a_language
+def environment(language: str) -> jinja2.Environment:
     """Return the jinja environment for LaTeX, with other delimiters; it escapes every value."""
-    return _environment(current_language())
-
-
-@functools.cache
-def _environment(language: str) -> jinja2.Environment:
-    """Return the environment of a language, once: it keeps its templates compiled.
-
-    To compile a template takes longer than to fill it in, and every table has its file.
-    """
     jinja = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         block_start_string="<%", block_end_string="%>",
