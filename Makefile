@@ -24,6 +24,7 @@ help:            ## print this list
 # torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
 .venv/.runtime: envs/requirements.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
+	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
 	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)"
 	@$(INSTALL) --requirement envs/requirements.lock

@@ -290,3 +290,31 @@ def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) 
     for title in ("BLEU on the validation split", "Confusion matrix", "Differences with their"):
         assert title in text
     assert '"row": {"field": "model"' in text  # heed's own templates
+
+
+def test_forced_stages_run_and_nothing_else_does(toy: Toy) -> None:
+    force = [*SNAKEMAKE, "--forcerun", "score@author-baseline"]
+    assert toy.executed(*force) == ["score author-baseline"]
+    assert toy.is_up_to_date()
+    assert "(forced)" in toy.run(*force, "-n")
+    assert toy.executed(*SNAKEMAKE, "--force", "results/compare") == ["compare"]
+    assert toy.executed(*SNAKEMAKE, "--forceall") == toy.executed(*DVC, "--force")
+
+
+def test_what_runs_nothing_does_not_say_that_the_study_is_up_to_date(toy: Toy) -> None:
+    drawn = toy.run("snakemake", "--rulegraph")
+    assert "train@author-baseline" in drawn
+    assert "compare" in drawn
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    output = toy.run("snakemake", "-n")
+    assert "would then be up to date" in output
+    code, output = toy.try_(*SNAKEMAKE, "--touch")
+    assert code != 0
+    assert "there is nothing to touch" in output
+    assert "is up to date" not in output
+
+
+def test_dvc_reads_no_folder_that_other_users_can_write(toy: Toy) -> None:
+    toy.run("dvc", "status")
+    assert (toy.path / ".heed").stat().st_mode & 0o777 == 0o700
+    assert [*(toy.path / ".heed/dvc/repo").glob("*")]

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import yaml
 
@@ -10,6 +11,7 @@ from tests.conftest import ROOT
 
 def test_the_catalog_finds_workflow_instructions_and_settings():
     assert (ROOT / "workflow/Snakefile").is_file()
+    assert (ROOT / "Snakefile").readlink() == Path("workflow/Snakefile")
     settings = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert "clone the repository" in settings["mandatory-flags"]["desc"]
     directives = re.findall(r"\b(conda|container):", (ROOT / "workflow/Snakefile").read_text())
