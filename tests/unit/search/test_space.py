@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from heed.files import HeedError
+from heed.search.plan import draw
 from heed.search.stage import run_search
-from heed.search.trials import draw
 from heed.study import Dimension, parse
 from heed.study.experiments import GROUPS
 from heed.study.model_rules import search_space
