@@ -40,13 +40,12 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 
 
 def cost(name: str) -> None:
-    """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
-    from heed.speed import measure_all
-    from heed.study.cost import format_cost, study_workloads
+    """Estimate what a study costs, by model; the speed of one is measured here in seconds."""
+    from heed.study.cost import format_cost, measure_study
     from heed.study.studies import read_study
 
     params = read_study(name)
-    print_line(format_cost(params, measure_all(study_workloads(params)), count_cores()))
+    print_line(format_cost(params, measure_study(params), count_cores()))
 
 
 def graph(name: str, dot: bool) -> None:
