@@ -193,18 +193,8 @@ def _matches(part: str, pattern: str) -> bool:
 def draw_mermaid(kinds: dict[str, Kind]) -> str:
     """Return the graph as text that GitHub and other viewers of Markdown draw as a figure."""
     lines = ["flowchart TD"]
-    lines += [f'    {name}["{name}<br>{_count(kind)}"]' for name, kind in kinds.items()]
+    for name, kind in kinds.items():
+        count = f"{kind.stages or 'no'} stage{'s' * (kind.stages != 1)}"
+        lines.append(f'    {name}["{name}<br>{count}"]')
     lines += [f"    {written} --> {read}" for written, read in link_kinds(kinds)]
     return "\n".join(lines)
-
-
-def draw_dot(kinds: dict[str, Kind]) -> str:
-    """Return the graph as Graphviz reads it."""
-    nodes = [f'    {name} [label="{name}\\n{_count(kind)}"]' for name, kind in kinds.items()]
-    links = [f"    {written} -> {read}" for written, read in link_kinds(kinds)]
-    return "\n".join(["digraph {", "    node [shape=box]", *nodes, *links, "}"])
-
-
-def _count(kind: Kind) -> str:
-    """Return the number of stages of the kind, in words."""
-    return f"{kind.stages or 'no'} stage{'s' * (kind.stages != 1)}"

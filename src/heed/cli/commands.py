@@ -48,13 +48,12 @@ def cost(name: str) -> None:
     print_line(format_cost(params, measure_study(params), count_cores()))
 
 
-def graph(name: str, dot: bool) -> None:
+def graph(name: str) -> None:
     """Draw the pipeline of a study, a node for each kind of stage: text in Mermaid's language."""
-    from heed.pipeline import PIPELINE, draw_dot, draw_mermaid, read_kinds
+    from heed.pipeline import PIPELINE, draw_mermaid, read_kinds
     from heed.study.studies import read_study
 
-    kinds = read_kinds(PIPELINE, read_study(name))
-    print_line((draw_dot if dot else draw_mermaid)(kinds))
+    print_line(draw_mermaid(read_kinds(PIPELINE, read_study(name))))
 
 
 def check() -> None:
@@ -325,7 +324,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         flag("--force", "overwrite a params.yaml that you have edited"),
     ],
     cost: [STUDY],
-    graph: [STUDY, flag("--dot", "in Graphviz's language")],
+    graph: [STUDY],
     classify: [
         RUN,
         [

@@ -40,7 +40,7 @@ from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
-from heed.models.recurrent import BiLSTM, reverse_within_length
+from heed.models.recurrent import Bidirectional, reverse_within_length
 from heed.tokens.arrays import MarkedTokens, Tokens
 
 TENTHS = 10
@@ -248,12 +248,10 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
 class _DisturbedBiLSTM(nn.Module):
     """A BiLSTM with a disturbance of 0 added to each state before its next step."""
 
-    def __init__(self, lstm: BiLSTM) -> None:
+    def __init__(self, lstm: Bidirectional) -> None:
         super().__init__()
         self.hidden_size = lstm.hidden_size
-        self.layers = nn.ModuleList(
-            _with_disturbance(layer) for layer in (lstm.forward_lstm, lstm.backward_lstm)
-        )
+        self.layers = nn.ModuleList(_with_disturbance(layer) for layer in lstm.children())
         self.states: torch.Tensor
         self.disturbances: list[torch.Tensor]
         self.lengths: torch.Tensor

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture, encoder_size
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, masked_softmax
-from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
+from heed.models.recurrent import Bidirectional, padding_mask
 from heed.models.transformer import TransformerEncoder, positions
 
 
@@ -193,8 +193,9 @@ class Encoder(nn.Module):
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
-        self.lstm = BiLSTM(input_size, h.hidden_size) if h.encoder == "bilstm" else None
-        self.gru = BiGRU(input_size, h.hidden_size) if h.encoder == "gru" else None
+        sizes = input_size, h.hidden_size
+        self.lstm = Bidirectional("lstm", *sizes) if h.encoder == "bilstm" else None
+        self.gru = Bidirectional("gru", *sizes) if h.encoder == "gru" else None
         self.transformer: TransformerEncoder | None = None
         if h.encoder == "transformer":
             self.transformer = TransformerEncoder(

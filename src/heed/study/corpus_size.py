@@ -1,7 +1,6 @@
 """The size of a corpus before it is tokenised: what it costs to train on it depends on that.
 
-It is read from data/tokens where the corpus has been tokenised, and is else that of its kind, or
-of the user's own files.
+It is that of the corpus's kind, or of the user's own files.
 """
 
 import dataclasses
@@ -19,9 +18,7 @@ from heed.corpora.publication import Kind, split_of, split_of_key
 from heed.corpora.rows import format_of, is_table, no_column, read_table
 from heed.corpora.table import split_labels
 from heed.files import HeedError
-from heed.paths import TOKENS
 from heed.study.schema import Params
-from heed.tokens.meta import Meta, read_meta
 
 # A word, a letter of a script without spaces between words, or another sign: about a token each.
 SCRIPTS_WITHOUT_SPACES = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -97,10 +94,7 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     corpus = params.corpora[name]
     source, kind = params.sources[corpus.source], KINDS[corpus.kind]
     texts = max(1, len(corpus_languages(corpus, source)))
-    meta = _tokenized(TOKENS / name, corpus)
-    if meta:
-        rows = _read_tokens(TOKENS / name, meta)
-    elif kind.tokens_per_document:
+    if kind.tokens_per_document:
         count = kind.documents or (source.documents or 0) / kind.joined
         count += kind.added if corpus.split.kind == "given" else 0
         rows = _Rows(count, _spread_lengths(kind.tokens_per_document / texts))
@@ -109,31 +103,10 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
     parts = _divide(corpus, kind, rows)
     tokens = sum(parts) * statistics.fmean(rows.lengths) * texts
     types = GENERATED_TYPES if kind.generated else HEAPS_FACTOR * tokens**HEAPS_EXPONENT
-    types = meta.types if meta else types
     return CorpusSize(*parts, rows.lengths, texts, types, rows.values, corpus.split.k or 0)
 
 
-def _tokenized(folder: Path, corpus: Corpus) -> Meta | None:
-    """Return the meta.json of a corpus, or None where there is none that fits the section."""
-    try:
-        meta = read_meta(folder)
-    except HeedError:
-        return None
-    found = meta.kind, meta.tokenizer, meta.folds
-    fits = found == (corpus.kind, corpus.tokenizer, corpus.split.k or 0)
-    return meta if fits and meta.documents <= (corpus.sample or math.inf) else None
-
-
-def _read_tokens(folder: Path, meta: Meta) -> _Rows:
-    """Return the documents of a tokenised corpus, with those that its split left out."""
-    lengths = np.diff(np.load(folder / next(iter(meta.languages), "") / "offsets.npy"))
-    documents = meta.documents + meta.left_out
-    splits = {split: count / documents for split, count in meta.splits.items()}
-    values = {label: len(names) for label, names in meta.labels.items()}
-    return _Rows(documents, _thin_out(lengths), values, splits)
-
-
-def _thin_out(lengths: "np.ndarray | list[int]") -> tuple[int, ...]:
+def _thin_out(lengths: list[int]) -> tuple[int, ...]:
     """Return some of the lengths, of evenly spaced ranks, sorted."""
     count = min(LENGTHS, len(lengths))
     drawn = np.quantile(lengths, (np.arange(count) + 0.5) / count, method="nearest")

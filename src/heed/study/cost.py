@@ -306,7 +306,7 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
     yield f"  On {cores} core{'s' * (cores > 1)} of this machine: about {duration}."
     if cost.models:
         enough = [
-            f"{span}: {'more than ' * (seeds > MAX_SEEDS)}{min(seeds, MAX_SEEDS)} seed{'s' * (seeds > 1)}"
+            f"{span}: {min(seeds, MAX_SEEDS)}{' or more' * (seeds > MAX_SEEDS)}"
             for span, minutes in BUDGETS.items()
             if (seeds := cost.seeds_within(minutes, cores))
         ]

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from heed.digests import loaded_modules, versions
 from heed.files import HeedError, writing
-from heed.models.size import shapes_alone
 from heed.paths import WORK
 from heed.recipe import Recipe
 from heed.task import import_stage_modules
@@ -117,7 +116,7 @@ def whole_run(folder: Path, command: str) -> Iterator[None]:
     try:
         yield
     except ERRORS as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise HeedError(f"{folder}: not a whole run ({reason}). Run again: {command}") from None
 
 
@@ -126,28 +125,6 @@ def load_weights(path: Path, make_model: Callable[[], Model]) -> Model:
 
     Raises one of ERRORS: the file is missing or broken, or its tensors are not the model's.
     """
-    with shapes_alone():
-        _check_tensors(path, make_model().state_dict())
     model = make_model()
     model.load_state_dict(load_file(path))
     return model
-
-
-def _check_tensors(path: Path, expected: dict[str, Tensor]) -> None:
-    """Raise ValueError unless a file has these tensors; their values are not read."""
-    with safe_open(path, "pt") as file:
-        names = set(file.keys())
-        for name in sorted(names | expected.keys()):
-            if name not in names:
-                raise ValueError(f"{path.name} has no tensor {name}")
-            if name not in expected:
-                raise ValueError(
-                    f"{path.name} has the tensor {name}, which the recipe's model does not have"
-                )
-            header = file.get_slice(name)
-            shape, dtype = header.get_shape(), header.get_dtype()
-            if shape != list(expected[name].shape) or dtype != "F32":
-                raise ValueError(
-                    f"{path.name}: tensor {name} is {dtype} {shape}, not F32 "
-                    f"{list(expected[name].shape)} as the recipe's model has it"
-                )

@@ -143,15 +143,11 @@ def train(
     """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
-    on every n-th item of the validation split. That does not change the training.
-
-    After each epoch a checkpoint is written to the folder `work`. A training that was killed
-    resumes after its last whole epoch and ends with the same weights.
+    on every n-th item of the validation split. That does not change the training. After each epoch
+    a checkpoint is written to the folder `work`, after which a killed training resumes.
 
     Returns the history, one row for each epoch (docs/contracts.md), the best epoch, counted from 1,
-    and the machine kind of the machines that trained it.
-
-    Raises DivergedError: the loss, a weight or a metric of validation is no longer finite.
+    and the machine kind. Raises DivergedError: loss, weight or metric is no longer finite.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
     training = _Training(learner, h, device, validations_per_epoch)

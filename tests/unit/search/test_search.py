@@ -351,29 +351,6 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
         commands.adopt("hunt")
 
 
-def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
-    text = STUDY.replace("heads: 3}", "preset: quick}").replace(
-        "defaults: {", "defaults: {presets: {quick: {heads: 3, hidden_size: 9, dropout: 0.4}}, "
-    )
-    Path("params.yaml").write_text(text)
-    assert load().hyperparameters("tiny-attention").hidden_size == 9
-    best = write_results()
-    recipes = []
-    for _ in range(2):
-        for model in ("tiny-attention", "tiny-parameter-matched"):
-            stages.recipe(model)
-        recipes.append([path.read_bytes() for path in sorted(Path("results/recipe").iterdir())])
-        if len(recipes) == 1:
-            commands.adopt("hunt")
-    assert recipes[0] == recipes[1]
-    recipe = yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())
-    assert recipe["hyperparameters"].items() >= {**best, "dropout": 0.4}.items()
-    wide = yaml.safe_load(Path("results/recipe/tiny-parameter-matched.yaml").read_text())[
-        "hyperparameters"
-    ]
-    assert (wide["dropout"], wide["attention"]) == (0.4, "none")
-
-
 def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
     for name, message in (("hunt", "Run: heed search hunt"), ("hnt", "did you mean hunt?")):
         with pytest.raises(HeedError, match=message.replace("?", r"\?")):

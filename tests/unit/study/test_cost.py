@@ -1,15 +1,12 @@
 """A study's cost is estimated before it starts: sizes of corpora, speeds of models, the table."""
 
-import dataclasses
 import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from heed import study
-from heed.files import write_json
 from heed.speed import parameters
 from heed.study.corpus_size import corpus_size
 from heed.study.cost import (
@@ -21,7 +18,6 @@ from heed.study.cost import (
     measure_study,
     workload_of,
 )
-from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
@@ -80,41 +76,6 @@ def test_documents_of_a_given_split_alone_are_counted_there(clone: Path) -> None
     disputed = corpus_size(params, "federalist-disputed")
     assert (disputed.documents, round(disputed.test)) == (1079, 157)
     assert corpus_size(params, "federalist").documents == 922
-
-
-def write_tokenised(folder: Path, **changes: object) -> None:
-    """Write what heed reads of a tokenised corpus `sample-letters`: 60 documents, 20 left out."""
-    meta = Meta(
-        digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
-        labels={"author": ["a", "b", "c"]}, documents=60, tokens=600, types=7,
-        splits={"train": 40, "validation": 10, "test": 10}, reduced=True, generated=True,
-        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), cleaned={}, left_out=20,
-    )  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "meta.json", dataclasses.asdict(meta) | changes)
-    np.save(folder / "offsets.npy", [0, *range(5, 595, 10), 600])
-
-
-@pytest.mark.parametrize(
-    ("split", "train"),
-    [
-        ("", 60),  # all: 40 that were kept, and 20 that were left out
-        (", train: 10", 10),
-        (", train: 5000", 60),
-        (", train_per_class: 3", 9),
-    ],
-)
-def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(
-    clone: Path, split: str, train: int
-) -> None:
-    write_tokenised(clone / "data/tokens/sample-letters")
-    text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", rf"\1{split}}}", SAMPLE)
-    size = corpus_size(study.parse(text), "sample-letters")
-    assert (size.train, size.validation, size.test) == pytest.approx((train, 10, 10))
-    assert size.mean_length == pytest.approx(10, rel=0.01) and size.values == {"author": 3}
-    write_tokenised(clone / "data/tokens/sample-letters", tokenizer="en")
-    size = corpus_size(study.parse(SAMPLE), "sample-letters")
-    assert size.documents == 1600, "these are not its tokens"
 
 
 def test_classes_that_are_not_known_are_about_ten(clone: Path) -> None:
@@ -264,9 +225,7 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     text = " ".join(format_cost(study.parse(SAMPLE), cores=2).split())
     assert "21 trainings: 7 models x 3 seeds" in text
     assert "file systems without reflink" in text and "heed cost" in text
-    assert re.search(
-        r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
-    )
+    assert re.search(r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+;", text)
     slow = format_cost(study.parse(SAMPLE), 1e5, cores=2)
     assert "The speed was measured" in slow
     assert "10 minutes:" not in slow and "days" in slow

@@ -1,17 +1,13 @@
 """The benchmarks run, and count what they say; their times are not tested."""
 
 import dataclasses
-import gzip
-import math
-import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-import torch
 import yaml
-from benchmarks import machines, stages, translation, workload
+from benchmarks import machines, stages, workload
 from benchmarks.__main__ import ALL
 from benchmarks.german import write_messages
 
@@ -24,31 +20,6 @@ def test_the_generated_lengths_are_like_imdbs():
     assert np.mean(lengths) == pytest.approx(268.5, rel=0.03) and np.median(
         lengths
     ) == pytest.approx(201, rel=0.03)
-
-
-def test_useful_flops_count_what_torch_counts_without_padding():
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import FlopCounterMode
-
-    from heed.models.classifier import Classifier
-
-    for attention in ("none", "multi-head"):
-        h = dataclasses.replace(workload.SETTINGS, attention=attention, max_tokens=20)
-        texts = workload.encoded(4, h)
-        model = Classifier(workload.VOCABULARY, workload.CLASSES, h)
-        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
-            batch = texts.batch(np.arange(4))
-            attend = model.network.encoder.attention
-            if attend is not None:
-                states = torch.randn(4, 20, 512)
-                attend(states, states, states, torch.zeros(4, 20, dtype=torch.bool))
-        lengths = batch.lengths.numpy()
-        assert (lengths == 20).all()
-        plain = workload.useful_flops(lengths, dataclasses.replace(h, attention="none"))
-        assert workload.useful_flops(lengths, h) == pytest.approx(
-            plain + 3 * counter.get_total_flops()
-        )
-        assert plain == 3 * 2 * 4 * (20 * 2 * 4 * 256 * (128 + 256) + 512 * 64)
 
 
 def test_training_times_of_a_study_are_relative_to_the_baseline(workplace):
@@ -123,47 +94,6 @@ def test_runs_are_compared_seed_by_seed(tmp_path, capsys):
     assert "nowhere has no *_seeds.csv and *_comparisons.csv" in capsys.readouterr().err
 
 
-def test_a_second_mean_is_outside_the_interval_of_the_first_as_often_as_when_it_is_drawn():
-    draws = np.random.default_rng(1).normal(size=(2, 100_000, 3))
-    half = 4.302653 * draws[0].std(1, ddof=1) / math.sqrt(3)  # Student's t, 2 degrees of freedom
-    outside = np.abs(draws[0].mean(1) - draws[1].mean(1)) > half
-    assert machines.expected_outside(3) == pytest.approx(outside.mean(), abs=0.004)
-
-
-def test_the_generated_pairs_have_multi30ks_lengths():
-    lengths = translation.multi30k_lengths(50_000)
-    assert lengths.mean(0) == pytest.approx([12.4, 13.0], rel=0.02)
-    assert lengths.std(0) == pytest.approx([4.2, 4.0], rel=0.05)
-    assert np.corrcoef(np.log(lengths).T)[0, 1] == pytest.approx(0.85, abs=0.02)
-    for source, target in translation.random_pairs(50, (30, 20)):
-        assert source.min() >= 4 and source.max() < 30 and target.min() >= 4 and target.max() < 20
-
-
-def test_multi30ks_lengths_are_those_of_the_corpus(corpora):
-    word = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
-    lengths = []
-    for language in ("de", "en"):
-        with gzip.open(corpora / f"multi30k/train.{language}.gz", "rt", encoding="utf-8") as lines:
-            lengths.append([len(word.findall(line)) for line in lines if line.strip()])
-    logarithms = np.log(lengths)
-    assert logarithms.mean(1) == pytest.approx([2.468, 2.521], abs=1e-3)
-    assert logarithms.std(1) == pytest.approx([0.324, 0.295], abs=1e-3)
-    assert np.corrcoef(logarithms)[0, 1] == pytest.approx(0.852, abs=1e-3)
-
-
-def test_the_tutorials_loop_and_heeds_have_a_loss_of_the_same_batch():
-    torch.manual_seed(0)
-    pairs = translation.random_pairs(8, (30, 20))
-    batch = translation.make_batch(pairs)
-    # untrained: about the logarithm of the number of words
-    assert float(translation.Tutorial((30, 20), 8).loss(batch).detach()) == pytest.approx(
-        np.log(20), abs=0.5
-    )
-    assert sorted(
-        row for group in translation.batches(pairs, 3, 2) for row in group.target_lengths.tolist()
-    ) == sorted(len(target) + 2 for _, target in pairs)
-
-
 @pytest.mark.parametrize("size", stages.SIZES)
 def test_a_generated_study_has_about_as_many_stages_as_its_size(size):
     from heed.study import parse
@@ -171,15 +101,6 @@ def test_a_generated_study_has_about_as_many_stages_as_its_size(size):
 
     params = parse(yaml.safe_dump(stages.generated_study(size)), "generated.yaml")
     assert estimate_cost(params).stages == pytest.approx(size, abs=stages.STAGES_OF_A_MODEL)
-
-
-def test_processor_time_is_that_of_the_command_and_of_what_it_waits_for(tmp_path):
-    busy = "import time\nwhile time.process_time() < .3: pass"
-    both = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}]); {busy}"
-    with_child = both.replace("; import time", "\nimport time")
-    assert 0.6 <= stages.processor_seconds([sys.executable, "-c", with_child], tmp_path) < 2
-    with pytest.raises(SystemExit, match="no such thing"):
-        stages.processor_seconds([sys.executable, "-c", "raise OSError('no such thing')"], tmp_path)
 
 
 def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypatch, capsys):
