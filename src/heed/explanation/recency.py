@@ -270,8 +270,9 @@ class _DisturbedBiLSTM(nn.Module):
         return self.states
 
 
-def _with_disturbance(layer: nn.LSTM) -> nn.LSTM:
+def _with_disturbance(layer: nn.Module) -> nn.LSTM:
     """Return a layer for inputs [x; d], where d is added to the previous state."""
+    assert isinstance(layer, nn.LSTM)
     size = layer.input_size + layer.hidden_size
     extended = nn.LSTM(size, layer.hidden_size, batch_first=True)
     values = {name: value.detach() for name, value in layer.named_parameters()}

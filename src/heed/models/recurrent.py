@@ -7,7 +7,7 @@ the paper has LSTMs, of which the encoder's first alone is bidirectional, so tha
 at the same time. So it is here, with either cell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -46,7 +46,7 @@ def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
     return _Permuted.apply(inputs.reshape(-1, features), order.view(-1)).view(batch, time, features)
 
 
-LAYERS: dict[str, type[nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+LAYERS: dict[str, Callable[..., nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 
 
 class Bidirectional(nn.Module):

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from pathlib import Path
 
 from heed.corpora.kinds import SOURCE_KINDS
@@ -220,7 +220,7 @@ def _reference_model_seconds(params: Params, name: str, sizes: dict[str, CorpusS
 
 def _count_stages(params: Params) -> int:
     """Return the number of stages of a study."""
-    sections = (
+    sections: tuple[Sized, ...] = (
         params.sources, params.corpora, params.searches, params.explain.models,
         params.adversarial_attention, params.experiments,
     )  # fmt: skip
