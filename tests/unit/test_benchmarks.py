@@ -6,8 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-import yaml
-from benchmarks import machines, stages, workload
+from benchmarks import machines, workload
 from benchmarks.__main__ import ALL
 from benchmarks.german import write_messages
 
@@ -92,15 +91,6 @@ def test_runs_are_compared_seed_by_seed(tmp_path, capsys):
     with pytest.raises(SystemExit):
         machines.main([f"{tmp_path}/one", f"{tmp_path}/nowhere"])
     assert "nowhere has no *_seeds.csv and *_comparisons.csv" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("size", stages.SIZES)
-def test_a_generated_study_has_about_as_many_stages_as_its_size(size):
-    from heed.study import parse
-    from heed.study.cost import estimate_cost
-
-    params = parse(yaml.safe_dump(stages.generated_study(size)), "generated.yaml")
-    assert estimate_cost(params).stages == pytest.approx(size, abs=stages.STAGES_OF_A_MODEL)
 
 
 def test_presets_are_trained_and_scored_without_the_test_part(tmp_path, monkeypatch, capsys):
