@@ -20,13 +20,30 @@ import time
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import yaml
 
 from heed.files import HeedError, reading
 
 PIPELINE, LOCK = Path("dvc.yaml"), Path("dvc.lock")
+
+
+class File(TypedDict, total=False):
+    """A dependency or an output in dvc.lock."""
+
+    path: str
+    md5: str
+
+
+class Entry(TypedDict, total=False):
+    """A stage in dvc.lock."""
+
+    cmd: str
+    deps: list[File]
+    outs: list[File]
+
+
 NAME_IN_PATH = re.compile(r"\$\{[^}]*\}")  # DVC's ${item.corpus}
 
 
@@ -59,7 +76,7 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
                 )
 
 
-def read_lock(root: Path = Path()) -> dict[str, Any]:
+def read_lock(root: Path = Path()) -> dict[str, Entry]:
     """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
 
     DVC writes it in place, so it is read again for two seconds where another stage's DVC may be

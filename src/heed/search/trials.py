@@ -17,7 +17,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import optuna
 import ray
@@ -50,7 +50,16 @@ from heed.training.run import train_model
 
 REPORTED, ENDED, CONFIGURATION = "reported.jsonl", "ended", "configuration.json"
 RAY = "ray"
-Report = dict[str, Any]
+
+
+class Report(TypedDict, total=False):
+    """What a trial reports to Tune: `row` at the end of an epoch, `diverged` as its last."""
+
+    report: int
+    score: float
+    best: float
+    row: dict[str, float]
+    diverged: str
 
 
 def run_trials(
@@ -68,17 +77,18 @@ def run_trials(
     def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
         run_trial(plan, **config["trial"])
 
-    sampling: dict[str, Any] = {"search_alg": source, "num_samples": search.trials}
+    sampler = source if isinstance(source, Sampler) else None
     param_space = {}
     if not isinstance(source, Sampler):
         monitor.configurations = dict(enumerate(source))
         trials = [{"number": n, "configuration": each} for n, each in enumerate(source)]
-        sampling, param_space = {}, {"trial": tune.grid_search(trials)}
+        param_space = {"trial": tune.grid_search(trials)}
     tuner = tune.Tuner(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
         param_space=param_space,
         tune_config=tune.TuneConfig(
-            **sampling, scheduler=_scheduler(plan, search),
+            search_alg=sampler, num_samples=search.trials if sampler else 1,
+            scheduler=_scheduler(plan, search),
             reuse_actors=True,  # a worker has already imported torch for its next trial
             max_concurrent_trials=search.concurrent or None,
             time_budget_s=search.minutes and 60 * search.minutes,
@@ -153,13 +163,19 @@ class _Reporter:
             number, partial = progress.partial_validation
             self.report(reports * (progress.epoch - 1) + number, partial[metric])
 
-    def report(self, number: int, score: float, **entries: object) -> None:
+    def report(
+        self, number: int, score: float, row: dict[str, float] | None = None, diverged: str = ""
+    ) -> None:
         """Report the score of report `number`, counted from 1 over the whole trial."""
         value = higher_is_better(score, self.plan.metric)
         if number % self.plan.reports == 0:
             self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
-        entries |= {"report": number, "score": value, "best": best}
+        entries: Report = {"report": number, "score": value, "best": best}
+        if row:
+            entries["row"] = row
+        if diverged:
+            entries["diverged"] = diverged
         if number not in self.reported:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entries) + "\n")
@@ -241,7 +257,7 @@ class Sampler(Searcher):
         return Searcher.FINISHED  # all were drawn, or every possible configuration was tried
 
     def on_trial_complete(
-        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+        self, trial_id: str, result: dict[str, float] | None = None, error: bool = False
     ) -> None:
         """Learn from a trial that has ended."""
         if drawn := self.running.pop(trial_id, None):
@@ -283,7 +299,7 @@ class _Monitor(tune.Callback):
         self.running.add(_number(trial))
 
     def on_trial_result(
-        self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any
+        self, iteration: int, trials: list[Any], trial: Any, result: dict[str, float], **info: Any
     ) -> None:
         self.best[_number(trial)] = result["best"]
 

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -24,6 +24,14 @@ from heed.recipe import Recipe
 from heed.task import import_stage_modules
 
 CHECKPOINT = "checkpoint.safetensors"
+
+
+class State(TypedDict):
+    """All of a training between two epochs but for its tensors."""
+
+    history: list[dict[str, float]]
+    best_epoch: int
+    machine_kind: str
 
 
 def code_digest(task: str) -> str:
@@ -61,8 +69,8 @@ def write_tensors(
     path.write_bytes(serialize(written, metadata))
 
 
-def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:
-    """Write groups of tensors and the JSON-able `state`; an interrupted write leaves no file."""
+def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: State) -> None:
+    """Write groups of tensors and the `state`; an interrupted write leaves no file."""
     named = {
         f"{group}/{key}": value
         for group, values in tensors.items()
@@ -72,7 +80,7 @@ def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any
         write_tensors(temporary, named, {"state": json.dumps(state)})
 
 
-def load(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
+def load(path: Path) -> tuple[dict[str, dict[str, Tensor]], State] | None:
     """Return the tensors and state that `save` wrote; None if there is no complete file."""
     try:
         with safe_open(path, "pt") as file:

@@ -51,8 +51,10 @@ class _Training:
         groups["optimizer"] = checkpoint.optimizer_tensors(self.optimizer)
         if self.average is not self.model:
             groups["average"] = self.average.state_dict()
-        names = ("history", "best_epoch", "machine_kind")
-        checkpoint.save(path, groups, {name: getattr(self, name) for name in names})
+        state = checkpoint.State(
+            history=self.history, best_epoch=self.best_epoch, machine_kind=self.machine_kind
+        )
+        checkpoint.save(path, groups, state)
 
     def restore(self, path: Path) -> None:
         """Restore the checkpoint in `path`, if there is one."""
