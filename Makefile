@@ -89,7 +89,7 @@ test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slo
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m drill -n $(CORES) --dist loadgroup --timeout=1800
 
-benchmark: .venv/.runtime ## print the table of docs/performance.md, some minutes on an idle machine; for a GPU: python -m benchmarks.gpu
+benchmark: .venv/.runtime ## print the table of docs/performance.md, some minutes on an idle machine
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others

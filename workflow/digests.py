@@ -32,7 +32,6 @@ from heed.digests import (
     SECTIONS,
     code_file,
     digest_file,
-    remember,
     versions,
 )
 from heed.explanation.unexplained import write_unexplained
@@ -199,7 +198,6 @@ def main() -> None:
             path.unlink()
         for path, text in find_changed(texts).items():
             write_text(path, text)
-        remember()
         if old_form := describe_old_form(read_text(PARAMS)):
             print_line(old_form)
         write_unexplained(EXPLANATIONS / "none", ADVERSARIAL_ATTENTION / "none")

@@ -40,22 +40,20 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
 
 
 def cost(name: str) -> None:
-    """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
-    from heed.speed import measure_all
-    from heed.study.cost import format_cost, study_workloads
+    """Estimate what a study costs, by model; the speed of one is measured here in seconds."""
+    from heed.study.cost import format_cost, measure_study
     from heed.study.studies import read_study
 
     params = read_study(name)
-    print_line(format_cost(params, measure_all(study_workloads(params)), count_cores()))
+    print_line(format_cost(params, measure_study(params), count_cores()))
 
 
-def graph(name: str, dot: bool) -> None:
+def graph(name: str) -> None:
     """Draw the pipeline of a study, a node for each kind of stage: text in Mermaid's language."""
-    from heed.pipeline import PIPELINE, draw_dot, draw_mermaid, read_kinds
+    from heed.pipeline import PIPELINE, draw_mermaid, read_kinds
     from heed.study.studies import read_study
 
-    kinds = read_kinds(PIPELINE, read_study(name))
-    print_line((draw_dot if dot else draw_mermaid)(kinds))
+    print_line(draw_mermaid(read_kinds(PIPELINE, read_study(name))))
 
 
 def check() -> None:
@@ -326,7 +324,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         flag("--force", "overwrite a params.yaml that you have edited"),
     ],
     cost: [STUDY],
-    graph: [STUDY, flag("--dot", "in Graphviz's language")],
+    graph: [STUDY],
     classify: [
         RUN,
         [

@@ -49,12 +49,9 @@ def length_limit(lengths: Tensor) -> Tensor:
 
 @dataclasses.dataclass
 class _Open:
-    """The open hypotheses of all sentences, in order of their sentences.
+    """The open hypotheses of all sentences, in order of their sentences: (hypotheses, …) each.
 
-    sentence: of each hypothesis, (hypotheses,), ascending
-    tokens: with BOS, (hypotheses, tokens so far)
-    log_p: (hypotheses,)
-    state: of the decoder, before it has read the last token
+    tokens: with BOS. state: of the decoder, before it has read the last token.
     """
 
     sentence: Tensor

@@ -104,14 +104,6 @@ def test_without_baseline_and_variant_of_the_question_there_is_no_figure(results
     assert figures.sentence_states(results, EXPERIMENT) == []
 
 
-def test_the_order_of_sentences_does_not_turn_the_plane(results):
-    before = np.concatenate([line.get_xydata() for line in draw(results).axes[0].lines])
-    path = results.folder / "predict/pair-baseline/states.parquet"
-    pd.read_parquet(path).iloc[::-1].to_parquet(path)
-    after = np.concatenate([line.get_xydata()[::-1] for line in draw(results).axes[0].lines])
-    assert np.allclose(before, after, atol=1e-4)
-
-
 def test_without_a_plane_there_is_no_figure_and_a_missing_table_is_one_message(results):
     for same_or_of_one_dimension in (np.ones((30, 4)), WORDS[:, None]):
         write_states(results.folder / "predict/pair-attention", same_or_of_one_dimension)
