@@ -220,8 +220,8 @@ def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
     experiment = dataclasses.replace(
         params.experiments[SENTIMENT], expected_results=list(expected_results)
     )
-    changed: Params = params.model_copy(
-        update={"experiments": params.experiments | {SENTIMENT: experiment}}
+    changed: Params = dataclasses.replace(
+        params, experiments=params.experiments | {SENTIMENT: experiment}
     )
     return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
 

@@ -2,25 +2,12 @@
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
-
-from pydantic import Field, create_model
+from typing import Annotated, Any, Literal
 
 from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value, required
 from heed.hyperparameters import hyperparameter as key
-from heed.study.section import (
-    FOLLOWS,
-    RECIPES,
-    Count,
-    Name,
-    Reads,
-    Section,
-    Seed,
-    fields_of,
-    make_section,
-    reads,
-    values_of,
-)
+from heed.records import FLATTENED, Limits, OneOf, Types
+from heed.study.section import FOLLOWS, RECIPES, Count, Name, Seed
 from heed.task.interface import DeclaredExperiment
 
 # The metrics of an adversarial model that an expected result may name → their meaning.
@@ -28,9 +15,11 @@ ADVERSARIAL_METRICS = {
     "accuracy": "on the test split",
     "rationale_weight": "the share of the adversarial model's weights that lies on rationales",
 }
-FORMS = {"verdict": ("against",), "metric": (), "criterion": ("outcome",)}
-MAX_MINUTES = 60 * 24 * 365
+PAIR = Limits(min_length=2, max_length=2)  # both ends of a range
 LIMITS = ("at_least", "at_most")
+FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
+ABOUT = {"claim", "variant", "adversarial_model"}
+MAX_MINUTES = 60 * 24 * 365
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,11 +68,10 @@ class Published:
     reason: str = key("", "why it is not comparable; printed with the figures")
 
 
-def check_published(published: Published) -> Published:
-    """Return the talk's row. Raises ValueError if it is not comparable without a reason."""
+def check_published(published: Published) -> None:
+    """Raise ValueError if a row of the talk is not comparable, without a reason."""
     if not published.comparable and not published.reason:
         raise ValueError("a published row that is not comparable needs a reason")
-    return published
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -119,26 +107,19 @@ class ExpectedResult:
     outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
 
-def check_expected_result(expected_result: ExpectedResult) -> ExpectedResult:
-    """Return an expected result. Raises ValueError unless it has one form, with the keys of
-    that.
-    """
-    if (expected_result.variant is None) == (expected_result.adversarial_model is None):
+def check_expected_result(result: ExpectedResult) -> None:
+    """Raise ValueError unless an expected result has one form, with the keys that belong to it."""
+    if (result.variant is None) == (result.adversarial_model is None):
         raise ValueError("an expected result names a variant, or else an adversarial model")
-    forms = [form for form in FORMS if getattr(expected_result, form) is not None]
-    if len(forms) != 1:
-        found = " and ".join(forms) or "none"
-        raise ValueError(f"an expected result has one of {', '.join(FORMS)}; found {found}")
-    (form,) = forms
-    if expected_result.adversarial_model and form != "metric":
-        raise ValueError(f"of an adversarial model a `metric` is known, and no {form}")
-    for other, names in FORMS.items():
-        for name in names:
-            if (getattr(expected_result, name) is not None) != (other == form):
-                raise ValueError(f"`{other}` and `{name}` go together")
-    if any(getattr(expected_result, name) is not None for name in LIMITS) != (form == "metric"):
-        raise ValueError(f"a `metric` has a limit, {' or '.join(LIMITS)}, and nothing else has")
-    return expected_result
+    given = {name for name, value in vars(result).items() if value is not None} - ABOUT
+    forms = {"metric": LIMITS} if result.adversarial_model else FORMS
+    for form, keys in forms.items():
+        if {form} < given <= {form, *keys}:
+            return
+    allowed = ", or ".join(f"`{form}` with {' or '.join(keys)}" for form, keys in forms.items())
+    raise ValueError(
+        f"an expected result has {allowed}; found {', '.join(sorted(given)) or 'none'}"
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -147,85 +128,50 @@ class Experiment(DeclaredExperiment):
 
     task: str = required("the task; it decides on models, metrics and reference models")
     corpus: str = required("a key of `corpora`")
-    data: Any = required("the fields of the corpus that the task uses")
+    data: Any = required("what is learned of the corpus")
+    options: Annotated[Any, FLATTENED]
     title: str = required("heading in the report")
     metric: str | None = key(
         None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
     )
-    published: Published | None = key(None, "the talk's row, printed with ours")
+    published: Annotated[Published, check_published] | None = key(
+        None, "the talk's row, printed with ours"
+    )
     suboptimal_of: str | None = key(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    expected_results: list[ExpectedResult] = key(
+    expected_results: list[Annotated[ExpectedResult, check_expected_result]] = key(
         [],
         "what is known of this experiment beforehand, such as of generated text; the report says "
         "whether the study found it",
     )
 
 
-STUDY, PUBLISHED, EXPECTED_RESULT = map(make_section, (Study, Published, ExpectedResult))
-AnyStudy = Annotated[Study, reads(STUDY, Study)]
+def _type_of_experiments(task: str, schema: Any) -> Any:
+    """Return the type of the experiments of a task, with its `Target` and `Options`."""
+    options = Annotated[schema.Options, FLATTENED]
+    types = Types(task=Literal[task], data=schema.Target, options=options)
+    return Annotated[Experiment, types]
 
 
-def _make_experiment(task: str, schema: Any) -> type[Section]:
-    """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
-    target = reads(DATA[task], schema.Target)
-    fields = fields_of(
-        Experiment,
-        schema.Options,
-        published=Annotated[Published, reads(PUBLISHED, Published, check_published)] | None,
-        expected_results=list[
-            Annotated[ExpectedResult, reads(EXPECTED_RESULT, ExpectedResult, check_expected_result)]
-        ],
-    ) | {
-        "task": (cast(Any, Literal[task]), Field(description=schema.DESCRIPTION)),
-        "data": (
-            Annotated[schema.Target, target],
-            Field(description="what is learned of the corpus"),
-        ),
-    }
-    section: type[Section] = create_model(
-        f"{task.capitalize()}Experiment",
-        __base__=Section,
-        __doc__=f"An experiment with task {task}: {schema.DESCRIPTION}.",
-        **fields,
-    )
-    return section
-
-
-def _read_experiment(section: Any) -> Experiment:
-    options = values_of(section, RECIPES[section.task].Options)
-    experiment: Experiment = values_of(section, Experiment, options=options)
-    return experiment
-
-
-# the schemas of `data` and of an experiment of each task
-DATA = {
-    task: make_section(schema.Target, name=f"{task.capitalize()}Data")
-    for task, schema in RECIPES.items()
-}
-EXPERIMENTS = {task: _make_experiment(task, schema) for task, schema in RECIPES.items()}
-if TYPE_CHECKING:
-    AnyExperiment = Experiment
-else:
-    _TASKS = (Annotated[Experiment, Reads(each, _read_experiment)] for each in EXPERIMENTS.values())
-    AnyExperiment = Annotated[Union[(*_TASKS,)], Field(discriminator="task")]
+EXPERIMENTS = {task: _type_of_experiments(task, schema) for task, schema in RECIPES.items()}
+AnyExperiment = Annotated[Experiment, OneOf("task", EXPERIMENTS)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Dimension:
     """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
-    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+    uniform: Annotated[list[float], PAIR] | None = key(
         None, "[from, to]: uniform between these numbers"
     )
-    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+    loguniform: Annotated[list[float], PAIR] | None = key(
         None, "[from, to]: uniform on a logarithmic scale between these numbers"
     )
-    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+    integer: Annotated[list[int], PAIR] | None = key(
         None, "[from, to]: a whole number, both ends included"
     )
-    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = key(
+    choice: Annotated[list[Value], Limits(min_length=2)] | None = key(
         None, "a list of values, each as likely"
     )
 
@@ -240,8 +186,8 @@ class Dimension:
         return list(getattr(self, self.kind))
 
 
-def check_dimension(dimension: Dimension) -> Dimension:
-    """Return a dimension. Raises ValueError unless it is one distribution of different values."""
+def check_dimension(dimension: Dimension) -> None:
+    """Raise ValueError unless a dimension is one distribution of different values."""
     kinds = [kind for kind, values in vars(dimension).items() if values is not None]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none"
@@ -256,7 +202,6 @@ def check_dimension(dimension: Dimension) -> Dimension:
         raise ValueError(f"{kind} goes from a smaller to a larger number, found {values}")
     elif kind == "loguniform" and values[0] <= 0:
         raise ValueError(f"loguniform needs numbers above 0, found {values}")
-    return dimension
 
 
 # The talk searched two groups. It does not name its ranges; these contain every value that it
@@ -308,7 +253,7 @@ class Search:
         "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
         "(sizes, dropout, heads)",
     )
-    space: dict[str, Dimension] = key(
+    space: dict[str, Annotated[Dimension, check_dimension]] = key(
         {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
     metric: str = key(
@@ -323,8 +268,8 @@ class Search:
         gt=0,
         le=MAX_MINUTES,
     )
-    seed: Annotated[Seed, Field(ge=1)] = key(
-        1000, "seed of the draws and of every trial's training; never one of `seeds`"
+    seed: Seed = key(
+        1000, "seed of the draws and of every trial's training; never one of `seeds`", ge=1
     )
     sampler: Literal["random", "tpe"] = key(
         "random",
@@ -376,9 +321,3 @@ class Search:
             "reduction_factor",
         )  # fmt: skip
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
-
-
-DIMENSION = make_section(Dimension)
-_READ_DIMENSION = reads(DIMENSION, Dimension, check_dimension)
-SEARCH = make_section(Search, space=dict[str, Annotated[Dimension, _READ_DIMENSION]])
-AnySearch = Annotated[Search, reads(SEARCH, Search)]

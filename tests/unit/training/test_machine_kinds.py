@@ -113,7 +113,7 @@ def test_a_run_of_an_older_heed_is_read_and_its_kind_is_not_noted(workplace):
     values = json.loads((RUN / "run.json").read_text())
     (RUN / CHECKSUMS).unlink()
     (RUN / "run.json").write_text(json.dumps(values | {"machine_kind": 7}))
-    with pytest.raises(HeedError, match=r"not a run \(machine_kind is no str: 7"):
+    with pytest.raises(HeedError, match=r"not a run \(machine_kind: expected text, found 7"):
         read_run("tiny-attention", 1)
     del values["machine_kind"]
     (RUN / "run.json").write_text(json.dumps(values))
@@ -199,7 +199,7 @@ def test_page_and_paper_name_the_runs_of_each_kind_in_the_experiment_that_has_se
     )
     params = made_up.study("sample")
     study = dataclasses.replace(params.study, language=language)
-    params = params.model_copy(update={"study": study})
+    params = dataclasses.replace(params, study=study)
     results = made_up.results(MIXED, tmp_path / "results")
     render(params, MIXED, ROOT / "data/published", results, tmp_path, with_documents=False)
     for name in ("index.html", "report.tex"):

@@ -187,12 +187,12 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input,
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("  dropout: 0.2\n", "", "hyperparameters.dropout is missing"),
-    ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "hyperparameters.epoch is unknown"),
-    ("hidden_size: 6", "hidden_size: '6'", "hyperparameters.hidden_size is no int: '6'"),
-    ("pooling: mean", "pooling: meen", "hyperparameters.pooling is none of last, mean"),
+    ("  dropout: 0.2\n", "", "hyperparameters.dropout: missing"),
+    ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "hyperparameters.epoch: unknown key"),
+    ("hidden_size: 6", "hidden_size: '6'", "hyperparameters.hidden_size: expected a whole number, .*'6'"),
+    ("pooling: mean", "pooling: meen", "hyperparameters.pooling: expected one of last, mean"),
     ("task: classification", "task: summary", "there is no task summary"),
-    ("label: kind", "lable: kind", "data.label is missing"),
+    ("label: kind", "lable: kind", "data.lable: unknown key; did you mean label"),
 ])  # fmt: skip
 def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(
     workplace, old, new, says
@@ -208,9 +208,9 @@ def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workpl
     (RUN / CHECKSUMS).unlink()
     values = json.loads((RUN / "run.json").read_text())
     for broken, says in (
-        ({k: v for k, v in values.items() if k != "fold"}, "fold is missing"),
-        (values | {"recipe": {"model": "tiny-attention"}}, "experiment is missing"),
-        ([], "is no dict"),
+        ({k: v for k, v in values.items() if k != "fold"}, "fold: missing"),
+        (values | {"recipe": {"model": "tiny-attention"}}, "experiment: missing"),
+        ([], "expected keys with values"),
     ):
         (RUN / "run.json").write_text(json.dumps(broken))
         message = f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seeds 1"
@@ -248,29 +248,29 @@ def refused_run(message: str) -> None:
 
 
 RUN_VALUES = [
-    ("seed", 0, "seed is not at least 1: 0"),
+    ("seed", 0, "seed: expected a whole number, at least 1, found 0"),
     ("seed", 2**60, "this is the run of tiny-attention with seed 1152921504606846976"),
-    ("seed", 2**64, "seed is no number of 64 bits"), ("seed", 1.0, "seed is no int"),
-    ("fold", -1, "fold is not at least 0"), ("fold", 7, "fold is not 0"),
-    ("best_epoch", 0, "best_epoch is not at least 1"),
+    ("seed", 2**64, "seed: expected a whole number"), ("seed", 1.0, "seed: expected a whole number"),
+    ("fold", -1, "fold: expected .*at least 0"), ("fold", 7, "fold is not 0"),
+    ("best_epoch", 0, "best_epoch: expected .*at least 1"),
     ("best_epoch", 4, "best_epoch is above the recipe's 3 epochs: 4"),
-    ("parameters", 0, "parameters is not at least 1"),
-    ("documents.train", -5, "documents.train is not above 0"),
+    ("parameters", 0, "parameters: expected .*at least 1"),
+    ("documents.train", -5, "documents.train: expected .*above 0"),
     ("recipe.corpus", "../../elsewhere", "corpus is no name"),
     ("recipe.model", "../tiny", "model is no name"),
-    ("recipe.tokenizer", "os", "tokenizer is none of xx, af, .*, whitespace: 'os'"),
-    ("recipe.folds", -1, "folds is not at least 0"),
-    ("recipe.hyperparameters.hidden_size", 0, "hidden_size is not above 0: 0"),
-    ("recipe.hyperparameters.learning_rate", math.nan, "learning_rate is no finite number: nan"),
-    ("recipe.hyperparameters.learning_rate", math.inf, "learning_rate is no finite number: inf"),
-    ("recipe.hyperparameters.dropout", 1, "dropout is not below 1: 1"),
+    ("recipe.tokenizer", "os", "tokenizer: expected one of xx, af, .*, whitespace, found 'os'"),
+    ("recipe.folds", -1, "folds: expected .*at least 0"),
+    ("recipe.hyperparameters.hidden_size", 0, "hidden_size: expected .*above 0, at most 65536, found 0"),
+    ("recipe.hyperparameters.learning_rate", math.nan, "learning_rate: expected a number, .* found nan"),
+    ("recipe.hyperparameters.learning_rate", math.inf, "learning_rate: expected a number, .* found inf"),
+    ("recipe.hyperparameters.dropout", 1, "dropout: expected .*below 1, found 1"),
     ("recipe.hyperparameters.vocabulary_size", 3, "has [0-9]+ words, and vocabulary_size is 3"),
     ("recipe.hyperparameters.heads", 5, "5 heads do not divide the size 12"),
     ("recipe.hyperparameters.hidden_size", 7, "not a whole run|do not divide"),
     ("recipe.hyperparameters.hidden_size", 9, r"is F32 \[.*\], not F32 \[.*\] as the recipe's"),
     ("recipe.hyperparameters.embedding_dim", 60_000, r"is F32 \[.*, 8\], not F32 \[.*, 60000\]"),
-    ("recipe.hyperparameters.linear_size", 10**18, "linear_size is not at most 65536"),
-    ("recipe.hyperparameters.linear_size", 10**30, "linear_size is no number of 64 bits"),
+    ("recipe.hyperparameters.linear_size", 10**18, "linear_size: expected .*at most 65536"),
+    ("recipe.hyperparameters.linear_size", 10**30, "linear_size: expected .*at most 65536"),
     ("recipe.hyperparameters.tfidf_branch", "words", "has no tensor branch.bias"),
     ("recipe.hyperparameters.attention", "none", "which the recipe's model does not have"),
     ("recipe.data.classes", ["bad", "good", "ugly"], r"is F32 \[2\], not F32 \[3\]"),
@@ -728,7 +728,7 @@ BLOCK = """
 import sys
 class Wall:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"dvc", "snakemake", "ray", "spacy", "pydantic"}:
+        if name.split(".")[0] in {"dvc", "snakemake", "ray", "spacy"}:
             raise ImportError(f"{name} is walled off")
 sys.meta_path.insert(0, Wall())
 from heed.cli import main
@@ -739,14 +739,15 @@ for command in commands:
 """
 
 
-def test_train_and_score_run_without_the_engines_and_without_pydantic(workplace):
+def test_train_and_score_run_without_the_engines(workplace):
     Path("params.yaml").write_text("seeds: [1]\n")
     behind = [sys.executable, "-c", BLOCK]
     commands = ["train tiny-attention --seeds 1", "score tiny-attention"]
     done = subprocess.run([*behind, *commands], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert Path("results/evaluate/tiny-attention/summary.csv").exists()
-    done = subprocess.run([*behind, "tokenize tiny"], capture_output=True, text=True)
+    behind[-1] += "import ray"
+    done = subprocess.run(behind, capture_output=True, text=True)
     assert "walled off" in done.stderr, "the wall stands"
 
 

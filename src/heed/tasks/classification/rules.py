@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
-from heed.study.section import suggest
+from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from heed.study.section import suggest
+from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.translation.recipe import Hyperparameters
 
