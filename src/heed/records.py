@@ -11,10 +11,10 @@ import math
 import operator
 import re
 import reprlib
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING
+from types import FunctionType, MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 # Marks a field (`Annotated[…, FLATTENED]`), itself a record or a mapping, whose entries are written
@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 FLATTENED = "flattened"
 
 # The limits of a value → the test, and how to say it. A field declares them as
-# `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata. `expected` says it otherwise.
+# `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata. `expected` says them otherwise.
 LIMITS = {
     "gt": (operator.gt, "above"),
     "ge": (operator.ge, "at least"),
@@ -32,11 +32,14 @@ LIMITS = {
     "min_length": (lambda value, length: len(value) >= length, "of length at least"),
     "max_length": (lambda value, length: len(value) <= length, "of length at most"),
     "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "of the form"),
+    "choices": (lambda value, names: value in names, "one of"),
 }
 NOUNS = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
-    tuple: "a list", dict: "keys with values", types.NoneType: "nothing",
+    tuple: "a list", dict: "keys with values", NoneType: "nothing",
 }  # fmt: skip
+UNIONS = (typing.Union, UnionType)
+MISSES = "missing, and it has no default"
 SHOWN = reprlib.Repr()  # of a wrong value, which may hold itself
 SHOWN.maxlevel, SHOWN.maxstring, SHOWN.maxother = 2, 60, 60
 
@@ -150,41 +153,32 @@ def fields_of(kind: type) -> dict[str, Field]:
     }
 
 
-class Marked(NamedTuple):
-    """A type without its marks, and these: limits, the types of fields, alternatives, checks."""
-
-    plain: Any
-    limits: dict[str, Any]
-    types: Types
-    one_of: OneOf | None
-    checks: list[Any]
-
-    @classmethod
-    def read(cls, kind: Any) -> "Marked":
-        """Split a type and its marks."""
-        marks = getattr(kind, "__metadata__", ())
-        limits: dict[str, Any] = {}
-        for mark in marks:
-            limits |= mark if isinstance(mark, dict) and not isinstance(mark, Types) else {}
-        return cls(
-            get_args(kind)[0] if marks else kind,
-            limits,
-            next((mark for mark in marks if isinstance(mark, Types)), Types()),
-            next((mark for mark in marks if isinstance(mark, OneOf)), None),
-            [mark for mark in marks if callable(mark)],
-        )
+def marks_of(kind: Any, mark: type) -> list[Any]:
+    """Return the marks of a type that are instances of a class."""
+    return [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, mark)]
 
 
-def keys_of(kind: Any, types_of_fields: Types) -> dict[str, Field]:
+def plain_type(kind: Any) -> Any:
+    """Return a type without its marks."""
+    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+
+
+def limits_of(kind: Any) -> dict[str, Any]:
+    """Return the limits that mark a type."""
+    marks = [mark for mark in marks_of(kind, dict) if not isinstance(mark, Types)]
+    return {name: limit for mark in marks for name, limit in mark.items()}
+
+
+def keys_of(kind: Any) -> dict[str, Field]:
     """Return the fields of a record by key, and in their places those of a flattened record."""
+    types_: dict[str, Any] = next(iter(marks_of(kind, Types)), {})
     keys: dict[str, Field] = {}
-    for name, field in fields_of(get_origin(kind) or kind).items():
-        declared = types_of_fields.get(name, field.declared)
-        plain = Marked.read(declared).plain
+    for name, field in fields_of(get_origin(plain_type(kind)) or plain_type(kind)).items():
+        declared = types_.get(name, field.declared)
         if not field.is_flattened:
             keys[name] = field._replace(declared=declared)
-        elif dataclasses.is_dataclass(plain):
-            keys |= keys_of(plain, Types())
+        elif dataclasses.is_dataclass(plain_type(declared)):
+            keys |= keys_of(declared)
     return keys
 
 
@@ -198,103 +192,100 @@ class _Reader:
 
     def read_all(self, kind: Any, value: Any, key: Key) -> Any:
         """Return a record. Raises RecordError."""
-        record = self.read(kind, value, key, {})
+        record = self.read(kind, value, key)
         if self.mistakes:
             raise RecordError(self.mistakes)
         return record
 
-    def read(self, kind: Any, value: Any, key: Key, limits: Mapping[str, Any]) -> Any:
-        """Return a JSON value as a type with its marks."""
-        marked, found = Marked.read(kind), len(self.mistakes)
-        if marked.one_of and isinstance(value, dict):
-            return self._read_one_of(marked.one_of, value, key)
-        limits = marked.limits | {**limits}
-        read = self._read_plain(marked.plain, value, key, limits, marked.types)
+    def read(
+        self, kind: Any, value: Any, key: Key, further: Mapping[str, Any] = MappingProxyType({})
+    ) -> Any:
+        """Return a JSON value as a type with its marks, within these and `further` limits."""
+        for one_of in marks_of(kind, OneOf):
+            if isinstance(value, dict):
+                return self._read_one_of(one_of, value, key)
+        limits, found = limits_of(kind) | {**further}, len(self.mistakes)
+        read = self._read_plain(kind, value, key, limits)
         if value is None or len(self.mistakes) > found:
             return read
         is_finite = not isinstance(value, float) or math.isfinite(value)
         tests = [LIMITS[name][0](value, limit) for name, limit in limits.items() if name in LIMITS]
         if limits and not (is_finite and all(tests)):
-            return self._note(key, marked.plain, value, limits)
+            return self._note(key, kind, value, limits)
         try:
-            for check in marked.checks:
+            for check in marks_of(kind, FunctionType):
                 check(read)
         except ValueError as error:
             self.mistakes.append((key, str(error)))
         return read
 
-    def _read_plain(
-        self, kind: Any, value: Any, key: Key, limits: Mapping[str, Any], types_: Types
-    ) -> Any:
+    def _read_plain(self, kind: Any, value: Any, key: Key, limits: Mapping[str, Any]) -> Any:
         """Return a JSON value as a type."""
-        outer, inner = get_origin(kind) or kind, get_args(kind)
-        options = [option for option in inner if option is not types.NoneType]
-        if outer in (typing.Union, types.UnionType) and len(options) == 1:
-            return None if value is None else self.read(options[0], value, key, {})
-        if not _has_type(kind, value):
+        plain = plain_type(kind)
+        outer, inner = get_origin(plain) or plain, get_args(plain)
+        options = [option for option in inner if option is not NoneType]
+        if outer in UNIONS and len(options) == 1:
+            return None if value is None else self.read(options[0], value, key)
+        if not _has_type(plain, value):
             return self._note(key, kind, value, limits)
         if dataclasses.is_dataclass(outer):
-            return self._read_fields(outer, value, key, types_)
+            return self._read_fields(kind, value, key)
         if outer is dict:
+            keys = {name: (*key, str(name)) for name in value}
             return {
-                self.read(inner[0], name, (*key, str(name)), {}): self.read(
-                    inner[1], entry, (*key, str(name)), {}
-                )
+                self.read(inner[0], name, keys[name]): self.read(inner[1], entry, keys[name])
                 for name, entry in value.items()
             }
-        if outer is list:
-            return [self.read(inner[0], each, (*key, str(i)), {}) for i, each in enumerate(value)]
-        if outer is tuple:
-            pairs = zip(inner, value, strict=True)
-            return tuple(self.read(*pair, (*key, str(i)), {}) for i, pair in enumerate(pairs))
-        return float(value) if kind is float else value
+        if outer in (list, tuple):
+            kinds = inner if outer is tuple else [inner[0]] * len(value)
+            pairs = enumerate(zip(kinds, value, strict=True))
+            return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
+        return float(value) if plain is float else value
 
     def _read_one_of(self, one_of: OneOf, value: dict[str, Any], key: Key) -> Any:
         """Return the record whose type a key names."""
         if one_of.key not in value:
-            return self.mistakes.append(((*key, one_of.key), "missing, and it has no default"))
+            return self.mistakes.append(((*key, one_of.key), MISSES))
         name = value[one_of.key]
         if not isinstance(name, str) or name not in one_of.kinds:
-            return self._note((*key, one_of.key), Literal[tuple(one_of.kinds)], name, {})
-        return self.read(one_of.kinds[name], value, key, {})
+            return self._note((*key, one_of.key), str, name, {"choices": tuple(one_of.kinds)})
+        return self.read(one_of.kinds[name], value, key)
 
-    def _read_fields(self, kind: Any, value: dict[str, Any], key: Key, types_: Types) -> Any:
+    def _read_fields(self, kind: Any, value: dict[str, Any], key: Key) -> Any:
         """Return a record. A key that is missing only by a misspelling is no mistake of its own."""
-        keys = keys_of(kind, types_)
+        keys, plain, values = keys_of(kind), get_origin(plain_type(kind)) or plain_type(kind), {}
+        types_: dict[str, Any] = next(iter(marks_of(kind, Types)), {})
         rest = {name: each for name, each in value.items() if name not in keys}
-        takes_rest = False
-        values: dict[str, Any] = {}
-        for name, field in fields_of(kind).items():
+        unknown = [*map(str, rest)] if self.forbids_unknown else []
+        for name, field in fields_of(plain).items():
             declared = types_.get(name, field.declared)
-            if field.is_flattened:
-                inner = Marked.read(declared).plain
-                takes_rest |= not dataclasses.is_dataclass(inner)
-                names = keys_of(inner, Types()) if dataclasses.is_dataclass(inner) else rest
-                part = {name: each for name, each in value.items() if name in names}
-                values[name] = self.read(declared, part, key, {})
+            if field.is_flattened and dataclasses.is_dataclass(plain_type(declared)):
+                part = {name: value[name] for name in keys_of(declared) if name in value}
+                values[name] = self.read(declared, part, key)
+            elif field.is_flattened:
+                values[name], unknown = self.read(declared, rest, key), []
             elif name in value:
                 values[name] = self.read(declared, value[name], (*key, name), field.limits)
-        unknown = [] if takes_rest or not self.forbids_unknown else [*map(str, rest)]
-        self.mistakes += [
-            ((*key, name), f"unknown key{suggest(name, keys)} Allowed: {', '.join(keys)}")
-            for name in unknown
-        ]
+        allowed = ", ".join(keys)
+        for name in unknown:
+            message = f"unknown key{suggest(name, keys)} Allowed: {allowed}"
+            self.mistakes.append(((*key, name), message))
         meant = "".join(suggest(name, keys) for name in unknown)
         missing = [
-            ((*key, name), "missing, and it has no default")
-            for name, field in fields_of(kind).items()
-            if (field.default is MISSING or self.needs_all)
-            and not (name in values or f"mean {name}?" in meant)
+            name
+            for name, field in fields_of(plain).items()
+            if name not in values and (field.default is MISSING or self.needs_all)
         ]
-        self.mistakes += missing
-        is_whole = not missing and not meant
-        return kind(**values) if is_whole else None
+        self.mistakes += [((*key, name), MISSES) for name in missing if f" {name}?" not in meant]
+        return None if missing else plain(**values)
 
     def _note(self, key: Key, kind: Any, value: Any, limits: Mapping[str, Any]) -> None:
         """Note a value that is not of its type, or not within its limits."""
-        expected = limits.get("expected") or ", ".join(
-            [_describe(kind)] + [f"{LIMITS[name][1]} {limit}" for name, limit in limits.items()]
-        )
+        texts = [_describe(plain_type(kind))]
+        for name, limit in limits.items():
+            text = ", ".join(limit) if isinstance(limit, tuple) else limit
+            texts += [f"{LIMITS[name][1]} {text}"] if name in LIMITS else []
+        expected = limits.get("expected") or ", ".join(texts)
         self.mistakes.append((key, f"expected {expected}, found {SHOWN.repr(value)}"))
 
 
@@ -309,7 +300,7 @@ def _has_type(kind: Any, value: Any) -> bool:
         return True
     if outer is Literal:
         return any(type(each) is type(value) and each == value for each in inner)
-    if outer in (typing.Union, types.UnionType):
+    if outer in UNIONS:
         return any(_has_type(option, value) for option in inner)
     if isinstance(value, bool) or outer is bool:
         return isinstance(value, bool) and outer is bool
@@ -327,8 +318,8 @@ def _describe(kind: Any) -> str:
     outer, inner = get_origin(kind) or kind, get_args(kind)
     if outer is Literal:
         return f"one of {', '.join(map(str, inner))}" if len(inner) > 1 else str(inner[0])
-    if outer in (typing.Union, types.UnionType):
-        return " or ".join(_describe(option) for option in inner if option is not types.NoneType)
+    if outer in UNIONS:
+        return " or ".join(_describe(option) for option in inner if option is not NoneType)
     if outer is tuple:
         return f"a list of {len(inner)} values"
     return NOUNS.get(outer, NOUNS[dict])

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from heed.hyperparameters import Configuration, Value
+from heed.hyperparameters import Value
 from heed.records import (
     FLATTENED,
     Key,

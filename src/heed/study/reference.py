@@ -3,12 +3,12 @@
 import dataclasses
 import inspect
 import itertools
-import types
 from io import StringIO
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from heed.corpora.declared import Split
-from heed.records import Marked, Types, keys_of
+from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import (
     EXPERIMENTS,
@@ -64,45 +64,38 @@ def json_schema() -> Schema:
 
 def _schema(kind: Any, limits: dict[str, Any]) -> Schema:
     """Return the JSON schema of a type with its marks."""
-    marked = Marked.read(kind)
-    plain, inner = marked.plain, get_args(marked.plain)
-    if marked.one_of:
-        return {"oneOf": [_schema(each, {}) for each in marked.one_of.kinds.values()]}
-    limits = marked.limits | limits
-    outer = get_origin(plain) or plain
-    if outer is Literal:
-        return {"enum": [*inner]}
-    if outer in (Union, types.UnionType):
-        options = [each for each in inner if each is not types.NoneType]
-        return {"anyOf": [_schema(each, limits) for each in options]}
+    for one_of in marks_of(kind, OneOf):
+        return {"oneOf": [_schema(each, {}) for each in one_of.kinds.values()]}
+    plain, limits = plain_type(kind), limits_of(kind) | limits
+    outer, inner = get_origin(plain) or plain, get_args(plain)
+    if outer is Literal or "choices" in limits:
+        return {"enum": [*inner] or [*limits["choices"]]}
+    if outer in UNIONS:
+        options = [_schema(each, limits) for each in inner if each is not NoneType]
+        return {"anyOf": options} if len(options) > 1 else options[0]
     if outer is dict:
-        names = _schema(inner[0], {})
-        values = _schema(inner[1], {})
+        names, values = (_schema(each, {}) for each in inner)
         return {"type": "object", "propertyNames": names, "additionalProperties": values}
     if dataclasses.is_dataclass(outer):
-        return _schema_of_record(outer, marked.types)
+        return _schema_of_record(kind)
     schema: Schema = {"type": TYPES[outer]}
     if outer is list:
         schema["items"] = _schema(inner[0], {})
-    names_of_limits = LENGTHS.get(schema["type"], LIMITS)
-    return schema | {
-        names_of_limits[name]: limits[name] for name in names_of_limits.keys() & limits
-    }
+    names_of = LENGTHS.get(schema["type"], LIMITS)
+    return schema | {names_of[name]: limits[name] for name in names_of if name in limits}
 
 
-def _schema_of_record(kind: Any, types_: Types) -> Schema:
+def _schema_of_record(kind: Any) -> Schema:
     """Return the JSON schema of a record; a model has the hyperparameters of any task."""
-    keys = keys_of(kind, types_)
-    properties = {name: _schema(field.declared, dict(field.limits)) for name, field in keys.items()}
+    keys = keys_of(kind)
+    properties = {name: _schema(field.declared, {**field.limits}) for name, field in keys.items()}
     if kind is Model:
-        sections = [
-            _schema_of_record(section, Types())["properties"] for section in SECTIONS.values()
-        ]
+        sections = [_schema_of_record(each)["properties"] for each in SECTIONS.values()]
         for name in dict.fromkeys(itertools.chain(*sections)):
             properties[name] = {"anyOf": [each[name] for each in sections if name in each]}
     return {
         "type": "object",
-        "description": kind.__doc__,
+        "description": inspect.getdoc(plain_type(kind)),
         "properties": properties,
         "required": [key for key, field in keys.items() if field.default is dataclasses.MISSING],
         "additionalProperties": False,
@@ -124,11 +117,10 @@ def reference() -> str:
         "\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n"
     )
     for title, kind in _titles().items():
-        marked = Marked.read(kind)
-        section = marked.plain
+        section = plain_type(kind)
         text.write(f"\n## {title}\n\n{inspect.getdoc(section)}\n\n")
         text.write("| key | type | default | meaning |\n|---|---|---|---|\n")
-        for name, field in keys_of(section, marked.types).items():
+        for name, field in keys_of(kind).items():
             if field.description != FOLLOWS:
                 type_ = _format_type(_schema(field.declared, dict(field.limits)))
                 default = _format_default(field.default)

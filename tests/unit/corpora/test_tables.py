@@ -11,8 +11,8 @@ import pytest
 from heed.corpora.source import download
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
-from heed.study import Corpus, Source, Split
 from heed.records import read_section
+from heed.study import Corpus, Source, Split
 from heed.study.corpora import AnyCorpus, check_split, file_splits
 from heed.tokens.corpus import tokenize
 from tests.makers.tables import read_files

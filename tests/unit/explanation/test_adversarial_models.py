@@ -400,7 +400,7 @@ def test_a_base_without_a_weighted_sum_is_one_message():
         ("lying", "there is no adversarial model lying. Known: differing, deceiving, alone"),
         (
             "without",
-            "adversarial_attention.without: goal: missing, and it has no default. `heed check` says more",
+            "without: goal: missing, and it has no default. `heed check` says more",
         ),
         (
             "backward",

@@ -87,7 +87,7 @@ WRONG = [
         "{learning_rate:", "{vectors: {choice: [none, tuned]}, learning_rate:", "space.vectors",
         "tuned, and sources.tiny has no word vectors",
     ),
-    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "expected one of group-1, group-2"),
+    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "one of group-1, group-2"),
 ]  # fmt: skip
 
 
