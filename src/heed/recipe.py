@@ -65,7 +65,7 @@ class Recipe(Generic[Data, Hyperparameters]):
         )
         return dataclasses.replace(self, hyperparameters=values)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the content of the recipe's file."""
         return dataclasses.asdict(self)
 

@@ -48,7 +48,7 @@ Key = tuple[str, ...]
 Mistake = tuple[Key, str]
 
 
-class Limits(dict[str, Any]):
+class Limits(dict[str, object]):
     """Limits as a mark of a type that may stand in a union, for which it is hashed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -64,7 +64,7 @@ class OneOf(NamedTuple):
     """Marks a record that has one of several types, named by the value of one of its keys."""
 
     key: str
-    kinds: dict[str, Any]
+    kinds: Mapping[str, Any]
 
 
 class RecordError(ValueError):
@@ -92,7 +92,7 @@ def unknown_name(name: str, kind: str, known_names: Iterable[str]) -> str:
 def as_json(value: Any) -> Any:
     """Return a record, or a container of records, as JSON; keys in the order of the fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        entries: dict[str, Any] = {}
+        entries: dict[str, object] = {}
         for name, field in fields_of(type(value)).items():
             entry = as_json(getattr(value, name))
             entries |= entry if field.is_flattened else {name: entry}
@@ -163,18 +163,22 @@ def plain_type(kind: Any) -> Any:
     return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
 
 
-def limits_of(kind: Any) -> dict[str, Any]:
+def limits_of(kind: Any) -> dict[str, object]:
     """Return the limits that mark a type."""
     marks = [mark for mark in marks_of(kind, dict) if not isinstance(mark, Types)]
     return {name: limit for mark in marks for name, limit in mark.items()}
 
 
+def types_of(kind: Any) -> Mapping[str, Any]:
+    """Return the types that mark a record, by field."""
+    return next(iter(marks_of(kind, Types)), {})
+
+
 def keys_of(kind: Any) -> dict[str, Field]:
     """Return the fields of a record by key, and in their places those of a flattened record."""
-    types_: dict[str, Any] = next(iter(marks_of(kind, Types)), {})
     keys: dict[str, Field] = {}
     for name, field in fields_of(get_origin(plain_type(kind)) or plain_type(kind)).items():
-        declared = types_.get(name, field.declared)
+        declared = types_of(kind).get(name, field.declared)
         if not field.is_flattened:
             keys[name] = field._replace(declared=declared)
         elif dataclasses.is_dataclass(plain_type(declared)):
@@ -242,7 +246,7 @@ class _Reader:
             return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
         return float(value) if plain is float else value
 
-    def _read_one_of(self, one_of: OneOf, value: dict[str, Any], key: Key) -> Any:
+    def _read_one_of(self, one_of: OneOf, value: dict[str, object], key: Key) -> Any:
         """Return the record whose type a key names."""
         if one_of.key not in value:
             return self.mistakes.append(((*key, one_of.key), MISSES))
@@ -251,14 +255,13 @@ class _Reader:
             return self._note((*key, one_of.key), str, name, {"choices": tuple(one_of.kinds)})
         return self.read(one_of.kinds[name], value, key)
 
-    def _read_fields(self, kind: Any, value: dict[str, Any], key: Key) -> Any:
+    def _read_fields(self, kind: Any, value: dict[str, object], key: Key) -> Any:
         """Return a record. A key that is missing only by a misspelling is no mistake of its own."""
         keys, plain, values = keys_of(kind), get_origin(plain_type(kind)) or plain_type(kind), {}
-        types_: dict[str, Any] = next(iter(marks_of(kind, Types)), {})
         rest = {name: each for name, each in value.items() if name not in keys}
         unknown = [*map(str, rest)] if self.forbids_unknown else []
         for name, field in fields_of(plain).items():
-            declared = types_.get(name, field.declared)
+            declared = types_of(kind).get(name, field.declared)
             if field.is_flattened and dataclasses.is_dataclass(plain_type(declared)):
                 part = {name: value[name] for name in keys_of(declared) if name in value}
                 values[name] = self.read(declared, part, key)

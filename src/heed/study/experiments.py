@@ -28,33 +28,20 @@ class Study:
 
     name: Name = required("short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
     title: str = required("title of the report")
-    language: Literal["en", "de"] = key(
-        "en", "the report's words, in HTML and LaTeX: English or German"
-    )
+    language: Literal["en", "de"] = key("en", "the report's words: English or German")
     attention: list[Name] = key(
-        ["attention"],
-        "the variants that answer the study's question, the first of them first: "
-        "self-attention, attention as pooling",
-        min_length=1,
-    )
+        ["attention"], "the variants that answer the study's question, the first of them first: "
+        "self-attention, attention as pooling", min_length=1,
+    )  # fmt: skip
     equivalence_margin: float = key(
-        1.0,
-        "differences within plus or minus so many percentage points (of a translation: points "
-        "of BLEU, or of the experiment's metric) do not matter: practically the same",
-        gt=0,
-        le=100,
-    )
+        1.0, "differences within plus or minus so many percentage points (of a translation: points "
+        "of BLEU) do not matter: practically the same", gt=0, le=100,
+    )  # fmt: skip
     convergence_pp: float = key(
-        0.2,
-        "a training has converged when the deciding metric of validation rose by no more "
-        "than so many percentage points (of a translation: points of BLEU) over its last two "
-        "validations",
-        ge=0,
-        le=100,
-    )
-    note: str = key(
-        "", "printed at the top of the report: name generated, reduced or substituted corpora here"
-    )
+        0.2, "a training has converged when the deciding metric of validation rose by no more than "
+        "so many points over its last two validations", ge=0, le=100,
+    )  # fmt: skip
+    note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,9 +49,7 @@ class Published:
     """The row of data/published/ that this experiment is compared with."""
 
     experiment: str = required("the talk's experiment")
-    comparable: bool = required(
-        "true only for the talk's own corpus, split sizes and hyperparameters"
-    )
+    comparable: bool = required("only for the talk's own corpus, split sizes and hyperparameters")
     reason: str = key("", "why it is not comparable; printed with the figures")
 
 
@@ -84,21 +69,16 @@ class ExpectedResult:
 
     claim: str = required("the expected result, as one sentence", min_length=1, max_length=300)
     variant: Name | None = key(None, "the variant that the claim is about")
-    adversarial_model: Name | None = key(
-        None, "instead of a variant: a key of `adversarial_attention`, with a `metric`"
-    )
-    against: Name | None = key(
-        None, "with `verdict`: the variant or the reference model it is compared with"
-    )
+    adversarial_model: Name | None = key(None, "or a key of `adversarial_attention`")
+    against: Name | None = key(None, "with `verdict`: another variant, or the reference model")
     verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
         None, "what the tests must say of the difference (docs/statistics.md)"
     )
     metric: str | None = key(
-        None,
-        "a metric of the task, the mean over seeds on the test split; `aer`, of a translation; "
-        "`rationale_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
-        "or `rationale_weight`, of an adversarial model",
-    )
+        None, "a metric of the task, the mean over seeds on the test split; `aer`, of a "
+        "translation; `rationale_weight` or `accuracy_in_middle`, of a model in `explain.models`; "
+        "`accuracy` or `rationale_weight`, of an adversarial model",
+    )  # fmt: skip
     at_least: float | None = key(None, "with `metric`: it must be at least this", ge=0, le=1)
     at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, le=1)
     criterion: Literal["permutation", "seeds", "adversarial_attention", "rationale"] | None = key(
@@ -131,19 +111,13 @@ class Experiment(DeclaredExperiment):
     data: Any = required("what is learned of the corpus")
     options: Annotated[Any, FLATTENED]
     title: str = required("heading in the report")
-    metric: str | None = key(
-        None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
-    )
-    published: Annotated[Published, check_published] | None = key(
-        None, "the talk's row, printed with ours"
-    )
+    metric: str | None = key(None, "by which models are compared (docs/tasks.md); none: the first")
+    published: Annotated[Published, check_published] | None = key(None, "the talk's row")
     suboptimal_of: str | None = key(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
     expected_results: list[Annotated[ExpectedResult, check_expected_result]] = key(
-        [],
-        "what is known of this experiment beforehand, such as of generated text; the report says "
-        "whether the study found it",
+        [], "what is known beforehand; the report says whether the study found it"
     )
 
 
@@ -162,9 +136,7 @@ AnyExperiment = Annotated[Experiment, OneOf("task", EXPERIMENTS)]
 class Dimension:
     """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
-    uniform: Annotated[list[float], PAIR] | None = key(
-        None, "[from, to]: uniform between these numbers"
-    )
+    uniform: Annotated[list[float], PAIR] | None = key(None, "[from, to]: between these numbers")
     loguniform: Annotated[list[float], PAIR] | None = key(
         None, "[from, to]: uniform on a logarithmic scale between these numbers"
     )
@@ -224,11 +196,8 @@ NOT_SEARCHED = {
     "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
     "monitor": "the search's `metric` selects the epoch",
     "patience": "the scheduler stops bad trials",
-    "device": "it is a property of the machine",
-    "precision": "it is a property of the machine",
-    "layer_devices": "it is a property of the machine",
-    "beam": "trials are validated greedily",
-    "length_penalty": "trials are validated greedily",
+    **dict.fromkeys(("device", "precision", "layer_devices"), "it is a property of the machine"),
+    **dict.fromkeys(("beam", "length_penalty"), "trials are validated greedily"),
 }
 
 
@@ -237,61 +206,45 @@ class Search:
     """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
     experiment: str = required("the model's experiment")
-    model: str = required(
-        "the key of `models` whose hyperparameters are searched; others may name the winner "
-        "in `search`",
-    )
-    after: str = key(
-        "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
-    )
+    model: str = required("a key of `models`, which with others may name the winner in `search`")
+    after: str = key("", "in `later_searches`: the search whose winner this one starts from")
     corpus: str = key("", FOLLOWS)
     trials: int = key(
         0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
     )
     groups: list[Literal["group-1", "group-2"]] = key(
-        [],
-        "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
+        [], "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
         "(sizes, dropout, heads)",
-    )
+    )  # fmt: skip
     space: dict[str, Annotated[Dimension, check_dimension]] = key(
         {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
     metric: str = key(
-        "",
-        "the validation metric that is optimised, and that selects the epoch "
-        "(docs/tasks.md); empty: the first of the task",
-    )
+        "", "the validation metric that is optimised, and that selects the epoch (docs/tasks.md); "
+        "empty: the first of the task",
+    )  # fmt: skip
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
     minutes: float | None = key(
-        None,
-        "no trial starts or continues after this wall time, so the result depends on the machine",
-        gt=0,
-        le=MAX_MINUTES,
-    )
-    seed: Seed = key(
-        1000, "seed of the draws and of every trial's training; never one of `seeds`", ge=1
-    )
+        None, "no trial starts or continues after this wall time, so the result depends on the "
+        "machine", gt=0, le=MAX_MINUTES,
+    )  # fmt: skip
+    seed: Seed = key(1000, "of the draws and of every trial; never one of `seeds`", ge=1)
     sampler: Literal["random", "tpe"] = key(
-        "random",
-        "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
+        "random", "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
         "results of earlier trials",
-    )
+    )  # fmt: skip
     scheduler: Literal["asha", "none"] = key(
-        "asha",
-        "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
+        "asha", "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
         "reproducibly",
-    )
+    )  # fmt: skip
     reports: Count = key(
-        1,
-        "asha: validations per epoch that are reported to it; the one at the end uses all "
+        1, "asha: validations per epoch that are reported to it; the one at the end uses all "
         "validation documents, the earlier ones every `reports`-th",
-    )
+    )  # fmt: skip
     grace_period: float = key(
-        1.0,
-        "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
-        gt=0,
-        le=MAX_COUNT,
-    )
+        1.0, "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
+        gt=0, le=MAX_COUNT,
+    )  # fmt: skip
     reduction_factor: int = key(
         3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_COUNT
     )

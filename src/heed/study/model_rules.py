@@ -26,7 +26,7 @@ from heed.task.interface import Contradiction
 
 Mistakes = Iterator[Mistake]
 # a model with the hyperparameters of its task
-MODELS: dict[str, Any] = {
+MODELS = {
     task: Annotated[Model, Types(overrides=Annotated[section, FLATTENED])]
     for task, section in SECTIONS.items()
 }

@@ -73,7 +73,7 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
 
 
 @functools.lru_cache(maxsize=1)  # a run reads params.yaml four times: .2 s each
-def read_yaml(text: str, path: object) -> tuple[Node, dict[str, Any]]:
+def read_yaml(text: str, path: object) -> tuple[Node, Any]:
     """Return the YAML `text` as nodes, which know their lines, and as values, not to be changed.
 
     Raises HeedError when it is not valid YAML, not a mapping, or more than a study needs.

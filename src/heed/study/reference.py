@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import itertools
+from collections.abc import Mapping
 from io import StringIO
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -62,14 +63,14 @@ def json_schema() -> Schema:
     }
 
 
-def _schema(kind: Any, limits: dict[str, Any]) -> Schema:
+def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
     """Return the JSON schema of a type with its marks."""
     for one_of in marks_of(kind, OneOf):
         return {"oneOf": [_schema(each, {}) for each in one_of.kinds.values()]}
-    plain, limits = plain_type(kind), limits_of(kind) | limits
+    plain, limits = plain_type(kind), limits_of(kind) | {**limits}
     outer, inner = get_origin(plain) or plain, get_args(plain)
     if outer is Literal or "choices" in limits:
-        return {"enum": [*inner] or [*limits["choices"]]}
+        return {"enum": list(inner or limits.get("choices", ()))}
     if outer in UNIONS:
         options = [_schema(each, limits) for each in inner if each is not NoneType]
         return {"anyOf": options} if len(options) > 1 else options[0]
@@ -88,7 +89,7 @@ def _schema(kind: Any, limits: dict[str, Any]) -> Schema:
 def _schema_of_record(kind: Any) -> Schema:
     """Return the JSON schema of a record; a model has the hyperparameters of any task."""
     keys = keys_of(kind)
-    properties = {name: _schema(field.declared, {**field.limits}) for name, field in keys.items()}
+    properties = {name: _schema(field.declared, field.limits) for name, field in keys.items()}
     if kind is Model:
         sections = [_schema_of_record(each)["properties"] for each in SECTIONS.values()]
         for name in dict.fromkeys(itertools.chain(*sections)):
@@ -122,7 +123,7 @@ def reference() -> str:
         text.write("| key | type | default | meaning |\n|---|---|---|---|\n")
         for name, field in keys_of(kind).items():
             if field.description != FOLLOWS:
-                type_ = _format_type(_schema(field.declared, dict(field.limits)))
+                type_ = _format_type(_schema(field.declared, field.limits))
                 default = _format_default(field.default)
                 text.write(f"| `{name}` | {type_} | {default} | {field.description} |\n")
         if section is Model:
@@ -150,9 +151,9 @@ def _presets() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _titles() -> dict[str, Any]:
+def _titles() -> Mapping[str, Any]:
     """Return the sections in their order, by their keys in params.yaml."""
-    titles: dict[str, Any] = {
+    titles: Schema = {
         "study": Study, "sources.NAME": AnySource, "corpora.NAME": AnyCorpus,
         "corpora.NAME.split": Split,
     }  # fmt: skip

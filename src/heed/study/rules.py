@@ -98,7 +98,6 @@ def _contradictions(params: Params) -> Mistakes:
         (params.experiments, _experiment_contradictions),
         (params.searches, search_contradictions),
         (params.models, model_contradictions),
-        (params.explain.models, _explain_contradictions),
         (params.adversarial_attention, _adversarial_model_contradictions),
     ):
         yield from itertools.chain.from_iterable(rule(params, name) for name in names)
@@ -128,8 +127,6 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
     metrics, published = RECIPES[task].METRICS, experiment.published
     if metric not in metrics:
         yield (*key, "metric"), unknown_name(metric, f"metric of {task}", metrics)
-    if published and not rules_of(task).IS_PUBLISHED:
-        yield (*key, "published"), f"the talk has no row of the task {task}"
     if published and published.comparable and metric != metrics[0]:
         yield (
             (*key, "published"),
@@ -228,16 +225,6 @@ def _adversarial_result_contradictions(
         yield "adversarial_model", message
     if metric not in ADVERSARIAL_METRICS:
         yield "metric", unknown_name(metric, "metric of adversarial models", ADVERSARIAL_METRICS)
-
-
-def _explain_contradictions(params: Params, name: str) -> Mistakes:
-    noise = params.explain.models[name].noise
-    reads_noise = RECIPES[params.task(params.models[name])].READS_NOISE
-    if reads_noise and KINDS[params.corpora[noise].kind].parallel:
-        yield (
-            ("explain", "models", name, "noise"),
-            f"{noise} has sentence pairs: noise is from a corpus of documents with labels",
-        )
 
 
 def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:

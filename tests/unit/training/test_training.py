@@ -255,7 +255,7 @@ RUN_VALUES = [
     ("best_epoch", 0, "best_epoch: expected .*at least 1"),
     ("best_epoch", 4, "best_epoch is above the recipe's 3 epochs: 4"),
     ("parameters", 0, "parameters: expected .*at least 1"),
-    ("documents.train", -5, "documents.train: expected .*above 0"),
+    ("documents.train", -5, "documents.train is not above 0"),
     ("recipe.corpus", "../../elsewhere", "corpus is no name"),
     ("recipe.model", "../tiny", "model is no name"),
     ("recipe.tokenizer", "os", "tokenizer: expected one of xx, af, .*, whitespace, found 'os'"),

@@ -12,7 +12,6 @@ REFERENCE_MODELS = ("linear", "majority")  # names that no variant may have
 PARAMETER_MATCHED_KEYS = ("pooling",)  # what a variant parameter-matched may set itself
 LABELS = "one"  # how many classes of a label a document of a corpus has
 READS_PAIRS = False  # the items of its corpora are documents with labels
-IS_PUBLISHED = True  # the talk has experiments of this task
 # Metrics of an expected result that are not of the test split; explained models have them.
 EXPLAINED_METRICS = ("rationale_weight", "accuracy_in_middle")
 FURTHER_METRICS = ()
