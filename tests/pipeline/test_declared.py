@@ -130,21 +130,6 @@ def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stag
     ]
 
 
-def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
-    text = (ROOT / "dvc.yaml").read_text()
-    assert len(text.splitlines()) < 150
-    assert "src/heed/" not in text
-    declared = YAML(typ="safe").load(text)
-    sections = {"explain": {"models": {}}, "adversarial_attention": {}, "later_searches": {}}
-    assert declared["vars"] == [sections]
-    for name, stage in declared["stages"].items():
-        if name not in ("code", "corpus"):
-            command = f"heed {name.removesuffix('_later')}"
-            key = " ${key}" if "foreach" in stage else ""
-            assert stage.get("do", stage)["cmd"] == f"{command}{key}"
-        assert not {"wdir", "vars"} & {*stage, *stage.get("do", {})}
-
-
 @one_worker
 @each_stage
 def test_a_stage_reads_no_file_that_it_does_not_declare(used: Used, stage: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.nodes import MappingNode, Node
+from ruamel.yaml.nodes import Node
 
 from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
-from heed.paths import LOCKS, PARAMS, is_name
+from heed.paths import LOCKS, is_name
 from heed.records import unknown_name
 from heed.study.reader import format_line, load, parse, read_text, read_yaml
 
@@ -48,25 +48,17 @@ def changed_text(
 
 
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
-    """Write the line of a new model after the models of its experiment; return it with its place.
+    """Write the line of model EXPERIMENT-VARIANT after those of its experiment; return its place.
 
-    Args:
-        path: params.yaml.
-        experiment: a key of `experiments`.
-        variant: the rest of the model's name.
-        settings: `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
-            threads, gpus.
-        like: a variant of the experiment, or a model, whose own keys the new model has too; empty
-            for none. `settings` replace them.
-
-    Raises HeedError, and writes nothing: an unknown name, a model that is there already, or a
-    mistake in the new one.
+    `settings` are `key=value`, the value as in YAML; they replace the keys that the model has from
+    `like`, a variant of the experiment or a model, if any. Raises HeedError, and writes nothing: an
+    unknown name, a model that is there already, or a mistake in the new one.
     """
     name = f"{experiment}-{variant}"
     if not is_name(name):
         raise HeedError(f"{name!r} is no name: lower-case letters, digits and single '-'")
     with _locked(path):
-        text = _text(path)
+        text = read_text(path)
         params, (tree, values) = parse(text, path), read_yaml(text, path)
         params.section("experiments", experiment)
         if name in params.models:
@@ -89,7 +81,7 @@ def remove_model(path: Path, name: str) -> str:
     Raises HeedError: there is no such model, or another section names it. Nothing is written.
     """
     with _locked(path):
-        text = _text(path)
+        text = read_text(path)
         params, (tree, _) = parse(text, path), read_yaml(text, path)
         params.section("models", name)
         start, end = _span(text, *_model_nodes(tree)[name], path)
@@ -138,8 +130,7 @@ def _read_setting(setting: str) -> tuple[str, Value]:
 def _model_nodes(tree: Node) -> dict[str, tuple[Node, Node]]:
     """Return the nodes of name and content of each model by its name."""
     models = next(value for key, value in tree.value if key.value == "models")
-    pairs = models.value if isinstance(models, MappingNode) else []
-    return {name.value: (name, content) for name, content in pairs}
+    return {name.value: (name, content) for name, content in models.value}
 
 
 def _span(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int]:
@@ -161,17 +152,10 @@ def _span(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int]
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of params.yaml; other files have none."""
+    """Hold the lock of params.yaml."""
     read_text(path)  # its message; no lock in a folder that is no clone
-    if path.name != PARAMS.name:
-        yield
-        return
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         yield
-
-
-def _text(path: Path) -> str:
-    return read_text(path).removeprefix("\ufeff")
 
 
 def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:

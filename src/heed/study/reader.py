@@ -39,7 +39,7 @@ def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
 def read_text(path: Path) -> str:
     """Return the text of a study's file. Raises HeedError if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise HeedError(
             f"{path}: not there. Run heed in the top folder of a clone, or `heed study sample` to "

@@ -69,8 +69,9 @@ def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
         return {"oneOf": [_schema(each, {}) for each in one_of.kinds.values()]}
     plain, limits = plain_type(kind), limits_of(kind) | {**limits}
     outer, inner = get_origin(plain) or plain, get_args(plain)
-    if outer is Literal or "choices" in limits:
-        return {"enum": list(inner or limits.get("choices", ()))}
+    choices: Any = inner if outer is Literal else limits.get("choices")
+    if choices:
+        return {"enum": [*choices]}
     if outer in UNIONS:
         options = [_schema(each, limits) for each in inner if each is not NoneType]
         return {"anyOf": options} if len(options) > 1 else options[0]

@@ -114,17 +114,10 @@ def changing_studies() -> Iterator[None]:
 def activate_study(study: str, force: bool) -> str:
     """Check a study, copy it to params.yaml, and return an estimate of its cost.
 
-    Nothing is changed before the check: dvc reads the names in params.yaml before any code of heed
-    runs. Edits of an active study of the user's own are saved to its file first.
-
-    Args:
-        study: the name of a study of heed's or of the user's own, or the path of a file.
-        force: whether a params.yaml that was edited by hand is overwritten.
-
-    Raises:
-        HeedError: no such study; a mistake in it; params.yaml was edited by hand and `force` is not
-            set.
-
+    `study` is the name of a study of heed's or of the user's own, or the path of a file. Nothing is
+    changed before the check: dvc reads the names in params.yaml before any code of heed runs. Edits
+    of an active study of the user's own are saved to its file first. Raises HeedError: no such
+    study; a mistake in it; params.yaml was edited by hand and `force` is not set.
     """
     with changing_studies():
         path = _find_study(study)
@@ -215,17 +208,10 @@ def find_active_own_study() -> Path | None:
 
 
 def save_active_study(force: bool, study: str) -> list[str]:
-    """Save the edits in params.yaml, before it is replaced; return lines that say so.
+    """Save the edits in params.yaml before `study` replaces it; return lines that say so.
 
-    Args:
-        force: whether edits that have no file are lost, and a file that was changed after
-            params.yaml is kept in place of the edits.
-        study: the name of the study that is to be active, for messages.
-
-    Raises:
-        HeedError: `force` is not set, and params.yaml was edited and is no study of the user's own,
-            or its file was changed after params.yaml.
-
+    Raises HeedError unless `force` is set: params.yaml was edited and is no study of the user's
+    own, or the file of this was changed after params.yaml. With `force` these edits are lost.
     """
     text, own = _read_params(PARAMS), find_active_own_study()
     if own is None:

@@ -253,18 +253,14 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
         assert models[name].match_parameters_of == name
 
 
-def test_wide_and_presets_are_added(clone: Path) -> None:
+def test_models_with_presets_and_parameter_matched_ones_are_added(clone: Path) -> None:
     commands.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
-    commands.model_add(
-        "sample-author", "parameter-matched", ["match_parameters_of=sample-author-searched"], ""
-    )
+    match = ["match_parameters_of=sample-author-searched"]
+    commands.model_add("sample-author", "parameter-matched", match, "")
     params = load()
-    epochs = PRESETS["classification"]["small"].values["epochs"]
-    assert params.hyperparameters("sample-author-small").epochs == epochs != 6
-    assert (
-        params.models["sample-author-parameter-matched"].match_parameters_of
-        == "sample-author-searched"
-    )
+    assert params.hyperparameters("sample-author-small").epochs == SMALL["epochs"] != 6
+    matched = params.models["sample-author-parameter-matched"].match_parameters_of
+    assert matched == "sample-author-searched"
 
 
 @pytest.mark.parametrize(
