@@ -12,15 +12,12 @@ from heed.tokens.meta import TOKENIZERS, Tokenizer
 
 LANGUAGE = "[a-z][a-z0-9_]*"
 # keys that only some kinds of source take, and only some kinds of corpus
-SOURCE_KEYS = (
-    "files", "documents", "seed", "path", "paths", "sha256", "hashes", "format", "encoding",
-    "delimiter", "quote", "header", "flags",
-)  # fmt: skip
-COLUMN_KEYS = (
-    "text_column", "text_columns", "text_separator", "label_column", "label_columns",
-    "split_column", "id_column", "group_column", "rationale_column", "columns", "alignment_base",
-    "label_separator", "drop_unlabelled",
-)  # fmt: skip
+SOURCE_KEYS = {
+    key
+    for kind in SOURCE_KINDS.values()
+    for key in (*kind.required_keys, *sum(kind.alternative_keys, ()), *kind.optional_keys)
+}
+COLUMN_KEYS = {key for kind in KINDS.values() for key in kind.keys}
 
 
 def refuse(mistakes: dict[str, object]) -> None:
@@ -70,11 +67,10 @@ def check_source(source: Source) -> None:
 
 def file_splits(source: Source) -> dict[str, str]:
     """Return the split that the key of each file names; empty unless the key of each does."""
-    splits = {key: split_of_key(key) for key in source.paths or ()}
     if SOURCE_KINDS[source.kind].parallel:
         return {}
-    known = {key: split for key, split in splits.items() if split}
-    return known if len(known) == len(splits) else {}
+    splits = {key: split_of_key(key) for key in source.paths or ()}
+    return {key: split for key, split in splits.items() if split and all(splits.values())}
 
 
 def check_split(split: Split) -> None:

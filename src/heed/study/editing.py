@@ -14,7 +14,7 @@ from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
 from heed.paths import LOCKS, is_name
 from heed.records import unknown_name
-from heed.study.reader import format_line, load, parse, read_text, read_yaml
+from heed.study.reader import load, parse, read_text, read_yaml
 
 NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
 
@@ -64,7 +64,7 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         if name in params.models:
             raise HeedError(f"{path}: models.{name} is there already: edit its line")
         keys = _copied_keys(values["models"], experiment, like) | dict(map(_read_setting, settings))
-        line = format_line(name, {"experiment": experiment} | keys)
+        line = _as_line({name: {"experiment": experiment} | keys})
         nodes = _model_nodes(tree)
         same = [each for each in nodes if params.models[each].experiment == experiment]
         above = nodes[(same or [*nodes])[-1]]
@@ -164,6 +164,14 @@ def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:
     _yaml().dump(tree, changed)
     parse(changed.getvalue(), path, may_be_empty)
     return changed.getvalue()
+
+
+def _as_line(entry: Mapping[str, object]) -> str:
+    """Return an entry of a section on one line: `name: {key: value, …}`."""
+    yaml, text = _yaml(), StringIO()
+    yaml.default_flow_style = True
+    yaml.dump(entry, text)
+    return text.getvalue().strip()[1:-1]
 
 
 def _yaml() -> YAML:

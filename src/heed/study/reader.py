@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
     _, names, line = rename(text, tree)
     if names:
         raise HeedError(
-            f"{path}:{line}: heed 0.2.0 had other names: {_describe_names(names)}. This writes "
+            f"{path}:{line}: heed 0.2.0 had other names: {names}. This writes "
             f"today's: heed study {path}"
         )
     try:
@@ -153,20 +152,7 @@ def use_todays_names(text: str, path: str | Path) -> tuple[str, str]:
     HeedError where the text is not YAML.
     """
     text, names, _ = rename(text, read_yaml(text, path)[0])
-    said = f"{path}: written with today's names: {_describe_names(names)}" if names else ""
-    return text, said
-
-
-def _describe_names(names: Mapping[str, str]) -> str:
-    return ", ".join(f"{new} (was {old})" for old, new in names.items())
-
-
-def format_line(name: str, values: Mapping[str, object]) -> str:
-    """Return an entry of a section on one line: `name: {key: value, …}`."""
-    yaml, text = YAML(), StringIO()
-    yaml.width, yaml.default_flow_style = 10_000, True
-    yaml.dump({name: values}, text)
-    return text.getvalue().strip()[1:-1]
+    return text, f"{path}: written with today's names: {names}" if names else ""
 
 
 def _printable(part: str) -> str:

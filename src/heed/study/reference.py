@@ -30,28 +30,6 @@ LENGTHS = {
     "string": {"pattern": "pattern", "min_length": "minLength", "max_length": "maxLength"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
 }
-WRITING_A_MODEL = """
-## Writing a model
-
-A model's line says its experiment and what is its own, as in `imdb-heads-8: {experiment: imdb,
-heads: 8}`. Its variant follows from its name, and its corpus from its experiment. Two commands edit
-params.yaml, only if all of it is valid, and keep its comments.
-
-```
-heed model add imdb attention-8 attention=multi-head heads=8 preset=long patience=0
-heed model add imdb attention-2 heads=2 --like attention
-heed model add suboptimal parameter-matched match_parameters_of=suboptimal-attention
-heed model remove imdb-attention-2
-```
-
-- `heed model add EXPERIMENT VARIANT KEY=VALUE …` adds the line of a model, checked, after the
-  models of its experiment. Values are YAML. `--like` takes the keys of another variant of the
-  experiment, or of any model; those of the command replace them.
-- `heed model remove MODEL` removes a model that nothing else names.
-
-heed 0.2.0 wrote `corpus`, `variant`, `tuned_by: none`, `match` and `after: none` on every line.
-They are still read, and must say what follows.
-"""
 
 
 def json_schema() -> Schema:
@@ -128,8 +106,11 @@ def reference() -> str:
                 default = _format_default(field.default)
                 text.write(f"| `{name}` | {type_} | {default} | {field.description} |\n")
         if section is Model:
-            text.write("\nand any key of `defaults` of its task, for this model alone.\n")
-            text.write(f"{WRITING_A_MODEL}\n{_presets()}")
+            text.write(
+                "\nand any key of `defaults` of its task, for this model alone. Two commands "
+            )
+            text.write("write models: [commands.md](commands.md#write-a-model).\n")
+            text.write(_presets())
     return text.getvalue()
 
 

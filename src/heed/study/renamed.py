@@ -42,7 +42,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def rename(text: str, tree: Node) -> tuple[str, dict[str, str], int]:
+def rename(text: str, tree: Node) -> tuple[str, str, int]:
     """Write a study of heed 0.2.0 with the names of today.
 
     Args:
@@ -50,8 +50,8 @@ def rename(text: str, tree: Node) -> tuple[str, dict[str, str], int]:
         tree: its nodes, with their places in the text.
 
     Returns:
-        The study with today's names, all else as it was; its names of 0.2.0 → today's; the line of
-        the first of them, or 0.
+        The study with today's names, all else as it was; its names in words, or "" where they are
+        today's; the line of the first of them, or 0.
 
     """
     scalars = [*_scalars(tree, "")]
@@ -69,7 +69,8 @@ def rename(text: str, tree: Node) -> tuple[str, dict[str, str], int]:
     for node in reversed(nodes):
         text = text[: node.start_mark.index] + found[node] + text[node.end_mark.index :]
     line = nodes[0].start_mark.line + 1 if nodes else 0
-    return text, {node.value: found[node] for node in nodes}, line
+    names = dict.fromkeys(f"{found[node]} (was {node.value})" for node in nodes)
+    return text, ", ".join(names), line
 
 
 def _scalars(node: Node, place: str) -> Iterator[tuple[str, ScalarNode]]:

@@ -186,14 +186,13 @@ def save_study(name: str, text: str) -> None:
 
 def _check_name(path: Path, name: str) -> None:
     """Raise HeedError unless a study that is not heed's has a name that leaves all others whole."""
-    if path.parent == OWN_STUDIES and name != path.stem:
+    own = own_study_file(name)
+    if path.parent == HEED_STUDIES or path == own:
+        return
+    if path.parent == OWN_STUDIES or own.exists():
         raise HeedError(
-            f"{path}: study.name: expected {path.stem}, as the file is named, found {name}"
-        )
-    if path.parent not in (OWN_STUDIES, HEED_STUDIES) and own_study_file(name).exists():
-        raise HeedError(
-            f"{path}: study.name: {name} is a study of your own ({own_study_file(name)}). Choose "
-            "another name"
+            f"{path}: study.name: {name} is the name of {own}: choose another, in {OWN_STUDIES} "
+            "that of the file"
         )
 
 

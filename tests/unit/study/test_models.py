@@ -328,7 +328,7 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
 ) -> None:
     reviews = (ROOT / "workflow/studies/imdb.yaml").read_text()
     PARAMS.write_text(reviews)
-    text = (ROOT / "docs/params.md").read_text().split("## Writing a model")[1]
+    text = (ROOT / "docs/commands.md").read_text().split("## Write a model")[1]
     commands = text.split("```")[1].strip().splitlines()
     for command in commands:
         monkeypatch.setattr("sys.argv", command.split())
