@@ -436,7 +436,7 @@ WRONG = {
     "a language": ("source: norvic", "source: norvik", "data.source: .*no language norvik"),
     "the same language twice": ("target: soldan", "target: norvic", "data.target: is the source"),
     "a key of classification": ("decoder: output}", "pooling: mean}", "pooling: is no hyperparam"),
-    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: expected text, one of"),
+    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: expected one of"),
     "an encoder of classification": ("decoder: output}", "encoder: bilstm}", "encoder: input sho"),
     "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
     "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),

@@ -284,7 +284,7 @@ class _Reader:
 
     def _note(self, key: Key, kind: Any, value: Any, limits: Mapping[str, Any]) -> None:
         """Note a value that is not of its type, or not within its limits."""
-        texts = [_describe(plain_type(kind))]
+        texts = [] if "choices" in limits else [_describe(plain_type(kind))]
         for name, limit in limits.items():
             text = ", ".join(limit) if isinstance(limit, tuple) else limit
             texts += [f"{LIMITS[name][1]} {text}"] if name in LIMITS else []

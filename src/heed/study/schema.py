@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SEED, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
+from heed.recipe import Name
 from heed.records import FLATTENED, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import AnyExperiment, Search, Study
-from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS, Count, Name
+from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS, Count
 
 MAX_GPUS = 1024
 # the control with as many parameters as the model in its `match_parameters_of`

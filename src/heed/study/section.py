@@ -5,18 +5,9 @@ from types import ModuleType
 from typing import Annotated, Any
 
 from heed.hyperparameters import MAX_COUNT, MAX_SEED, Preset
-from heed.paths import MAX_NAME, NAME
 from heed.records import Limits, fields_of
 from heed.task import part_modules, task_module, task_names
 
-Name = Annotated[
-    str,
-    Limits(
-        pattern=NAME,
-        max_length=MAX_NAME,
-        expected=f"a name: at most {MAX_NAME} lower-case letters, digits and single '-'",
-    ),
-]
 FOLLOWS = "of heed 0.2.0: follows from the rest; leave it out"
 Count = Annotated[int, Limits(gt=0, le=MAX_COUNT)]
 Seed = Annotated[int, Limits(ge=0, le=MAX_SEED)]
