@@ -225,7 +225,7 @@ def test_a_recipe_with_a_tokenizer_that_does_not_exist_is_refused(pair):
     path = recipe_file("pair-attention")
     text = path.read_text().replace("target_tokenizer: whitespace", "target_tokenizer: os")
     path.write_text(text)
-    with pytest.raises(HeedError, match=r"data.target_tokenizer is none of xx, .*: 'os'"):
+    with pytest.raises(HeedError, match=r"data.target_tokenizer: expected one of xx, .*'os'"):
         read_model_recipe("pair-attention")
 
 
@@ -436,7 +436,7 @@ WRONG = {
     "a language": ("source: norvic", "source: norvik", "data.source: .*no language norvik"),
     "the same language twice": ("target: soldan", "target: norvic", "data.target: is the source"),
     "a key of classification": ("decoder: output}", "pooling: mean}", "pooling: is no hyperparam"),
-    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: input should be"),
+    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: expected one of"),
     "an encoder of classification": ("decoder: output}", "encoder: bilstm}", "encoder: input sho"),
     "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
     "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),

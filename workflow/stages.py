@@ -499,4 +499,3 @@ def catch_interrupt() -> None:
 def print_message(message: str) -> None:
     """Print a line of heed's own among Snakemake's."""
     print_line(f"heed: {message}", error=True)
-

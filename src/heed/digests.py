@@ -40,6 +40,7 @@ DISTRIBUTIONS = {
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
+
 def code_file(stage: str, key: str = "") -> Path:
     """Return the file in which the stage `code` describes the code of `heed STAGE KEY`."""
     return CODE / stage / f"{key}.json" if stage in SECTIONS else CODE / f"{stage}.json"

@@ -61,11 +61,9 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
-    from heed.study.reader import describe_old_form, load, read_text
+    from heed.study import load
 
     params = load()
-    if old_form := describe_old_form(read_text(PARAMS)):
-        print_line(old_form)
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"

@@ -131,7 +131,6 @@ class Kind:
     languages: tuple[str, ...] = ()  # of a parallel kind; empty when params.yaml names them
     splits: "tuple[SplitKind, ...]" = ("random", "folds")  # given: the documents have a split
     grouped: bool = False  # the documents have groups, which a split can keep together
-    required_keys: tuple[str, ...] = ()  # of its section in params.yaml, beyond those of all kinds
     one_of_keys: tuple[tuple[str, ...], ...] = ()  # groups, of each of which one key is required
     optional_keys: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()  # empty when they are the columns that params.yaml names
@@ -147,7 +146,7 @@ class Kind:
     @property
     def keys(self) -> set[str]:
         """The keys of its section in params.yaml, beyond those of all kinds."""
-        return {*self.required_keys, *sum(self.one_of_keys, ()), *self.optional_keys}
+        return {*sum(self.one_of_keys, ()), *self.optional_keys}
 
 
 def require_file(folder: Path, name: str) -> Path:

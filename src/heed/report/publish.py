@@ -335,9 +335,6 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
         names = [field.name for field in dataclasses.fields(value)]
         changed = {name: map_texts(getattr(value, name), change) for name in names}
         return dataclasses.replace(value, **changed)
-    if fields := getattr(type(value), "model_fields", None):
-        texts = {name: map_texts(getattr(value, name), change) for name in fields}
-        return value.model_copy(update=texts)
     return value
 
 

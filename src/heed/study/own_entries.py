@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
-from heed.study.corpora import read_corpus
+from heed.records import RecordError, read_section
+from heed.study.corpora import AnyCorpus
 from heed.study.corpus_size import count_tokens
 from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
 from heed.study.section import PRESETS, rules_of
@@ -213,13 +213,13 @@ def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
 def check_corpus(section: dict[str, object]) -> "Corpus":
     """Return the section of the new corpus, checked. Raises HeedError where it is refused."""
     try:
-        return read_corpus(section)
-    except ValidationError as error:
-        mistake = error.errors()[0]
-        option = "--" + "-".join(map(str, mistake["loc"][:1])).replace("_", "-")
+        corpus: Corpus = read_section(AnyCorpus, section)
+    except RecordError as error:
+        key, message = error.mistakes[0]
+        option = "--" + "".join(key[:1]).replace("_", "-")
         option = {"--tokenizer": "--language", "--split": "--train"}.get(option, option)
-        message = mistake.get("ctx", {}).get("error") or mistake["msg"]
-        raise HeedError(f"{option}: {message}" if mistake["loc"] else f"{message}") from None
+        raise HeedError(f"{option}: {message}" if key else message) from None
+    return corpus
 
 
 def make_entries(

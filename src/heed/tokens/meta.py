@@ -19,8 +19,6 @@ Tokenizer = Literal[
     "sr", "sv", "ta", "te", "ti", "tl", "tn", "tr", "tt", "uk", "ur", "yo", "zh", "whitespace",
 ]  # fmt: skip
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
-# those of spaCy that need a package which heed does not install
-NEEDED_PACKAGES = {"ja": "sudachipy", "ko": "natto-py", "th": "pythainlp", "vi": "pyvi"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -173,9 +173,9 @@ def test_documents_have_the_labels_groups_splits_and_rationale_that_their_kind_d
     ("kind", "keys", "message"),
     [
         ("news", {"split": GIVEN},
-         "corpus kind news comes without a split of its own: use random or folds"),
+         "a corpus of kind news has split kind random or folds, found given"),
         ("letters", {"split": FOLDS},
-         "letters is used with its published files: split kind must be given"),
+         "a corpus of kind letters has split kind given, found folds"),
         ("imdb", {"split": Split(kind="folds", k=5, grouped=True)},
          "only letters-pieces and federalist have groups"),
         ("imdb", {"label_column": "l", "text_column": "t"},

@@ -11,8 +11,9 @@ import pytest
 from heed.corpora.source import download
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
+from heed.records import read_section
 from heed.study import Corpus, Source, Split
-from heed.study.corpora import check_split, file_splits, read_corpus
+from heed.study.corpora import AnyCorpus, check_split, file_splits
 from heed.tokens.corpus import tokenize
 from tests.makers.tables import read_files
 
@@ -263,16 +264,16 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
     ("keys", "message"),
     [
         ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
-        ({"label_columns": ["a", "a"], "label_column": None}, "each column once, found a, a"),
-        ({"label_columns": ["text"], "label_column": None}, "'text' is both text and label"),
+        ({"label_columns": ["a", "a"], "label_column": None}, "each column once, found text, a, a"),
+        ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
         ({"text_separator": "x"}, "text_separator stands between text_columns"),
         ({"text_columns": ["a", "b"], "text_column": None, "rationale_column": "e"},
-         "evidence_column counts the characters of one text"),
+         "rationale_column counts the characters of one text"),
         ({"split": Split(kind="random", test=0.2, grouped=True)}, "a table with a group_column"),
-        ({"tokenizer": "th"}, "spaCy's tokenizer th needs the package pythainlp"),
+        ({"tokenizer": "th"}, "in place of another of spaCy's, which needs a package"),
         ({"split_column": "part"}, "split_column needs split kind given"),
     ],
 )  # fmt: skip
 def test_keys_of_a_table_that_contradict_each_other_are_errors(keys, message):
     with pytest.raises(ValueError, match=message):
-        read_corpus(dataclasses.asdict(table_corpus(**keys)))
+        read_section(AnyCorpus, dataclasses.asdict(table_corpus(**keys)))

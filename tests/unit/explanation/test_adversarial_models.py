@@ -398,8 +398,14 @@ def test_a_base_without_a_weighted_sum_is_one_message():
     ("name", "message"),
     [
         ("lying", "there is no adversarial model lying. Known: differing, deceiving, alone"),
-        ("without", "adversarial_attention.without: goal is missing. `heed check` says more"),
-        ("backward", "adversarial_attention.backward: strength is not above 0: -1"),
+        (
+            "without",
+            "without: goal: missing, and it has no default. `heed check` says more",
+        ),
+        (
+            "backward",
+            "adversarial_attention.backward: strength: expected a number, above 0, found -1",
+        ),
     ],
 )
 def test_an_adversarial_model_that_is_not_in_params_is_one_message(name, message):
@@ -429,7 +435,7 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
     ("old", "new", "message"),
     [
         ("liar", MODEL, "is the name of a model too"),
-        ("liar", "Liar", "names have lower-case letters"),
+        ("liar", "Liar", "a name: at most 100 lower-case letters"),
         (
             MODEL,
             "sample-attention",
@@ -441,9 +447,13 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
         (
             "goal: differ",
             "goal: lie",
-            "adversarial_attention.liar.goal: input should be 'differ' or",
+            "adversarial_attention.liar.goal: expected one of differ, deceive",
         ),
-        ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
+        (
+            "strength: 1",
+            "strength: 0",
+            "strength: expected a number, above 0, at most 1000, found 0",
+        ),
         ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
     ],
 )

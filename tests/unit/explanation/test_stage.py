@@ -307,7 +307,7 @@ CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
 # and a noise
 MISTAKES = {
     "{models: {M: {C, N}}}": "explain.documents: missing",
-    "{documents: 0, models: {}}": "explain.documents: input should be greater than 0",
+    "{documents: 0, models: {}}": "explain.documents: expected a number, above 0",
     "{documents: 1, models: {sample-mean: {corpus: a, N}}}": "explain.models.sample-mean: ",
     "{documents: 1, models: {M: {corpus: sample-letters, N}}}":
         "corpus: sample-sentiment follows from the rest, found sample-letters",

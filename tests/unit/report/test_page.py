@@ -503,7 +503,7 @@ def test_an_experiment_the_talk_does_not_have_is_a_clear_error():
     params = made_up.study("talk")
     published = dataclasses.replace(params.experiments["imdb"].published, experiment="imbd")
     wrong = dataclasses.replace(params.experiments["imdb"], published=published)
-    params = params.model_copy(update={"experiments": params.experiments | {"imdb": wrong}})
+    params = dataclasses.replace(params, experiments=params.experiments | {"imdb": wrong})
     message = r"experiments\.imdb\.published\.experiment: the talk has no experiment imbd"
     with pytest.raises(HeedError, match=message):
         read_experiments(params, made_up.comparison("talk"), PUBLISHED)

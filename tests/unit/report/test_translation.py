@@ -390,7 +390,7 @@ def test_core_minutes_say_which_time_they_are_and_a_broken_time_is_one_message(t
     assert "the CPU time of a training" in meanings[0] and "on a GPU" not in meanings[0]
     assert "a training on a GPU took" in meanings[1] and "CPU time" not in meanings[1]
     fixture.write_times(model, [1], results.folder, device=2)
-    message = rf"device is no str.*Run again: heed train {model} --seeds"
+    message = rf"device: expected text.*Run again: heed train {model} --seeds"
     with pytest.raises(HeedError, match=message):
         results.training_times(model)
     (results.folder / "timing/train" / model / "1.json").unlink()

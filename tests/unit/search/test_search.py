@@ -404,6 +404,6 @@ def test_a_search_is_read_back_as_it_was_written(tmp_path):
     values = json.loads((folder / "search.json").read_text())
     assert values["expected_best"] == {"reason": "cut", "values": {"early": 1}}
     write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
-    message = r"search.json: .*trials.0.configuration is missing\). Run again: heed search hunt"
+    message = r"search.json: .*trials.0.configuration: missing, .*\). Run again: heed search hunt"
     with pytest.raises(HeedError, match=message):
         read_search(folder)

@@ -112,7 +112,7 @@ def test_a_group_offers_heads_only_where_there_are_some():
     assert {*dimensions} == {*GROUPS["group-1"], *GROUPS["group-2"]}
     assert dimensions["dropout"].kind == "choice", "`space` overrides the groups"
     plain = dataclasses.replace(study.searches["hunt"], model="tiny-baseline")
-    of_baseline = study.model_copy(update={"searches": {"hunt": plain}})
+    of_baseline = dataclasses.replace(study, searches={"hunt": plain})
     assert "heads" not in search_space(of_baseline, "hunt")
 
 

@@ -291,13 +291,19 @@ OTHER = {"columns": None, "split_column": None}
         ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
         ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
         ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
-        ({"optional_languages": ["fr"]}, "optional_languages: the corpus has no language fr"),
+        ({"optional_languages": ["fr"]}, "the corpus has no language fr"),
         ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
         ({"tokenizers": {"fr": "fr"}}, "the corpus has no language fr. Its languages: de, en"),
         ({"split": RANDOM}, "split_column needs split kind given"),
         (OTHER | {"kind": "multi30k", "tokenizers": {"it": "xx"}}, "no language it. Its languages"),
-        (OTHER | {"kind": "imdb", "tokenizers": {"en": "en"}}, "of kind imdb has no languages"),
-        (OTHER | {"kind": "imdb", "optional_languages": ["en"]}, "optional_languages: a corpus of"),
+        (
+            OTHER | {"kind": "imdb", "tokenizers": {"en": "en"}},
+            "no language en. Its languages: none",
+        ),
+        (
+            OTHER | {"kind": "imdb", "optional_languages": ["en"]},
+            "no language en. Its languages: none",
+        ),
         ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_run_of_an_older_heed_is_read_and_its_kind_is_not_noted(workplace):
     values = json.loads((RUN / "run.json").read_text())
     (RUN / CHECKSUMS).unlink()
     (RUN / "run.json").write_text(json.dumps(values | {"machine_kind": 7}))
-    with pytest.raises(HeedError, match=r"not a run \(machine_kind is no str: 7"):
+    with pytest.raises(HeedError, match=r"not a run \(machine_kind: expected text, found 7"):
         read_run("tiny-attention", 1)
     del values["machine_kind"]
     (RUN / "run.json").write_text(json.dumps(values))

@@ -21,7 +21,6 @@ VALIDATION_METRICS = (
 )  # metrics of validation; epochs are selected by one
 ITEM = "document"  # an item of a corpus, of which the report has words
 SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
-DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml
 READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
 
 
