@@ -5,13 +5,14 @@ texts of a user, and the parser of all.
 """
 
 import argparse
-import math
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from heed.cli import stages
 from heed.cli.stages import count_cores, read_comparison
+from heed.corpora.options import CorpusOptions
 from heed.paths import PARAMS, PUBLISHED, REPORTS, RESULTS, SEARCHES
 from heed.terminal import print_data, print_line
 
@@ -86,7 +87,6 @@ def schema() -> None:
 def corpus_add(**options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
     from heed.study.own_corpus import add_corpus
-    from heed.study.own_files import CorpusOptions
 
     print_line(add_corpus(CorpusOptions(**options), count_cores()))
 
@@ -147,19 +147,13 @@ def classify(
     Of a text the weights over its words are printed too.
     """
     if table is None:
-        from heed.files import HeedError
-
-        of_table = (text_column, id_column, encoding, delimiter, no_quotes, output)
-        if any(of_table) or text_separator is not None:
-            raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(_texts_of(model, "classify").classify(model, text))
         return
     from heed.study.reader import model_text_columns
 
     columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
     separator = separator if text_separator is None else text_separator
-    quotes = False if no_quotes else None
-    part = _texts_of(model, "classify_table")
+    part, quotes = _texts_of(model, "classify_table"), False if no_quotes else None
     rows = part.TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
     print_line(part.classify_table(model, rows, output), error=output is None)
 
@@ -195,47 +189,31 @@ def with_tabs(text: str) -> str:
     return text.replace("\\t", "\t")
 
 
-def delimiter(text: str) -> str:
-    """Return the character between the fields of a table."""
-    character = with_tabs(text)
-    if len(character) != 1 or character in '"\r\n':
+def character(text: str) -> str:
+    """Return a character of a table, such as the one between fields; empty: none."""
+    sign = with_tabs(text)
+    if len(sign) > 1 or sign in ("\r", "\n"):
         raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
-    return character
+    return sign
 
 
-def _number(
-    kind: type[int] | type[float], low: float, high: float, expected: str
-) -> Callable[[str], Any]:
-    """Return the type of an argument that is a number above `low` and at most `high`."""
-
-    def read(text: str) -> float:
-        try:
-            number = kind(text)
-        except ValueError:
-            number = low
-        if not low < number <= high:
-            raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]}")
-        return number
-
-    return read
+def whole(text: str) -> int:
+    """Return a whole number from 1."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"a whole number from 1, found {text[:20]!r}")
+    return int(text)
 
 
-count = _number(int, 0, 1000, "a whole number from 1 to 1000")
-size = _number(int, 0, 100_000_000, "a number of texts from 1")
-share = _number(float, 0, math.nextafter(1, 0), "a share above 0 and below 1")
-factor = _number(float, 0, 100, "a number above 0 and at most 100")
-
-
-def seed(text: str) -> int:
-    """Return the seed of a run."""
-    from heed.hyperparameters import MAX_SEED
-
-    return int(_number(int, 0, MAX_SEED, f"a seed is a whole number from 1 to {MAX_SEED}")(text))
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    if not float(text) > 0:  # argparse reports the ValueError of what is no number
+        raise ValueError
+    return float(text)
 
 
 def seeds(text: str) -> list[int]:
     """Return the seeds of several runs, from a list with commas."""
-    return [seed(part) for part in text.split(",")]
+    return [whole(part) for part in text.split(",")]
 
 
 Argument = tuple[str, dict[str, Any]]
@@ -266,26 +244,26 @@ STUDY = argument(
     nargs="?", default="",
 )  # fmt: skip
 TEXT = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
-CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
-    "study": "the new study's name; default: the corpus's name",
-    "title": "title of the study's report",
-    "name": "name of the corpus; default: the file's name",
-    "label-separator": "between the labels of a cell that has several, such as ;: task multilabel",
-    "split-column": "the column with train, validation (dev) or test; default: a random split",
-    "id-column": "the column with a name for each document",
-    "group-column": "the column whose groups stay together in the random split: an author, …",
-    "rationale-column": "the column with the rationale: spans of the text, such as 0-4 10-15",
-    "text-separator": "between the texts of several --text-column; default: a space",
-    "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
-    "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
-    "quote": "the character around fields, such as ': found by itself where one fits",
-    "header": "the names of the columns of a file without them: label,text",
-    "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
-    "metric": "the metric that decides (docs/tasks.md)",
-    "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
-}
-EMPTY = ("text-separator", "quote")  # an empty one is one too
-SEPARATORS = ("text-separator", "label-separator", "delimiter")
+# kind of an option of `heed corpus add` → how its argument is shown and read
+TYPES = {
+    "": ("TEXT", str), "column": ("COLUMN", str), "sign": ("TEXT", with_tabs),
+    "character": ("TEXT", character), "share": ("SHARE", positive), "number": ("N", whole),
+}  # fmt: skip
+
+
+def corpus_options() -> Iterator[Argument]:
+    """Yield the options of `heed corpus add`."""
+    for field in dataclasses.fields(CorpusOptions)[1:]:
+        name, meaning = f"--{field.name.replace('_', '-')}", field.metadata["help"]
+        metavar, read = TYPES[field.metadata["kind"]]
+        if field.default is False:
+            yield flag(name, meaning)
+        elif field.default is dataclasses.MISSING:
+            yield argument(name, metavar, meaning, action="append", default=[])
+        else:
+            yield argument(name, metavar, meaning, type=read, default=field.default)
+
+
 # The arguments of each command; of a list in a list one is required.
 ARGUMENTS: dict[Callable[..., None], list[Any]] = {
     stages.download: [key("source", "sources")],
@@ -305,7 +283,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         argument(
             "--documents", "FACTOR",
             "multiplies the numbers of documents; default: explain.documents in params.yaml",
-            type=factor, default=0.0,
+            type=positive, default=0.0,
         ),
     ],
     stages.adversarial_attention: [key("name", "adversarial_attention", "NAME"), SEEDS],
@@ -351,7 +329,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         ),
         argument(
             "--delimiter", None, "of the table; default: a comma in .csv, a tab in .tsv",
-            type=delimiter,
+            type=character,
         ),
         flag("--no-quotes", "of the table: a quote is any other character"),
         argument(
@@ -370,7 +348,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         argument(
             "--n-best", "N",
             "so many translations of each line; above the beam, the beam is as wide as that",
-            type=count, default=1,
+            type=whole, default=1,
         ),
         argument(
             "--format", None,
@@ -378,7 +356,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
             "lines with words and weights",
             dest="form", choices=("text", "pharaoh", "json"), default="text",
         ),
-        argument("--seed", None, "the run's seed; default: the smallest", type=seed),
+        argument("--seed", None, "the run's seed; default: the smallest", type=whole),
     ],
     corpus_add: [
         argument(
@@ -388,29 +366,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
             "those named by train, dev or test, or given as test=FILE, are these parts of it",
             nargs="+",
         ),
-        *(
-            argument(
-                f"--{key}-column", "COLUMN",
-                f"the column with the {key}; several times for several. Known names are found",
-                action="append", default=[],
-            )
-            for key in ("text", "label")
-        ),
-        *(
-            argument(
-                f"--{name}", "TEXT", meaning, default=None if name in EMPTY else "",
-                type=with_tabs if name in SEPARATORS else str,
-            )
-            for name, meaning in CORPUS_OPTIONS.items()
-        ),
-        flag("--no-quotes", "a quote is any other character"),
-        flag("--no-header", "the first row has a text, and no names of columns"),
-        flag("--drop-unlabelled", "leave out the rows without a label"),
-        flag("--as-labels", "a label with many different numbers, or values, is one"),
-        argument("--test", "SHARE", "of a random split; .2", type=share),
-        argument("--train", "N", "train on at most so many texts", type=size),
-        argument("--train-per-class", "N", "as --train, but of each class", type=size),
-        argument("--seeds", "N", "of the study; default: 3", type=count),
+        *corpus_options(),
     ],
     corpus_remove: [key("name", "corpora", "CORPUS")],
     model_add: [

@@ -15,12 +15,13 @@ from heed import cli
 from heed.cli import stages
 from heed.cli.commands import make_parser
 from heed.corpora.kinds import read_documents
+from heed.corpora.options import CorpusOptions
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.study import Source, load
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_entries import MAX_TOKENS
-from heed.study.own_files import CorpusOptions, changed_file_warnings
+from heed.study.own_files import changed_file_warnings
 from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
 
@@ -52,33 +53,22 @@ def add_table(table: pd.DataFrame = TABLE, file: str = "table.csv", **options) -
     return add(file, **options)
 
 
-def write(path: Path, table: pd.DataFrame) -> None:
-    {
-        ".csv": lambda: table.to_csv(path, index=False),
-        ".tsv": lambda: table.to_csv(path, index=False, sep="\t"),
-        ".json": lambda: table.to_json(path, orient="records"),
-        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
-        ".parquet": lambda: table.to_parquet(path),
-    }[path.suffix]()
+def write(name: str, table: pd.DataFrame) -> None:
+    table.to_csv(name, index=False, sep="\t" if name.endswith(".tsv") else ",")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
-def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
-    path = Path(f"my_reviews{suffix}")
-    write(path, TABLE)
-    message = add(path, split_column="part")
+def test_a_file_becomes_a_study_with_models_to_compare(clone):
+    message = add_table(file="my_reviews.csv", split_column="part")
     params = load("params.yaml")
-    assert (params.study.name, params.study.title) == (
-        "my-reviews",
-        "Does attention help on my-reviews?",
-    )
+    assert params.study.name == "my-reviews"
+    assert params.study.title == "Does attention help on my-reviews?"
     assert [*params.models] == [f"my-reviews-{variant}" for variant in VARIANTS]
     assert params.study.attention == ["attention", "pooling"] and params.seeds == [1, 2, 3]
     assert "sample" not in Path("params.yaml").read_text()
-    assert (
-        Path("studies/my-reviews.yaml").read_text().split("\n")[1:]
-        == (Path("params.yaml").read_text().split("\n")[1:])
-    )
+    lines = [
+        Path(file).read_text().split("\n") for file in ("params.yaml", "studies/my-reviews.yaml")
+    ]
+    assert lines[0][1:] == lines[1][1:]
     for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
                   "4 tokens a text on average", "preset ", "15 trainings (5 models x"):  # fmt: skip
         assert found in message
@@ -89,9 +79,11 @@ def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
     assert table["label_label"].tolist() == TABLE["label"].tolist()
     assert [*changed_file_warnings(params)] == []
     with pytest.raises(HeedError, match="is there already"):
-        add(path, split_column="part", study="my-reviews")
-    path.write_bytes(path.read_bytes() + b"\n")
-    assert [line.rpartition(": ")[2] for line in changed_file_warnings(params)] == [sha256(path)]
+        add("my_reviews.csv", split_column="part", study="my-reviews")
+    TABLE[1:].to_csv("my_reviews.csv", index=False)
+    assert [line.rpartition(": ")[2] for line in changed_file_warnings(params)] == [
+        sha256("my_reviews.csv")
+    ]
 
 
 def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
@@ -145,17 +137,9 @@ def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
     assert "seeds: [1, 2]  # two are enough" in Path("studies/table.yaml").read_text()
 
 
-def test_an_edited_study_of_heed_is_not_replaced(clone):
-    edited = Path("params.yaml").read_text().replace("seeds: [1, 2, 3, 4, 5]", "seeds: [1, 2]")
-    Path("params.yaml").write_text(edited)
-    with pytest.raises(HeedError, match=r"params.yaml: edited by hand.*heed study NAME --force"):
-        add_table()
-    assert Path("params.yaml").read_text() == edited and not Path("studies").exists()
-
-
 def test_files_named_by_parts_are_the_users_own_split(clone):
     for split, name in {"train": "train", "validation": "dev", "test": "test"}.items():
-        write(Path(f"{name}.tsv"), TABLE[TABLE["part"] == split].drop(columns="part"))
+        write(f"{name}.tsv", TABLE[TABLE["part"] == split].drop(columns="part"))
     message = add("train.tsv", "dev.tsv", "test.tsv", name="mine")
     assert "train.tsv (train), dev.tsv (validation), test.tsv (test): 60 texts" in message
     assert "40 for train, 10 for validation, 10 for test: as given" in message
@@ -164,17 +148,14 @@ def test_files_named_by_parts_are_the_users_own_split(clone):
     assert params.corpora["mine"].split.kind == "given"
     message = add("train=train.tsv", "test=dev.tsv", name="other")
     assert "36 for train, 4 for validation, 10 for test: as given" in message
-
-
-def test_other_files_are_one_corpus_in_their_order(clone):
-    for name, rows in {"spring": TABLE[:30], "autumn": TABLE[30:]}.items():
-        write(Path(f"{name}.csv"), rows)
-    assert "spring.csv, autumn.csv: 60 texts" in add("spring.csv", "autumn.csv", name="mine")
-    assert [*load("params.yaml").sources["mine"].paths] == ["file_1", "file_2"]
+    shutil.copy("train.tsv", "spring.tsv")
+    shutil.copy("test.tsv", "autumn.tsv")
+    assert "spring.tsv, autumn.tsv: 50 texts" in add("spring.tsv", "autumn.tsv", name="both")
+    assert [*load("params.yaml").sources["both"].paths] == ["file_1", "file_2"]
 
 
 WRONG_FILES = [
-    (["train.csv", "more.csv"], r"more.csv: train, validation or test\? .*train=train.csv PART=mo"),
+    (["train.csv", "more.csv"], r"more.csv: train, validation or test\? .*train=FILE test=FILE"),
     (["train.csv", "dev.csv"], "no file is for test: train.csv, dev.csv. Add it: test=FILE"),
     (["more.csv", "more.csv"], "more.csv: is named twice"),
     (["more.csv", "none.csv"], "none.csv: not there"),
@@ -185,7 +166,7 @@ WRONG_FILES = [
 @pytest.mark.parametrize(("files", "message"), WRONG_FILES)
 def test_files_whose_part_is_not_clear_are_an_error(clone, files, message):
     for name in ("train", "dev", "more"):
-        write(Path(f"{name}.csv"), TABLE)
+        write(f"{name}.csv", TABLE)
     with pytest.raises(HeedError, match=message):
         add(*files)
     assert not Path("studies").exists()
@@ -195,14 +176,14 @@ def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
     for folder in ("Film Reviews", "data"):
         Path(folder).mkdir()
         for split in ("train", "test"):
-            write(Path(f"{folder}/{split}.csv"), TABLE)
-            write(Path(f"{folder}/tweets_{split}.csv"), TABLE)
+            write(f"{folder}/{split}.csv", TABLE)
+            write(f"{folder}/tweets_{split}.csv", TABLE)
     add("Film Reviews/train.csv", "Film Reviews/test.csv")
     add("data/tweets_train.csv", "data/tweets_test.csv", study="film-reviews")
     assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
     add_table(file="Größe & Café.v2.csv", study="film-reviews")
     assert [*load("params.yaml").corpora][-1] == "grosse-cafe-v2"
-    with pytest.raises(HeedError, match=r"no name can be made of train.csv .*: add --name NAME"):
+    with pytest.raises(HeedError, match=r"'' is no name: .* Use --name NAME"):
         shutil.copy("data/train.csv", "train.csv")
         add("train.csv", "test=data/test.csv")
 
@@ -237,12 +218,8 @@ def test_options_become_keys(clone):
     assert (corpus.label_columns, corpus.id_column) == (["label", "mood"], "nr")
     assert (corpus.group_column, corpus.tokenizer) == ("author", "en")
     split = corpus.split
-    assert (split.kind, split.test, split.grouped, split.train_per_class) == (
-        "random",
-        0.3,
-        True,
-        10,
-    )
+    assert (split.kind, split.test, split.grouped) == ("random", 0.3, True)
+    assert split.train_per_class == 10
     assert [*params.experiments] == ["notes-label", "notes-mood"]
     assert params.experiments["notes-mood"].title == "notes by mood"
     for model in params.models.values():
@@ -271,17 +248,6 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
     Path("bad.vec").write_text("word\n")
     with pytest.raises(HeedError, match=r"bad.vec:1: expected the number of words"):
         add_table(file="more.csv", vectors="bad.vec")
-
-
-def test_a_delimiter_is_found(clone):
-    TABLE.to_csv("table.csv", index=False, sep=";")
-    assert "fields are separated by ';'" in add("table.csv")
-    assert load("params.yaml").sources["table"].delimiter == ";"
-    rows = [f'"{text};{label}' for text, label in zip(TABLE["text"], TABLE["label"], strict=True)]
-    Path("quotes.csv").write_text("\n".join(["text;label", *rows]))
-    with pytest.raises(HeedError, match=r"--no-quotes of a command"):
-        add("quotes.csv", delimiter=";", quote='"')
-    assert "60 texts" in add("quotes.csv", no_quotes=True)
 
 
 def test_separators_are_taken_as_a_shell_passes_them(clone):
@@ -347,8 +313,9 @@ def test_a_class_with_few_rows_is_named(clone):
     table.loc[:2, "topic"] = ["order", "order", "thanks"]
     message = add_table(table, label_column=["label", "topic", "part"])
     assert "question (<1%)" in message
-    assert "Column 'label': class 'question' has 3 rows, too few to learn from" in message
-    assert "Column 'topic': 2 classes have fewer than 10 rows ('thanks': 1), too few" in message
+    few = "of the classes have fewer than 10 rows"
+    assert f"Column 'label': 1 {few} ('question': 3), too few to learn from" in message
+    assert f"Column 'topic': 2 {few} ('thanks': 1), too few" in message
     assert message.count("too few to learn from") == 2
 
 
@@ -360,21 +327,14 @@ REFUSED = [
     ({"files": ["none.csv"]}, "none.csv: not there"),
     ({"files": ["empty.txt"]}, "empty.txt: empty: expected rows, and the names of their columns"),
     ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
-    (
-        {"text_column": ["text"], "label_column": ["text"]},
-        "the column 'text' is both text and label",
-    ),
+    ({"text_column": ["text"], "label_column": ["text"]}, "'text' is both text and label"),
     ({"text_column": ["none"]}, "column 'none' has no text in any row"),
     ({"split_column": "label"}, "table.csv:2: column 'label': expected train, validation, test"),
     ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
-    (
-        {"split_column": "by class"},
-        "the split train has 1 class (label 'good'): there is nothing t",
-    ),
+    ({"split_column": "by class"}, "the split train has 1 class (label 'good'): there is noth"),
     ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
-    ({"encoding": "klingon"}, "--encoding: expected one that Python knows"),
+    ({"encoding": "klingon"}, "expected an encoding that Python knows, such"),
     ({"language": "klingon"}, "--language: Input should be 'xx', "),
-    ({"delimiter": ";;"}, "--delimiter: expected one character"),
     ({"train": 9, "train_per_class": 3}, "--train: use `train` or `train_per_class`, not both"),
     ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
 ]
@@ -398,7 +358,7 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
     ("rows", "message"),
     [
         (None, "table.csv: empty: expected rows, and the names of their columns"),
-        (["fine thing,good"], "has 1 class in 1 row: there is nothing to learn"),
+        (["fine thing,good"], "has 1 class in 1 rows: there is nothing to learn"),
         ([], "table.csv: empty: expected rows, and the names of their columns"),
         (["fine,good", "poor,bad"], "the split leaves 1 documents to train and 1 to test, of 2"),
         (["a,good", "b,bad", "c,good", "d,"], r"table.csv:5: column 'label': no label"),
@@ -418,17 +378,6 @@ def test_a_changed_file_is_checked_again_when_it_is_downloaded(clone):
     Path("params.yaml").write_text(text.replace(old, sha256("table.csv")))
     with pytest.raises(HeedError, match=r"^table.csv:62: expected 3 fields, .*found 4"):
         stages.download("table")
-
-
-def test_a_declared_encoding_is_written_and_used(clone):
-    table = TABLE.assign(text=[f"größer als {i}" for i in range(60)])
-    table.to_csv("table.csv", index=False, encoding="windows-1252")
-    with pytest.raises(HeedError, match=r"table.csv:\d+: not utf-8: byte 0xf6. .*--encoding"):
-        add("table.csv")
-    add("table.csv", encoding="windows-1252")
-    stages.download("table")
-    documents = read_documents(load("params.yaml").corpora["table"], Path("data/raw/table"))
-    assert [document.text for document in documents] == table["text"].tolist()
 
 
 def test_a_column_of_rationale_is_checked_written_and_read(clone, monkeypatch):
@@ -520,11 +469,7 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone
     ("old", "new", "message"),
     [
         ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
-        (
-            "{experiment: table, ",
-            "{",
-            r"^params\.yaml:\d+: models\.table-baseline\.experiment: missing",
-        ),
+        ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-baseline\.experiment: m"),
         ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: input should be a valid dict"),
     ],
 )
@@ -532,10 +477,8 @@ def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(clone, ol
     add_table()
     edited = Path("params.yaml").read_text().replace(old, new, 1)
     Path("params.yaml").write_text(edited)
-    for command in (
-        lambda: add_table(file="more.csv", study="table"),
-        lambda: remove_corpus("table"),
-    ):
-        with pytest.raises(HeedError, match=message):
-            command()
+    with pytest.raises(HeedError, match=message):
+        add_table(file="more.csv", study="table")
+    with pytest.raises(HeedError, match=message):
+        remove_corpus("table")
     assert Path("params.yaml").read_text() == edited
