@@ -220,8 +220,12 @@ Argument = tuple[str, dict[str, Any]]
 
 
 def argument(name: str, metavar: str | None, meaning: str, **settings: Any) -> Argument:
-    """Return name and settings of an argument, as `add_argument` takes them."""
-    return name, {"metavar": metavar, "help": meaning} | settings
+    """Return name and settings of an argument, as `add_argument` takes them.
+
+    The value of an option without a type is "" where it is not given.
+    """
+    default = {"default": ""} if name.startswith("--") and "type" not in settings else {}
+    return name, {"metavar": metavar, "help": meaning} | default | settings
 
 
 def key(name: str, section: str, metavar: str = "") -> Argument:
@@ -271,8 +275,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
     stages.search: [
         key("name", "searches", "SEARCH"),
         argument(
-            "--address", "HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
-            default="",
+            "--address", "HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine"
         ),
     ],
     stages.recipe: [MODEL],
@@ -300,7 +303,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
             nargs="?", default="",
         ),
         argument("new_name", "NAME", "of the study that `new` makes", nargs="?", default=""),
-        argument("--title", None, "of the study that `new` makes", default=""),
+        argument("--title", None, "of the study that `new` makes"),
         flag("--force", "overwrite a params.yaml that you have edited"),
     ],
     cost: [STUDY],
@@ -322,11 +325,9 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         ),
         argument(
             "--id-column", "COLUMN",
-            "of the table: a name for each row; default: rows are numbered from 1", default="",
+            "of the table: a name for each row; default: rows are numbered from 1",
         ),
-        argument(
-            "--encoding", None, "of the table, such as windows-1252; default: utf-8", default=""
-        ),
+        argument("--encoding", None, "of the table, such as windows-1252; default: utf-8"),
         argument(
             "--delimiter", None, "of the table; default: a comma in .csv, a tab in .tsv",
             type=character,
@@ -343,7 +344,7 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         argument("text", "TEXT", TEXT),
         argument(
             "--translation", "TEXT",
-            "score this translation instead of searching; a text or a file, as TEXT", default="",
+            "score this translation instead of searching; a text or a file, as TEXT",
         ),
         argument(
             "--n-best", "N",
@@ -379,7 +380,6 @@ ARGUMENTS: dict[Callable[..., None], list[Any]] = {
         argument(
             "--like", "VARIANT",
             "take the keys of another variant or model; those of the command replace them",
-            default="",
         ),
     ],
     model_remove: [argument("model", "MODEL", "a key of `models`")],
@@ -419,12 +419,10 @@ def _add(subparsers: Commands, function: Callable[..., None], name: str) -> None
     command = subparsers.add_parser(name, help=description, description=description)
     command.set_defaults(function=function)
     for each in ARGUMENTS.get(function, ()):
-        if isinstance(each, list):
-            alternatives = command.add_mutually_exclusive_group(required=True)
-            for argument_name, settings in each:
-                alternatives.add_argument(argument_name, **settings)
-        else:
-            command.add_argument(each[0], **each[1])
+        is_one = isinstance(each, list)
+        group = command.add_mutually_exclusive_group(required=True) if is_one else command
+        for argument_name, settings in each if is_one else [each]:
+            group.add_argument(argument_name, **settings)
 
 
 class _Intermixed(argparse.ArgumentParser):

@@ -128,7 +128,7 @@ def read_batches(path: Path) -> "Iterator[pa.RecordBatch]":
     if path.suffix != ".parquet":
         yield from read_table(path, Format()).to_batches()
         return
-    with _arrow_errors(path, "parquet"), pyarrow.parquet.ParquetFile(path) as file:
+    with reading(path, None), pyarrow.parquet.ParquetFile(path) as file:
         yield from file.iter_batches(BATCH)
 
 
@@ -234,15 +234,17 @@ def reading(path: Path, encoding: str | None) -> Iterator[None]:
         yield
     except UnicodeError as error:
         raise EncodingError(_describe_undecodable(path, encoding or "utf-8", error)) from None
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
+    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error) as error:
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise HeedError(f"{path}: cannot be read: {reason}") from None
 
 
 def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> str:
     """Return the message of a file that is not text in its encoding, with the first such line."""
     found = f"{path}: not {encoding} ({problem})"
-    with contextlib.suppress(OSError), open_text(path, "latin-1") as file:  # a character a byte
+    if suffix_of(path) == ".parquet" or path.is_dir():
+        return found
+    with open_text(path, "latin-1") as file:  # a character a byte
         for number, line in enumerate(file, 1):
             try:
                 line.encode("latin-1").decode(encoding)
@@ -426,23 +428,11 @@ def _read_label_studio(path: Path, form: Format) -> Rows:
 # --- Arrow ----------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _arrow_errors(path: Path, kind: str) -> Iterator[None]:
-    """Raise HeedError where a file cannot be read as `kind`."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, ValueError, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise HeedError(f"{path}: cannot be read as {kind}: {reason}") from None
-
-
 def _read_parquet(path: Path, form: Format) -> Rows:
     """Yield the rows of a parquet file."""
     import pyarrow.parquet
 
-    with _arrow_errors(path, "parquet"), pyarrow.parquet.ParquetFile(path) as file:
+    with pyarrow.parquet.ParquetFile(path) as file:
         _check_header(path, file.schema_arrow.names)
         yield from _arrow_rows(file.iter_batches(BATCH), file.schema_arrow)
 
@@ -451,11 +441,7 @@ def _read_arrow(path: Path, form: Format) -> Rows:
     """Yield the rows of a stream of Arrow, as `save_to_disk` of Hugging Face's datasets writes."""
     import pyarrow as pa
 
-    with (
-        _arrow_errors(path, "a stream of Arrow"),
-        pa.memory_map(str(path)) as file,
-        pa.ipc.open_stream(file) as stream,
-    ):
+    with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as stream:
         yield from _arrow_rows(iter(stream), stream.schema)
 
 

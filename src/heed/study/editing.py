@@ -50,14 +50,9 @@ def changed_text(
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
     """Write the line of a new model after the models of its experiment; return it with its place.
 
-    Args:
-        path: params.yaml.
-        experiment: a key of `experiments`.
-        variant: the rest of the model's name.
-        settings: `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
-            threads, gpus.
-        like: a variant of the experiment, or a model, whose own keys the new model has too; empty
-            for none. `settings` replace them.
+    `settings` are `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
+    threads, gpus. The new model also has the keys of `like`, a variant of the experiment or a
+    model, unless that is empty.
 
     Raises HeedError, and writes nothing: an unknown name, a model that is there already, or a
     mistake in the new one.
@@ -79,8 +74,7 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         _, end = _lines(text, *above, path)
         before = text[:end].removesuffix("\n") + "\n"
         changed = f"{before}{' ' * above[0].start_mark.column}{line}\n{text[end:]}"
-        _check_models(changed, path, {*params.models, name})
-        write_text(path, changed)
+        _write_models(path, changed, {*params.models, name})
     return f"{path}:{before.count(chr(10)) + 1}: added {line}"
 
 
@@ -94,16 +88,15 @@ def remove_model(path: Path, name: str) -> str:
         params, (tree, _) = parse(text, path), read_yaml(text, path)
         params.section("models", name)
         start, end = _lines(text, *_model_nodes(tree)[name], path)
-        changed = text[:start] + text[end:]
-        _check_models(changed, path, {*params.models} - {name})
-        write_text(path, changed)
+        _write_models(path, text[:start] + text[end:], {*params.models} - {name})
     return f"{path}: removed {text[start:end].strip()}"
 
 
-def _check_models(text: str, path: Path, expected: set[str]) -> None:
-    """Raise HeedError unless the text is a study with these models."""
+def _write_models(path: Path, text: str, expected: set[str]) -> None:
+    """Write the text of a study. Raises HeedError unless it has these models."""
     if parse(text, path).models.keys() != expected:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
+    write_text(path, text)
 
 
 def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, object]:
@@ -125,17 +118,18 @@ def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[
 
 def _read_setting(setting: str) -> tuple[str, Value]:
     """Return key and value of `key=value`. Raises HeedError."""
-    key, equals, text = setting.partition("=")
-    if not equals or not key.isidentifier():
-        raise HeedError(f"{setting!r}: expected key=value, such as heads=4")
+    key, _, text = setting.partition("=")
     if key in NAMED:
         raise HeedError(f"{setting!r}: {key} follows from EXPERIMENT and VARIANT: leave it out")
     try:
         value = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError):
         value = None
-    if not isinstance(value, Value):
-        raise HeedError(f"{setting!r}: expected one value, such as 4, 0.5, true or multi-head")
+    if not key.isidentifier() or not isinstance(value, Value):
+        raise HeedError(
+            f"{setting!r}: expected key=value, such as heads=4: one value, such as 4, 0.5, true or "
+            "multi-head"
+        )
     return key, value
 
 

@@ -287,13 +287,11 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
 def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
     """Add the entries to the YAML tree of params. Raises HeedError where one is there already."""
     for section, lines in entries.sections.items():
-        for name in lines:
-            if name in tree[section]:
-                raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
-    for section, lines in entries.sections.items():
         if not tree[section]:
             tree[section].fa.set_block_style()
         for name, values in lines.items():
+            if name in tree[section]:
+                raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
             tree[section][name] = as_yaml(values)
 
 

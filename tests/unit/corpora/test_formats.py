@@ -79,8 +79,9 @@ def write_lines(name: str, lines: list[str]) -> str:
     return name
 
 
-def sms_collection() -> str:
-    return write_lines("SMSSpamCollection", [f"{label}\t{text}" for text, label in SPAM])
+def lines(form: str, *first: str) -> list[str]:
+    """Return a line of each row, below a first one."""
+    return [*first, *(form.format(text=text, label=label) for text, label in SPAM)]
 
 
 def stray_quotes() -> str:
@@ -99,21 +100,10 @@ def other_quotes() -> str:
     return "articles.csv"
 
 
-def semicolons() -> str:
-    return write_lines(
-        "post.csv", ["Brief;Anliegen", *(f'"{text}";{label}' for text, label in SPAM)]
-    )
-
-
 def compressed() -> str:
-    lines = ["text\tlabel", *(f"{text}\t{label}" for text, label in SPAM)]
     with gzip.open("spam.tsv.gz", "wt", encoding="utf-8") as file:
-        file.write("\n".join(lines))
+        file.write("\n".join(lines("{text}\t{label}", "text\tlabel")))
     return "spam.tsv.gz"
-
-
-def fasttext() -> str:
-    return write_lines("cooking.txt", [f"__label__{label} {text}" for text, label in SPAM])
 
 
 def json_lines(name: str, rows: list[dict]) -> str:
@@ -207,7 +197,8 @@ BY_CLASS = sorted(SPAM, key=lambda row: row[1])  # stable: as a folder has them
 # format → (its maker, what is printed on it, the name of the corpus, and the keys of its source)
 FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
     "no header, no ending": (
-        sms_collection, "no names in the first row: the columns are called label, text",
+        lambda: write_lines("SMSSpamCollection", lines("{label}\t{text}")),
+        "no names in the first row: the columns are called label, text",
         "smsspamcollection", {"header": ["label", "text"], "delimiter": "\t", "format": "csv"},
     ),
     "quotes by '": (
@@ -215,10 +206,14 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         {"header": ["label", "text"], "delimiter": ";", "quote": "'"},
     ),
     "semicolons, names unknown": (
-        semicolons, "texts in column 'Brief'", "post", {"delimiter": ";"},
+        lambda: write_lines("post.csv", lines('"{text}";{label}', "Brief;Anliegen")),
+        "texts in column 'Brief'", "post", {"delimiter": ";"},
     ),
     "compressed": (compressed, "60 texts in column 'text'", "spam", {}),
-    "fastText": (fasttext, "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"}),
+    "fastText": (
+        lambda: write_lines("cooking.txt", lines("__label__{label} {text}")),
+        "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"},
+    ),
     "doccano": (doccano, "2 classes: ham (75%), spam (25%)", "admin", {}),
     "Prodigy": (
         prodigy, "2 of 62 rows have no label and are left out", "annotated", {"format": "prodigy"},
@@ -265,17 +260,16 @@ def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, as
 
 @pytest.mark.parametrize(
     ("write", "found"),
-    [("__label__{1} {0}", {"format": "fasttext"}),
-     ("{1}\t{0}", {"format": "csv", "header": ["label", "text"], "delimiter": "\t"})],
+    [("__label__{label} {text}", {"format": "fasttext"}),
+     ("{label}\t{text}", {"format": "csv", "header": ["label", "text"], "delimiter": "\t"})],
     ids=["fastText", "tabs"],
 )  # fmt: skip
 def test_a_folder_of_train_txt_and_test_txt_is_its_two_files(
     clone, monkeypatch, capsys, write, found
 ):
     Path("cooking").mkdir()
-    lines = [write.format(*row) for row in SPAM]
-    write_lines("cooking/train.txt", lines[:40])
-    write_lines("cooking/test.txt", lines[40:])
+    write_lines("cooking/train.txt", lines(write)[:40])
+    write_lines("cooking/test.txt", lines(write)[40:])
     _, documents = added(monkeypatch, capsys, "cooking")
     assert texts_and_labels(documents) == SPAM[40:] + SPAM[:40]
     assert [each.split for each in documents] == ["test"] * 20 + ["train"] * 40
@@ -390,11 +384,14 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(clone, monkeypa
         ([f"word{i},{i}" for i in range(60)],
          "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
          "--no-header"),
+        ([",".join([*(f"measured_{i}_{'x' * 300}" for i in range(400)), "label"]),
+          *(",".join(["1"] * 401) for _ in range(5))],
+         "which column has the text? Columns: measured_0_", "--text-column COLUMN --label-column"),
         (["what,label", *(f"{i},{'ab'[i % 2]}" for i in range(60))],
          "which column has the text? Columns: what, label.",
          "--text-column COLUMN --label-column label"),
     ],
-    ids=["numbers", "header", "text"],
+    ids=["numbers", "header", "wide", "text"],
 )  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question_and_the_command(
     clone, monkeypatch, lines, question, command
@@ -420,16 +417,9 @@ def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatc
     assert texts_and_labels(documents)[3] == ("good thing 3 it is", "0")
 
 
-def test_a_wide_table_has_a_short_error(clone, monkeypatch):
-    names = [f"measured_{i}_{'x' * 300}" for i in range(400)]
-    write_lines("wide.csv", [",".join(names), *(",".join(["1"] * 400) for _ in range(5))])
-    refused(monkeypatch, "wide.csv")
-
-
 def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch, capsys):
-    lines = ["text,label", *(f"{text.replace(',', '')},{label}" for text, label in SPAM)]
     for name in ("one", "two", "three"):
-        write_lines(f"{name}.csv", lines)
+        write_lines(f"{name}.csv", lines('"{text}",{label}', "text,label"))
     heed(monkeypatch, "corpus", "add", "one.csv")
     heed(monkeypatch, "corpus", "add", "two.csv")
     assert "To add the corpus to one instead: --study one" in capsys.readouterr().out

@@ -217,8 +217,8 @@ def test_wide_and_presets_are_added(clone: Path) -> None:
         (["sample-author", "x", "heds=4"], "x.heds: unknown key; did you mean heads?"),
         (["sample-author", "x", "heads"], "'heads': expected key=value, such as heads=4"),
         (["sample-author", "x", "heads=four"], "valid integer, found 'four'"),
-        (["sample-author", "x", "heads=[4]"], "expected one value, such as 4, 0.5, true or"),
-        (["sample-author", "x", "heads={"], "expected one value, such as 4, 0.5, true or"),
+        (["sample-author", "x", "heads=[4]"], ": one value, such as 4, 0.5, true or"),
+        (["sample-author", "x", "heads={"], ": one value, such as 4, 0.5, true or"),
         (["sample-author", "x", "variant=y"], "variant follows from EXPERIMENT and VARIANT"),
         (["sample-author", "x", "--like", "atention"], "--like: there is no variant or model "
          "atention; did you mean attention? Known: baseline, mean, attention, searched"),
