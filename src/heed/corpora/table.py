@@ -47,10 +47,6 @@ class _Row(NamedTuple):
     split: str
 
 
-class UnlabelledError(HeedError):
-    """Rows without a label."""
-
-
 class DocumentReader:
     """Makes documents of the rows of tables, by the columns of a corpus.
 
@@ -92,13 +88,18 @@ class DocumentReader:
                     if document := self._document(row, f"{prefix}row/{number}", split):
                         yield document
         if self.unlabelled and not self.corpus.drop_unlabelled:
-            raise UnlabelledError(
-                f"{self._first_unlabelled}: no label: so it is in {self.unlabelled:,} of "
-                f"{self.rows:,} rows, of which this is the first. Label them, or leave them out: "
-                "--drop-unlabelled of heed corpus add, or `drop_unlabelled: true` of the corpus in "
-                "params.yaml"
+            raise HeedError(
+                f"{self.describe_unlabelled()} Label them, or leave them out: `drop_unlabelled: "
+                "true` of the corpus in params.yaml"
             )
         self.splits.print_changes()
+
+    def describe_unlabelled(self) -> str:
+        """Return a sentence on the rows without a label."""
+        return (
+            f"{self._first_unlabelled}: no label: so it is in {self.unlabelled:,} of {self.rows:,} "
+            "rows, of which this is the first."
+        )
 
     def _split_of_file(self, key: str, path: str) -> str:
         """Return the part of a file's rows, "" where the files do not give any."""

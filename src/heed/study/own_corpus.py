@@ -1,7 +1,6 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
 import dataclasses
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from heed.corpora.formats import (
 )
 from heed.corpora.options import CorpusOptions
 from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
-from heed.corpora.table import DocumentReader, UnlabelledError
+from heed.corpora.table import DocumentReader
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
 from heed.study.cost import summarise_cost
@@ -48,7 +47,6 @@ from heed.study.studies import (
     save_study,
     start_study,
 )
-from heed.terminal import print_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,44 +62,25 @@ ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that i
 
 
 class UnclearError(HeedError):
-    """A question that the files leave open, and the likely answers: each changes some options."""
+    """A question that the files leave open, with the likely answers: commands.
 
-    def __init__(self, question: str, options: CorpusOptions, *answers: dict[str, Any]) -> None:
-        self.question = question
-        self.answers = [dataclasses.replace(options, **answer) for answer in answers]
-        commands = [f"  {answer.command()}" for answer in self.answers]
+    Each answer changes some of the options that were typed.
+    """
+
+    def __init__(self, question: str, typed: CorpusOptions, *answers: dict[str, Any]) -> None:
+        commands = [f"  {dataclasses.replace(typed, **answer).command()}" for answer in answers]
         super().__init__("\n".join([f"{question} Run one of these:", *commands]))
 
 
-def add_corpus(options: CorpusOptions, cores: int) -> str:
+def add_corpus(typed: CorpusOptions, cores: int) -> str:
     """Make a study of a corpus of the user's own, or add it to the active one; return a message.
 
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
-    What cannot be told from the files is asked once on a terminal, and is an error elsewhere.
 
     Raises HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit,
     or cannot be split; a name is invalid or already used; params.yaml was edited by hand and is no
-    study of the user's own.
+    study of the user's own. UnclearError: something cannot be told from the files.
     """
-    try:
-        return _add_corpus(options, cores)
-    except UnclearError as error:
-        if not _is_terminal():
-            raise
-        lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(error.answers, 1)]
-        print_line("\n".join([error.question, *lines]))
-        answer = input(f"Which one, 1 to {len(lines)}? ").strip()
-        if answer not in map(str, range(1, len(lines) + 1)):
-            raise
-        return _add_corpus(error.answers[int(answer) - 1], cores)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _add_corpus(typed: CorpusOptions, cores: int) -> str:
-    """Add a corpus. Raises UnclearError where the files leave something open."""
     files = name_files(typed.files)
     name = typed.name or default_name(files)
     if not is_name(name):
@@ -209,13 +188,11 @@ def _check_documents(
 
     Raises UnclearError: rows have no label, or a label may be a number or an id.
     """
-    reader = DocumentReader(corpus)
+    reader = DocumentReader(dataclasses.replace(corpus, drop_unlabelled=True))
     batches = {key: table.to_batches() for key, table in tables.items()}
-    try:
-        statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
-    except UnlabelledError as error:
-        question = str(error).partition(" Label them, ")[0]
-        raise UnclearError(question, typed, {"drop_unlabelled": True}) from None
+    statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
+    if reader.unlabelled and not corpus.drop_unlabelled:
+        raise UnclearError(reader.describe_unlabelled(), typed, {"drop_unlabelled": True})
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()

@@ -235,12 +235,11 @@ def make_entries(
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
-    for number, label in enumerate(statistics.classes, 1):
+    names = [as_name(label) for label in statistics.classes]
+    for number, (label, own) in enumerate(zip(statistics.classes, names, strict=True), 1):
         key, title = name, name
         if len(statistics.classes) > 1:
-            same = [each for each in statistics.classes if as_name(each) == as_name(label)]
-            is_clear = as_name(label) and same == [label]
-            key = f"{name}-{as_name(label) if is_clear else f'label-{number}'}"
+            key = f"{name}-{own if own and names.count(own) == 1 else f'label-{number}'}"
             title = f"{name} by {label}"
         experiments[key] = {"task": task, "corpus": name, "data": {"label": label}, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}

@@ -400,21 +400,13 @@ def test_what_is_in_doubt_stops_with_a_question_and_the_command(
     assert question in message and f"  heed corpus add mine.csv {command}" in message
 
 
-def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatch, capsys):
+def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatch):
     lines = [f"good thing {i} it is,really a nice title {i},{i % 2},{i % 3}" for i in range(60)]
     write_lines("mine.csv", ["what was said,headed by,mood,stars", *lines])
-    message = refused(monkeypatch, "mine.csv")
-    assert (
-        "which column has the text and the label? Columns: what was said, headed by, mood"
-        in message
-    )
-    commands = [line.strip() for line in message.splitlines() if line.startswith("  heed")]
-    assert len(commands) == 2
-    answers = iter(["2"])
-    monkeypatch.setattr("heed.study.own_corpus._is_terminal", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda _: next(answers))
-    _, documents = added(monkeypatch, capsys, "mine.csv")
-    assert texts_and_labels(documents)[3] == ("good thing 3 it is", "0")
+    question, *commands = refused(monkeypatch, "mine.csv").splitlines()
+    assert "which column has the text and the label? Columns: what was said, headed" in question
+    command = "  heed corpus add mine.csv --text-column 'what was said' --label-column"
+    assert commands == [f"{command} mood", f"{command} stars"]
 
 
 def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch, capsys):
