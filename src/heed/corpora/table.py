@@ -47,6 +47,10 @@ class _Row(NamedTuple):
     split: str
 
 
+class UnlabelledError(HeedError):
+    """Rows without a label."""
+
+
 class DocumentReader:
     """Makes documents of the rows of tables, by the columns of a corpus.
 
@@ -88,7 +92,7 @@ class DocumentReader:
                     if document := self._document(row, f"{prefix}row/{number}", split):
                         yield document
         if self.unlabelled and not self.corpus.drop_unlabelled:
-            raise HeedError(
+            raise UnlabelledError(
                 f"{self.describe_unlabelled()} Label them, or leave them out: `drop_unlabelled: "
                 "true` of the corpus in params.yaml"
             )

@@ -16,9 +16,8 @@ from heed.corpora.formats import (
     is_number,
     read_found,
 )
-from heed.corpora.options import CorpusOptions
 from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
-from heed.corpora.table import DocumentReader
+from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
 from heed.study.cost import summarise_cost
@@ -36,7 +35,7 @@ from heed.study.own_entries import (
     read_corpus_statistics,
     remove_entries,
 )
-from heed.study.own_files import UserFiles, default_name, name_files
+from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
 from heed.study.studies import (
     changing_studies,
@@ -188,11 +187,13 @@ def _check_documents(
 
     Raises UnclearError: rows have no label, or a label may be a number or an id.
     """
-    reader = DocumentReader(dataclasses.replace(corpus, drop_unlabelled=True))
+    reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
-    statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
-    if reader.unlabelled and not corpus.drop_unlabelled:
-        raise UnclearError(reader.describe_unlabelled(), typed, {"drop_unlabelled": True})
+    try:
+        statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
+    except UnlabelledError:
+        question = reader.describe_unlabelled()
+        raise UnclearError(question, typed, {"drop_unlabelled": True}) from None
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()

@@ -11,13 +11,12 @@ from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.options import CorpusOptions
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
 from heed.study.corpora import read_corpus
 from heed.study.corpus_size import count_tokens
-from heed.study.own_files import UserFiles, as_name, require_user_file
+from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
 from heed.study.section import PRESETS, rules_of, task_of_labels
 from heed.task import task_module
 

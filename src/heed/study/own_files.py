@@ -1,7 +1,8 @@
-"""The files that `heed corpus add` is given: their parts, and a name for their corpus."""
+"""The options of `heed corpus add`, and the files that they name."""
 
 import dataclasses
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from heed.corpora.formats import folder_files
 from heed.corpora.publication import SPLITS, split_of, split_of_key
-from heed.corpora.rows import join_names
+from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
@@ -19,6 +20,62 @@ if TYPE_CHECKING:
 
 SHARD = re.compile(r"-\d+-of-\d+$")  # train-00000-of-00001: one of several files
 MANY_FILES = 4  # of more the message has the first and the last
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusOptions:
+    """The options of `heed corpus add`; empty or None where nothing was typed.
+
+    Of `text_separator` and `quote` None is nothing, and empty a value.
+    """
+
+    files: list[str]
+    text_column: list[str] = dataclasses.field(default_factory=list)
+    label_column: list[str] = dataclasses.field(default_factory=list)
+    study: str = ""
+    title: str = ""
+    name: str = ""
+    label_separator: str = ""
+    split_column: str = ""
+    id_column: str = ""
+    group_column: str = ""
+    rationale_column: str = ""
+    text_separator: str | None = None
+    delimiter: str = ""
+    encoding: str = ""
+    quote: str | None = None
+    header: str = ""
+    language: str = ""
+    metric: str = ""
+    vectors: str = ""
+    no_quotes: bool = False
+    no_header: bool = False
+    drop_unlabelled: bool = False
+    as_labels: bool = False
+    test: float | None = None
+    train: int | None = None
+    train_per_class: int | None = None
+    seeds: int | None = None
+
+    @property
+    def form(self) -> Format:
+        """The format of the files, as far as it is declared."""
+        header = tuple(name.strip() for name in self.header.split(",")) if self.header else ()
+        quote = "" if self.no_quotes else self.quote
+        return Format("", self.encoding or None, self.delimiter or None, quote, header)
+
+    def command(self) -> str:
+        """Return the command line that gives these options."""
+        words = ["heed", "corpus", "add", *self.files]
+        for field in dataclasses.fields(self)[1:]:
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if value is True:
+                words.append(option)
+            elif isinstance(value, list):
+                words += [word for each in value for word in (option, each)]
+            elif value != field.default:
+                words += [option, str(value).replace("\t", "\\t")] if value else [f"{option}="]
+        return shlex.join(words)
 
 
 @dataclasses.dataclass(frozen=True)

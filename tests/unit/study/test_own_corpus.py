@@ -14,13 +14,12 @@ import pytest
 from heed.cli import stages
 from heed.cli.commands import make_parser
 from heed.corpora.kinds import read_documents
-from heed.corpora.options import CorpusOptions
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.study import Source, load
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_entries import MAX_TOKENS
-from heed.study.own_files import changed_file_warnings
+from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from heed.cli import stages
-from heed.corpora.options import CorpusOptions
 from heed.files import read_json
 from heed.study import load
 from heed.study.own_corpus import add_corpus
 from heed.study.own_entries import VARIANTS
+from heed.study.own_files import CorpusOptions
 from tests.conftest import ROOT
 from tests.fixtures.own_corpora import (
     write_articles,
