@@ -222,12 +222,13 @@ def seeds(text: str) -> list[int]:
     return [whole(part) for part in text.split(",")]
 
 
-Meaning = tuple[str, str] | tuple[str, str, dict[str, Any]]
-TYPES: dict[Any, dict[str, Any]] = {  # of options
+Settings = dict[str, object]  # of `add_argument`
+Meaning = tuple[str, str] | tuple[str, str, Settings]
+TYPES: dict[object, Settings] = {  # of options
     list[str]: {"action": "append"}, int: {"type": whole}, float: {"type": positive},
     list[int]: {"type": seeds}, Path: {"type": Path},
 }  # fmt: skip
-STUDY = (
+STUDY: Meaning = (
     "STUDY", "a study of heed's or of your own, or a file; without one the active study",
     {"nargs": "?"},
 )  # fmt: skip
@@ -406,7 +407,7 @@ def _add_command(subparsers: Commands, function: Callable[..., None], name: str)
         _add_argument(group, name, meaning, TYPES.get(kind, {}) if is_option else {})
 
 
-def _add_argument(group: Any, name: str, meaning: Meaning, settings: dict[str, Any]) -> None:
+def _add_argument(group: Any, name: str, meaning: Meaning, settings: Settings) -> None:
     metavar, text, *more = meaning
     settings = settings | (more[0] if more else {})
     if name.startswith("--") or settings.get("nargs") == "?":

@@ -90,9 +90,9 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
 def describe_format(given: Format, form: Format) -> list[str]:
     """Return notes on what was found of a format and not declared."""
     notes = []
-    if form.delimiter != given.delimiter:
+    if form.delimiter not in (None, given.delimiter):
         notes.append(f"fields are separated by {form.delimiter!r}")
-    if form.quote != given.quote:
+    if form.quote not in (None, given.quote):
         unpaired = "double quotes do not pair up: each is read as a character of its text"
         notes.append(f"fields are quoted by {form.quote}" if form.quote else unpaired)
     if form.header != given.header:

@@ -1,7 +1,7 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +61,10 @@ ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that i
 
 
 class UnclearError(HeedError):
-    """A question that the files leave open, with the likely answers: commands.
+    """A question that the files leave open, with the options of the likely answers."""
 
-    Each answer changes some of the options that were typed.
-    """
-
-    def __init__(self, question: str, typed: CorpusOptions, *answers: dict[str, Any]) -> None:
-        commands = [f"  {dataclasses.replace(typed, **answer).command()}" for answer in answers]
+    def __init__(self, question: str, *answers: CorpusOptions) -> None:
+        commands = [f"  {answer.command()}" for answer in answers]
         super().__init__("\n".join([f"{question} Run one of these:", *commands]))
 
 
@@ -131,14 +128,14 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
     except EncodingError as error:
         if typed.encoding:
             raise
-        answers = [{"encoding": name} for name in ENCODINGS]
-        raise UnclearError(f"{error}.", typed, *answers) from None
+        answers = [replace(typed, encoding=name) for name in ENCODINGS]
+        raise UnclearError(f"{error}.", *answers) from None
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
     roles = find_roles(table, typed.text_column, typed.label_column)
     if not (roles.texts and roles.labels):
         raise _unclear_columns(typed, first, form, table, roles)
-    form = dataclasses.replace(form, flags=roles.flags)
+    form = replace(form, flags=roles.flags)
     tables = {key: read_table(path, form) for key, path in files.paths.items()}
     return _complete(typed, form, next(iter(tables.values())), roles), form, tables
 
@@ -146,17 +143,17 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
 def _complete(typed: CorpusOptions, form: Format, table: "pa.Table", roles: Roles) -> CorpusOptions:
     """Return the options with what the content of the first table shows."""
     is_folder = form.format in ("text-folder", "saved-dataset")
-    changes: dict[str, Any] = {"text_column": roles.texts, "label_column": roles.labels}
+    done = replace(typed, text_column=roles.texts, label_column=roles.labels)
     cells = [cell for label in roles.labels for cell in _column(table, label)]
     if not typed.label_separator and any(isinstance(c, list) and len(c) > 1 for c in cells):
-        changes["label_separator"] = SEVERAL_LABELS
+        done = replace(done, label_separator=SEVERAL_LABELS)
     if form.format == "prodigy":  # answers that accept no label are known to be there
-        changes["drop_unlabelled"] = True
+        done = replace(done, drop_unlabelled=True)
     if is_folder and not typed.split_column and {"train", "test"} <= {*_column(table, "split")}:
-        changes["split_column"] = "split"
+        done = replace(done, split_column="split")
     if is_folder and not typed.id_column and "file" in table.column_names:
-        changes["id_column"] = "file"
-    return dataclasses.replace(typed, **changes)
+        done = replace(done, id_column="file")
+    return done
 
 
 def _column(table: "pa.Table", name: str) -> list[Any]:
@@ -169,15 +166,16 @@ def _unclear_columns(
     """Return the question which columns have the text and the label, with the likely commands."""
     columns = [name for name in table.column_names if name != AT]
     unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
-    answers: list[dict[str, Any]] = [
-        {"text_column": texts, "label_column": labels} for texts, labels in roles.candidates[:2]
+    answers = [
+        replace(typed, text_column=texts, label_column=labels)
+        for texts, labels in roles.candidates[:2]
     ]
     question = f"{path}: which column has {unknown}? Columns: {join_names(columns)}."
     has_names = not form.header and (form.format == "csv" or suffix_of(path) in WITH_HEADER)
-    if has_names and not roles.texts and ["COLUMN"] in answers[0].values():
+    if has_names and not roles.texts and "COLUMN" in answers[0].text_column:
         question += " Or has the first row a text, and no names of columns?"
-        answers = [{"no_header": True}, answers[0]]
-    return UnclearError(question, typed, *answers)
+        answers = [replace(typed, no_header=True), answers[0]]
+    return UnclearError(question, *answers)
 
 
 def _check_documents(
@@ -193,7 +191,7 @@ def _check_documents(
         statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
     except UnlabelledError:
         question = reader.describe_unlabelled()
-        raise UnclearError(question, typed, {"drop_unlabelled": True}) from None
+        raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()
@@ -212,8 +210,9 @@ def _check_documents(
                 f"{'numbers' if are_numbers else 'values'} in {statistics.documents:,} rows: is it "
                 "a label, and no number to predict, which heed does not do, or an id? Name another "
                 "column, or say that they are classes.",
-                typed, {"label_column": ["COLUMN"], "id_column": ""}, {"as_labels": True},
-            )  # fmt: skip
+                replace(typed, label_column=["COLUMN"], id_column=""),
+                replace(typed, as_labels=True),
+            )
     return statistics, notes
 
 

@@ -33,13 +33,7 @@ TABLE = pd.DataFrame(
 VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")
 
 
-@pytest.fixture
-def clone(tmp_path, monkeypatch):
-    """A folder with what `heed corpus add` needs of a clone."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
-    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("own_clone")
 
 
 def add(*files, **options) -> str:
@@ -55,7 +49,7 @@ def write(name: str, table: pd.DataFrame) -> None:
     table.to_csv(name, index=False, sep="\t" if name.endswith(".tsv") else ",")
 
 
-def test_a_file_becomes_a_study_with_models_to_compare(clone):
+def test_a_file_becomes_a_study_with_models_to_compare():
     message = add_table(file="my_reviews.csv", split_column="part")
     params = load("params.yaml")
     assert params.study.name == "my-reviews"
@@ -84,7 +78,7 @@ def test_a_file_becomes_a_study_with_models_to_compare(clone):
     ]
 
 
-def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
+def test_further_corpora_are_added_to_the_active_study_and_removed():
     title = 'Worth "it": ' + "ja " * 50 + "?"
     add_table(title=title)
     assert 'ja ?"\n' in Path("params.yaml").read_text().partition("title: ")[2], "one line"
@@ -113,7 +107,7 @@ def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
         remove_corpus("match_parameters_of")
 
 
-def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
+def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it():
     add_table()
     add_table(file="more.csv", study="table")
     text = Path("params.yaml").read_text()
@@ -129,7 +123,7 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
     assert not params.explain.models
 
 
-def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
+def test_the_users_own_edits_stay_when_a_corpus_is_added():
     add_table()
     edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]  # two are enough")
     Path("params.yaml").write_text(edited)
@@ -137,7 +131,7 @@ def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
     assert "seeds: [1, 2]  # two are enough" in Path("studies/table.yaml").read_text()
 
 
-def test_files_named_by_parts_are_the_users_own_split(clone):
+def test_files_named_by_parts_are_the_users_own_split():
     for split, name in {"train": "train", "validation": "dev", "test": "test"}.items():
         write(f"{name}.tsv", TABLE[TABLE["part"] == split].drop(columns="part"))
     message = add("train.tsv", "dev.tsv", "test.tsv", name="mine")
@@ -164,7 +158,7 @@ WRONG_FILES = [
 
 
 @pytest.mark.parametrize(("files", "message"), WRONG_FILES)
-def test_files_whose_part_is_not_clear_are_an_error(clone, files, message):
+def test_files_whose_part_is_not_clear_are_an_error(files, message):
     for name in ("train", "dev", "more"):
         write(f"{name}.csv", TABLE)
     with pytest.raises(HeedError, match=message):
@@ -172,7 +166,7 @@ def test_files_whose_part_is_not_clear_are_an_error(clone, files, message):
     assert not Path("studies").exists()
 
 
-def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
+def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder():
     for folder in ("Film Reviews", "data"):
         Path(folder).mkdir()
         for split in ("train", "test"):
@@ -188,7 +182,7 @@ def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
         add("train.csv", "test=data/test.csv")
 
 
-def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
+def test_known_names_of_columns_are_found_and_others_are_asked_for():
     table = TABLE.rename(columns={"text": "Review", "label": "Sentiment"})
     message = add_table(table)
     assert "60 texts in column 'Review'" in message and "label in column 'Sentiment'" in message
@@ -204,7 +198,7 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
         add_table(table, "more.csv", language="en", train=20)
 
 
-def test_options_become_keys(clone):
+def test_options_become_keys():
     table = TABLE.assign(title="a title", author=[f"by {i % 7}" for i in range(60)], nr=range(60))
     table["mood"] = [("up", "down", "flat")[i % 3] for i in range(60)]
     message = add_table(
@@ -227,7 +221,7 @@ def test_options_become_keys(clone):
     assert "label in column 'mood': 3 classes: " in message
 
 
-def test_labels_in_one_cell_are_a_multilabel_experiment(clone):
+def test_labels_in_one_cell_are_a_multilabel_experiment():
     table = TABLE.assign(tags=[("calm", "loud; calm", "", "loud")[i % 4] for i in range(60)])
     message = add_table(table, label_column=["tags"], label_separator=";", metric="macro_f1")
     params = load("params.yaml")
@@ -236,7 +230,7 @@ def test_labels_in_one_cell_are_a_multilabel_experiment(clone):
     assert "2 classes: calm (50%), loud (50%)" in message
 
 
-def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings(clone):
+def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings():
     Path("words.vec").write_text("fine 1 2 3\npoor 3 2 1\n")
     add_table(vectors="words.vec")
     params = load("params.yaml")
@@ -250,7 +244,7 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
         add_table(file="more.csv", vectors="bad.vec")
 
 
-def test_separators_are_taken_as_a_shell_passes_them(clone):
+def test_separators_are_taken_as_a_shell_passes_them():
     TABLE.to_csv("table.csv", index=False, sep="\t")
     command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
     texts = ["--text-column", "text", "--text-column", "part", "--text-separator", ""]
@@ -260,10 +254,12 @@ def test_separators_are_taken_as_a_shell_passes_them(clone):
     assert params.sources["table"].delimiter == "\t"
     assert params.corpora["table"].text_separator == ""
     options = CorpusOptions(["a.csv"], text_separator="", delimiter="\t")
+    printed = add("table.csv", delimiter="\t", quote='"', name="again")
+    assert "fields are" not in printed and "quotes" not in printed
     assert options.command() == r"heed corpus add a.csv --text-separator= --delimiter '\t'"
 
 
-def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
+def test_most_texts_are_read_whole_and_very_long_ones_in_part():
     lengths = [10 * (i + 1) for i in range(60)]
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
@@ -274,7 +270,7 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
 
 
-def test_texts_of_the_test_part_choose_no_size(clone):
+def test_texts_of_the_test_part_choose_no_size():
     table = TABLE.copy()
     table.loc[table["part"] == "test", "text"] = "word " * 1000
     assert "4 tokens a text on average" in add_table(table, split_column="part")
@@ -282,7 +278,7 @@ def test_texts_of_the_test_part_choose_no_size(clone):
     assert (values.max_tokens, values.batch_size) == (10, 16)
 
 
-def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):
+def test_the_preset_is_that_of_the_texts_that_are_trained_on():
     table = pd.concat([TABLE] * 20, ignore_index=True)
     assert "preset small" in add_table(table)
     assert "preset tiny" in add_table(table, "less.csv", train=500)
@@ -292,7 +288,7 @@ def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):
     assert "the linear model is recommended: 100 texts of 204 tokens to train on are" in message
 
 
-def test_a_class_with_few_rows_is_named(clone):
+def test_a_class_with_few_rows_is_named():
     table = pd.concat([TABLE] * 10, ignore_index=True)
     table["topic"] = table["label"]
     table.loc[:2, "label"] = "question"
@@ -331,7 +327,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
-def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone, options, message):
+def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(options, message):
     table = TABLE.assign(same="x", none="")
     table["no test"] = ["train"] * 50 + ["validation"] * 10
     table["by class"] = [("train", "test")[i % 2] for i in range(60)]
@@ -354,13 +350,13 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
         (["a,good", "b,bad", "c,good", "d,"], r"table.csv:5: column 'label': no label"),
     ],
 )
-def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(clone, rows, message):
+def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(rows, message):
     Path("table.csv").write_text("" if rows is None else "\n".join(["text,label", *rows, ""]))
     with pytest.raises(HeedError, match=message):
         add("table.csv")
 
 
-def test_a_column_of_rationale_is_checked_written_and_read(clone):
+def test_a_column_of_rationale_is_checked_written_and_read():
     table = TABLE.assign(why="0-4")
     with pytest.raises(HeedError, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
         add_table(table.assign(why="0-400"), rationale_column="why")
@@ -373,7 +369,7 @@ def test_a_column_of_rationale_is_checked_written_and_read(clone):
 
 @pytest.mark.slow
 @pytest.mark.drill("two edits of params.yaml at once")
-def test_corpora_added_at_once_are_all_there(clone):
+def test_corpora_added_at_once_are_all_there():
     """Both processes read and write params.yaml; without a lock the second undoes the first."""
     TABLE.to_csv("table.csv", index=False)
     names = ["one", "two"]
@@ -389,7 +385,7 @@ def test_corpora_added_at_once_are_all_there(clone):
     assert set(names) == set(load("params.yaml").corpora)
 
 
-def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(clone, corpora):
+def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(corpora):
     text = (corpora / "sst_wiki/dev.txt").read_text(encoding="utf-8")
     rows = [["label", "text"], *(line.split("\t") for line in text.split("\n") if line)]
     assert len(rows) == 873
@@ -417,7 +413,7 @@ def test_the_documentation_names_the_options_and_the_columns_as_they_are():
 
 
 @pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])
-def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(clone, file):
+def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(file):
     Path(file).parent.mkdir(parents=True)
     with pytest.raises(HeedError, match=r"where heed writes its own files and deletes others\. Mo"):
         add_table(file=file)
@@ -426,7 +422,7 @@ def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(clone, file):
     assert not Path("studies").exists()
 
 
-def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone):
+def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing():
     files = [Path("data/raw/table/mine.csv"), Path("data/raw/table/notes.txt")]
     files[0].parent.mkdir(parents=True)
     for file in files:
@@ -445,7 +441,7 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone
         ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: input should be a valid dict"),
     ],
 )
-def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(clone, old, new, message):
+def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new, message):
     add_table()
     edited = Path("params.yaml").read_text().replace(old, new, 1)
     Path("params.yaml").write_text(edited)

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +15,9 @@ from heed import cli
 from heed.cli import stages
 from heed.corpora.kinds import read_documents
 from heed.study import load
-from tests.conftest import ROOT
 
 SCREEN = 24
+pytestmark = pytest.mark.usefixtures("own_clone")
 Rows = list[tuple[str, str]]  # text and label
 SPAM: Rows = [
     (f"call {i} now, it is free;{' do not wait' * (i % 3)}", "spam")
@@ -26,15 +25,6 @@ SPAM: Rows = [
     else (f"see you at {i}, ok? I'm late", "ham")
     for i in range(60)
 ]
-
-
-@pytest.fixture
-def clone(tmp_path, monkeypatch):
-    """A folder with what `heed corpus add` needs of a clone."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
-    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
-    return tmp_path
 
 
 def heed(monkeypatch, *arguments: str) -> None:
@@ -110,11 +100,6 @@ def json_lines(name: str, rows: list[dict]) -> str:
     return write_lines(name, [json.dumps(row) for row in rows])
 
 
-def doccano() -> str:
-    rows = [{"id": i, "text": text, "label": [label]} for i, (text, label) in enumerate(SPAM)]
-    return json_lines("admin.jsonl", rows)
-
-
 def prodigy() -> str:
     rows = [
         {"text": text, "options": [{"id": "ham"}, {"id": "spam"}], "accept": [label],
@@ -152,27 +137,25 @@ def class_labels(rows: Rows) -> pa.Table:
     return table.replace_schema_metadata(metadata)
 
 
-def hub_parquet() -> str:
-    Path("sms_spam/plain_text").mkdir(parents=True)
-    path = "sms_spam/plain_text/train-00000-of-00001.parquet"
-    pyarrow.parquet.write_table(class_labels(SPAM), path)
+def hub_parquet(split: str, rows: Rows) -> str:
+    Path("mails/data").mkdir(parents=True, exist_ok=True)
+    path = f"mails/data/{split}-00000-of-00001.parquet"
+    pyarrow.parquet.write_table(class_labels(rows), path)
     return path
 
 
-def saved_split(folder: Path, rows: Rows) -> None:
+def saved_split(split: str, rows: Rows) -> str:
+    folder, table = Path("mails") / split, class_labels(rows)
     folder.mkdir(parents=True)
-    table = class_labels(rows)
     path = str(folder / "data-00000-of-00001.arrow")
     with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
     (folder / "dataset_info.json").write_text(json.dumps({"features": FEATURES}))
-    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": folder.name}
+    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": split}
     (folder / "state.json").write_text(json.dumps(state))
-
-
-def saved_dataset() -> str:
-    saved_split(Path("saved"), SPAM)
-    return "saved"
+    if split:
+        (folder.parent / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    return "mails"
 
 
 def excel() -> str:
@@ -184,12 +167,12 @@ def excel() -> str:
     return "spam.xlsx"
 
 
-def text_folder() -> str:
-    for i, (text, label) in enumerate(SPAM):
-        path = Path(f"mails/{label}/{i:02}.txt")
+def text_files(split: str, rows: Rows) -> str:
+    for i, (text, label) in enumerate(rows):
+        path = Path("mails") / split / label / f"{i:02}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    Path("mails/readme.txt").write_text("not a text of a class")
+    (Path("mails") / split / "readme.txt").write_text("not a text of a class")
     return "mails"
 
 
@@ -214,7 +197,10 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         lambda: write_lines("cooking.txt", lines("__label__{label} {text}")),
         "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"},
     ),
-    "doccano": (doccano, "2 classes: ham (75%), spam (25%)", "admin", {}),
+    "doccano": (
+        lambda: write_lines("admin.jsonl", lines('{{"text": "{text}", "label": ["{label}"]}}')),
+        "2 classes: ham (75%), spam (25%)", "admin", {},
+    ),
     "Prodigy": (
         prodigy, "2 of 62 rows have no label and are left out", "annotated", {"format": "prodigy"},
     ),
@@ -222,16 +208,20 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         label_studio, "label in column 'sentiment'", "project-1", {"format": "label-studio"},
     ),
     "parquet of the Hugging Face hub": (
-        hub_parquet, "2 classes: ham (75%), spam (25%)", "train", {},
+        lambda: hub_parquet("train", SPAM), "2 classes: ham (75%), spam (25%)", "train", {},
     ),
-    "save_to_disk": (saved_dataset, "2 classes: ham", "saved", {"format": "saved-dataset"}),
+    "save_to_disk": (
+        lambda: saved_split("", SPAM), "2 classes: ham", "mails", {"format": "saved-dataset"},
+    ),
     "Excel": (excel, "60 texts in column 'text'", "spam", {}),
-    "folders of classes": (text_folder, "2 classes: ham", "mails", {"format": "text-folder"}),
+    "folders of classes": (
+        lambda: text_files("", SPAM), "2 classes: ham", "mails", {"format": "text-folder"},
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatch, capsys, form):
+def test_a_file_as_people_have_it_is_read_by_the_first_command(monkeypatch, capsys, form):
     write, note, name, keys = FILES[form]
     printed, documents = added(monkeypatch, capsys, write())
     rows = BY_CLASS if form == "folders of classes" else SPAM
@@ -243,7 +233,7 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatc
 
 
 @pytest.mark.parametrize("asked", [["spam"], ["ham", "spam"], ["ham", "spam", "x"]])
-def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, asked):
+def test_a_rejected_label_of_two_is_the_other_one(monkeypatch, capsys, asked):
     """Prodigy's binary answers: one label is asked for each text, and accepted or rejected."""
     rows = [
         {"text": text, "label": asked[i % len(asked)],
@@ -258,25 +248,53 @@ def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, as
     assert (left_out in printed) == (len(asked) == 3)
 
 
+def lines_of_split(form: str) -> Callable[[str, Rows], object]:
+    """Return a function that writes a file of lines."""
+
+    def write(split: str, rows: Rows) -> None:
+        Path("mails").mkdir(exist_ok=True)
+        texts = [form.format(text=text, label=label) for text, label in rows]
+        write_lines(f"mails/{split}.txt", texts)
+
+    return write
+
+
 @pytest.mark.parametrize(
     ("write", "found"),
-    [("__label__{label} {text}", {"format": "fasttext"}),
-     ("{label}\t{text}", {"format": "csv", "header": ["label", "text"], "delimiter": "\t"})],
-    ids=["fastText", "tabs"],
+    [
+        (lines_of_split("__label__{label} {text}"), {"format": "fasttext"}),
+        (lines_of_split("{label}\t{text}"),
+         {"format": "csv", "header": ["label", "text"], "delimiter": "\t"}),
+        (text_files, {"format": "text-folder"}),
+        (saved_split, {"format": "saved-dataset"}),
+        (hub_parquet, {}),
+    ],
+    ids=["fastText", "tabs", "text files", "save_to_disk", "the hub"],
 )  # fmt: skip
-def test_a_folder_of_train_txt_and_test_txt_is_its_two_files(
-    clone, monkeypatch, capsys, write, found
-):
-    Path("cooking").mkdir()
-    write_lines("cooking/train.txt", lines(write)[:40])
-    write_lines("cooking/test.txt", lines(write)[40:])
-    _, documents = added(monkeypatch, capsys, "cooking")
-    assert texts_and_labels(documents) == SPAM[40:] + SPAM[:40]
-    assert [each.split for each in documents] == ["test"] * 20 + ["train"] * 40
-    assert declared("cooking") == found
+def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, write, found):
+    expected = {(*row, "train") for row in SPAM[:40]} | {(*row, "test") for row in SPAM[40:]}
+    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
+        write(split, rows)
+    printed, documents = added(monkeypatch, capsys, "mails")
+    assert "20 for test: as given" in printed
+    assert {(each.text, each.labels["label"], each.split) for each in documents} == expected
+    assert [*load("params.yaml").experiments] == ["mails"] and declared("mails") == found
 
 
-def test_a_folder_of_lines_without_labels_is_asked_for_its_label(clone, monkeypatch):
+def test_texts_without_a_class_are_left_out_when_asked_for(monkeypatch, capsys):
+    text_files("train", SPAM[:40])
+    text_files("test", SPAM[40:])
+    Path("mails/train/unsup").mkdir()
+    Path("mails/train/unsup/0_0.txt").write_text("of no class")
+    message = refused(monkeypatch, "mails")
+    assert "mails/train/unsup/0_0.txt: column 'label': no label: so it is in 1 of 61" in message
+    assert message.endswith("  heed corpus add mails --drop-unlabelled")
+    printed, documents = added(monkeypatch, capsys, "mails", "--drop-unlabelled")
+    assert "1 of 61 rows have no label and are left out" in printed
+    assert documents[0].id == "test/ham/01.txt" and len(documents) == 60
+
+
+def test_a_folder_of_lines_without_labels_is_asked_for_its_label(monkeypatch):
     Path("cooking").mkdir()
     for name in ("train", "test"):
         write_lines(f"cooking/{name}.txt", [f"how long does dish {i} take" for i in range(60)])
@@ -285,7 +303,7 @@ def test_a_folder_of_lines_without_labels_is_asked_for_its_label(clone, monkeypa
     assert "  heed corpus add cooking --text-column text --label-column COLUMN" in message
 
 
-def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys):
+def test_single_double_quotes_in_a_tsv_are_characters(monkeypatch, capsys):
     printed, documents = added(monkeypatch, capsys, stray_quotes())
     assert "double quotes do not pair up" in printed
     rows = [(text + (' 5"' if i == 40 else ""), label) for i, (text, label) in enumerate(SPAM)]
@@ -294,7 +312,7 @@ def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys
     assert load("params.yaml").sources["sms"].quote == ""
 
 
-def test_several_texts_of_a_file_without_header_are_joined(clone, monkeypatch, capsys):
+def test_several_texts_of_a_file_without_header_are_joined(monkeypatch, capsys):
     lines = [f'"{i % 4 + 1}","A title, the {i}th","All of story {i} is here"' for i in range(60)]
     write_lines("train.csv", lines[:40])
     write_lines("test.csv", lines[40:])
@@ -307,47 +325,7 @@ def test_several_texts_of_a_file_without_header_are_joined(clone, monkeypatch, c
     assert sorted(found) == sorted(expected)
 
 
-def test_a_folder_of_splits_and_classes_is_the_users_own_split(clone, monkeypatch, capsys):
-    for i, (text, label) in enumerate(SPAM):
-        path = Path(f"aclImdb/{'train' if i < 40 else 'test'}/{label}/{i:02}_7.txt")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    Path("aclImdb/train/unsup").mkdir()
-    Path("aclImdb/train/unsup/0_0.txt").write_text("of no class")
-    Path("aclImdb/train/urls_pos.txt").write_text("no text of a class")
-    message = refused(monkeypatch, "aclImdb")
-    assert "aclImdb/train/unsup/0_0.txt: column 'label': no label: so it is in 1 of 61" in message
-    assert message.endswith("  heed corpus add aclImdb --drop-unlabelled")
-    printed, documents = added(monkeypatch, capsys, "aclImdb", "--drop-unlabelled")
-    assert "1 of 61 rows have no label and are left out" in printed
-    assert "20 for test: as given" in printed
-    assert {each.id: (each.text, each.labels["label"], each.split) for each in documents} == {
-        f"{split}/{label}/{i:02}_7.txt": (text, label, split)
-        for i, (text, label) in enumerate(SPAM)
-        for split in ["train" if i < 40 else "test"]
-    }
-
-
-def test_the_splits_of_a_saved_data_set_are_kept(clone, monkeypatch, capsys):
-    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
-        saved_split(Path("saved") / split, rows)
-    Path("saved/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    _, documents = added(monkeypatch, capsys, "saved")
-    assert texts_and_labels(documents) == SPAM
-    assert [each.split for each in documents] == ["train"] * 40 + ["test"] * 20
-
-
-def test_a_folder_of_the_hub_is_its_files_under_its_own_name(clone, monkeypatch, capsys):
-    Path("sms_spam/data").mkdir(parents=True)
-    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
-        path = f"sms_spam/data/{split}-00000-of-00001.parquet"
-        pyarrow.parquet.write_table(class_labels(rows), path)
-    _, documents = added(monkeypatch, capsys, "sms_spam")
-    assert [*load("params.yaml").experiments] == ["sms-spam"]
-    assert {*texts_and_labels(documents)} == {*SPAM}
-
-
-def test_a_column_a_label_is_one_task_of_several_labels(clone, monkeypatch, capsys):
+def test_a_column_a_label_is_one_task_of_several_labels(monkeypatch, capsys):
     lines = [f"{i},comment {i} of some words,{i % 2},{int(i % 3 == 0)},0" for i in range(60)]
     lines[5] = "5,comment 5 of some words,1,0,1"
     write_lines("jigsaw.csv", ["id,comment_text,toxic,obscene,threat", *lines])
@@ -359,7 +337,7 @@ def test_a_column_a_label_is_one_task_of_several_labels(clone, monkeypatch, caps
         assert {*document.labels["labels"]} == {name for name, flag in flags.items() if flag}
 
 
-def test_labels_with_blanks_and_rows_without_a_label_are_counted(clone, monkeypatch, capsys):
+def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, capsys):
     labels = [f"{' ' * (i < 5)}{label if i % 10 else ''}" for i, (_, label) in enumerate(SPAM)]
     rows = [f"text {i} of all,{label}" for i, label in enumerate(labels)]
     write_lines("spam.csv", ["text,label", *rows])
@@ -394,13 +372,13 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(clone, monkeypa
     ids=["numbers", "header", "wide", "text"],
 )  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question_and_the_command(
-    clone, monkeypatch, lines, question, command
+    monkeypatch, lines, question, command
 ):
     message = refused(monkeypatch, write_lines("mine.csv", lines))
     assert question in message and f"  heed corpus add mine.csv {command}" in message
 
 
-def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatch):
+def test_what_cannot_be_told_is_asked_with_the_likely_commands(monkeypatch):
     lines = [f"good thing {i} it is,really a nice title {i},{i % 2},{i % 3}" for i in range(60)]
     write_lines("mine.csv", ["what was said,headed by,mood,stars", *lines])
     question, *commands = refused(monkeypatch, "mine.csv").splitlines()
@@ -409,7 +387,7 @@ def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatc
     assert commands == [f"{command} mood", f"{command} stars"]
 
 
-def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch, capsys):
+def test_a_second_file_is_a_study_of_its_own_unless_it_joins(monkeypatch, capsys):
     for name in ("one", "two", "three"):
         write_lines(f"{name}.csv", lines('"{text}",{label}', "text,label"))
     heed(monkeypatch, "corpus", "add", "one.csv")
@@ -420,7 +398,7 @@ def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch,
     assert [*load("params.yaml").corpora] == ["two", "three"]
 
 
-def test_excel_without_openpyxl_says_what_to_install(clone, monkeypatch):
+def test_excel_without_openpyxl_says_what_to_install(monkeypatch):
     Path("t.xlsx").write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert "t.xlsx: to read Excel files: pip install openpyxl" in refused(monkeypatch, "t.xlsx")
