@@ -261,7 +261,7 @@ MEANINGS: dict[str, Meaning] = {
     "dot": ("", "in Graphviz's language"),
     "classify.model": ("MODEL", "a model with trained runs"),
     "classify.text": ("TEXT", TEXT, {"nargs": "?"}),
-    "table": ("FILE", "classify each row of a table instead"),
+    "classify.table": ("FILE", "classify each row of a table instead"),
     "text_column": (
         "COLUMN", "of the table, several times for texts to join; default: as the model's corpus",
     ),
@@ -309,6 +309,7 @@ MEANINGS: dict[str, Meaning] = {
         "VARIANT", "take the keys of another variant or model; those of the command replace them",
     ),
 }  # fmt: skip
+ONE_OF = ("classify.text", "classify.table")  # exactly one is given
 SEVERAL = "several times for several. Known names are found"
 OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of CorpusOptions
     "text_column": ("COLUMN", f"the column with the text; {SEVERAL}", {"action": "append"}),
@@ -398,11 +399,12 @@ def _add_command(subparsers: Commands, function: Callable[..., None], name: str)
             for own, meaning in OWN.items():
                 _add_argument(command, f"--{own.replace('_', '-')}", meaning, {})
             continue
-        meaning = MEANINGS.get(f"{function.__name__}.{key}") or MEANINGS[key]
+        full_name = f"{function.__name__}.{key}"
+        meaning = MEANINGS.get(full_name) or MEANINGS[key]
         kinds = get_args(parameter.annotation)
         kind = kinds[0] if NoneType in kinds else parameter.annotation
         is_option = parameter.default is not parameter.empty and "nargs" not in meaning[-1]
-        group = one_of if one_of and key in ("text", "table") else command
+        group = one_of if one_of and full_name in ONE_OF else command
         name = f"--{key.replace('_', '-')}" if is_option else key
         _add_argument(group, name, meaning, TYPES.get(kind, {}) if is_option else {})
 

@@ -134,11 +134,6 @@ def test_a_cell_that_does_not_fit_is_named_with_line_and_column(tmp_path, row, k
         read_files(files, corpus)
 
 
-def test_a_column_of_ids_names_the_documents(tmp_path):
-    table, _ = make(tmp_path, frame(40), table_corpus(id_column="key"))
-    assert table["id"].tolist() == frame(40)["key"].tolist()
-
-
 def test_an_id_of_another_file_is_an_error(tmp_path):
     files = write(tmp_path, a="text,label,key|s,x,1|t,y,2", b="text,label,key|u,x,3|v,y, 1")
     with pytest.raises(HeedError, match=r"b.csv:3: column 'key': an earlier row has the id '1'"):
@@ -168,9 +163,10 @@ def test_a_grouped_split_of_one_group_is_an_error(tmp_path):
         make(tmp_path, table, table_corpus(group_column="author", split=split))
 
 
-def test_several_columns_are_several_labels_of_one_corpus(tmp_path):
-    corpus = table_corpus(label_column=None, label_columns=["label", "tone"])
+def test_several_columns_are_several_labels_of_documents_with_ids(tmp_path):
+    corpus = table_corpus(label_column=None, label_columns=["label", "tone"], id_column="key")
     table, meta = make(tmp_path, frame(48), corpus)
+    assert table["id"].tolist() == frame(48)["key"].tolist()
     assert meta["labels"] == {"label": ["common", "rare"], "tone": ["loud", "low"]}
     assert table["label_tone"].tolist() == frame(48)["tone"].tolist()
     test = table[table["split"] == "test"]
