@@ -218,8 +218,8 @@ class TextTable:
             columns = [text_column(str(self.path), batch, name) for name in names]
             for row in zip(*columns, strict=True):
                 texts = row[: len(self.text_columns)]
-                text = self.separator.join(text or "" for text in texts) if any(texts) else ""
-                yield (row[-1] or "") if self.id_column else next(numbers), text
+                text = self.separator.join(texts) if any(texts) else ""
+                yield row[-1] if self.id_column else next(numbers), text
 
 
 def classify_table(model: str, table: TextTable, output: Path | None) -> str:
