@@ -136,7 +136,7 @@ def test_few_chunks_start_no_process(monkeypatch, count, processes):
 
 
 def test_torch_is_not_imported():
-    code = "import sys, heed.tokens.tokenizer as c; c.blank_tokenizer('en'); print(*sys.modules)"
+    code = "import sys, heed.tokens.tokenizer as c; c.blank_pipeline('en'); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert b"spacy" in modules.split() and b"torch" not in modules.split()
 
@@ -146,7 +146,7 @@ def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch,
     texts = [f"It's Mr. Smith's {i}th e-mail: https://a.org/{i}!" for i in range(30)]
     expected = tokenize_chunk(texts, name)
     monkeypatch.setattr(tokenizer, "MAX_REMEMBERED", 1)
-    tokenizer.blank_tokenizer.cache_clear()
+    tokenizer.blank_pipeline.cache_clear()
     for values, others in zip(expected, tokenize_chunk(texts, name), strict=True):
         assert np.array_equal(values, others)
 
