@@ -184,7 +184,7 @@ def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
 
 
 def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
-    sample.make_sample("x", Source(kind="sample", documents=300, seed=7), tmp_path)
+    sample.SOURCE.make("x", Source(kind="sample", documents=300, seed=7), tmp_path)
     kinds = (sample.SENTIMENT, sample.PLAIN, sample.NEUTRAL)
     all_, plain, neutral = ([*read_documents(corpus(kind), tmp_path)] for kind in kinds)
     assert len(all_) == 300 and 120 < len(plain) < 240

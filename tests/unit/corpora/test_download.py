@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from heed.corpora import sample, source, user_files
+from heed.corpora import source, user_files
 from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File, read_members, read_published_lines
 from heed.files import CHECKSUMS, HeedError, sha256
@@ -300,11 +300,12 @@ def test_the_sample_is_the_same_bytes_everywhere_and_its_hash_is_checked(tmp_pat
     declared = load(ROOT / "tests/studies/small.yaml").sources["sample"]
     source.download("sample", declared, tmp_path / "a")
     assert (
-        hashlib.sha256((tmp_path / "a" / sample.FILE).read_bytes()).hexdigest() == declared.sha256
+        hashlib.sha256((tmp_path / "a" / "sample.jsonl").read_bytes()).hexdigest()
+        == declared.sha256
     )
     with pytest.raises(HeedError, match=f"expected {declared.sha256}, the generator made"):
         source.download("sample", dataclasses.replace(declared, seed=2), tmp_path / "b")
-    assert not (tmp_path / "b" / sample.FILE).exists()
+    assert not (tmp_path / "b" / "sample.jsonl").exists()
 
 
 @pytest.mark.drill(WRONG)
