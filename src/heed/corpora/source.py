@@ -128,7 +128,7 @@ def _append(url: str, partial: Path, max_bytes: float) -> None:
         total = completed + (response.raw.length_remaining or 0)
         with (
             partial.open("ab" if is_resumed else "wb") as out,
-            progress_bar(partial.name, in_bytes=True) as bar,
+            progress_bar(partial.name) as bar,
         ):
             for block in response.iter_content(BLOCK):
                 out.write(block)

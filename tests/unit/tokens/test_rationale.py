@@ -81,15 +81,9 @@ def test_what_is_no_span_is_an_error(cell):
         parse_spans(cell, "here", 11)
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"),
-    [
-        ("6-2", "the span 6-2 has no character"),
-        ("2-2", "the span 2-2 has no character"),
-        ("2-12", "the span 2-12 goes beyond the text, which has 11 characters"),
-    ],
-)
-def test_a_span_without_characters_of_the_text_is_an_error(cell, message):
+@pytest.mark.parametrize("cell", ["6-2", "2-2", "2-12"])
+def test_a_span_without_characters_of_the_text_is_an_error(cell):
+    message = rf"the span {cell} goes beyond the text, which has 11 characters, or has none"
     with pytest.raises(HeedError, match=message):
         parse_spans(cell, "here", 11)
 
