@@ -54,12 +54,6 @@ def test_stages_and_their_order_are_those_of_dvc(study, tmp_path, monkeypatch):
     assert {pair for pair in drawn.edges if {*counts} >= {*pair}} <= links
 
 
-def test_no_line_is_drawn_that_follows_from_others(kinds):
-    links = link_kinds(kinds)
-    assert ("tokenize", "reference_models") in links and ("code", "download") in links
-    assert ("code", "train") not in links and ("tokenize", "score") not in links
-
-
 def test_graphviz_gets_the_same_nodes_and_lines(kinds):
     dot = draw_dot(kinds)
     assert dot.startswith("digraph {") and dot.endswith("}")

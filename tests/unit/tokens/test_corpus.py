@@ -11,7 +11,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from heed.corpora import sample
 from heed.corpora.source import download
 from heed.files import CHECKSUMS, HeedError
 from heed.study import Corpus, Source, Split
@@ -157,22 +156,6 @@ def test_a_corpus_that_cannot_be_learned_from_is_an_error(tmp_path, table, messa
     assert not (tmp_path / "mine").exists()
 
 
-def test_the_metadata_marks_a_reduced_corpus(tmp_path):
-    meta = make(tmp_path, sample=100).meta
-    assert meta.reduced and meta.documents == 100
-
-
-def test_planted_rationale_is_kept_as_characters(tmp_path):
-    path = tokenize_sample(tmp_path, "sample-letters", "s")
-    tokens = load_tokens(path)
-    rationale = pd.read_parquet(path / "evidence.parquet")
-    table = tokens.documents(["text", "label_author"])
-    assert len(rationale) == 120 and tokens.meta.generated
-    for row in rationale.itertuples():
-        cues = sample.AUTHORS[table["label_author"][row.document]][1]
-        assert table["text"][row.document][row.start : row.end] in cues
-
-
 def write_table(tmp_path: Path, texts: list[str], parts: list[str]) -> Corpus:
     (tmp_path / "raw").mkdir()
     table = pd.DataFrame({"t": texts, "p": parts, "l": ["x", "y"] * (len(texts) // 2)})
@@ -190,13 +173,6 @@ def test_a_chunk_of_which_all_documents_are_dropped_leaves_nothing(tmp_path, mon
     assert table["id"].tolist() == ["row/3", "row/4", "row/7", "row/8"]
     assert np.load(tmp_path / "mine/offsets.npy").tolist() == [0, 2, 2, 3, 4]
     assert (tmp_path / "mine/lexicon.txt").read_text() == "b\nc\nsame\na\n"
-
-
-def test_where_all_training_documents_are_dropped_nothing_is_written(tmp_path):
-    corpus = write_table(tmp_path, ["a"] * 8, ["train"] * 6 + ["validation", "test"])
-    with pytest.raises(HeedError, match="corpus mine: the split train has no documents"):
-        tokenize("mine", corpus, tmp_path / "raw", tmp_path / "mine", 1)
-    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
 
 
 def test_an_error_while_tokenising_leaves_nothing(tmp_path, monkeypatch):

@@ -122,11 +122,6 @@ def test_a_corpus_that_is_too_small_or_has_nothing_to_learn_is_an_error(split, l
         learn(Split(**split), documents)
 
 
-def test_one_label_of_several_classes_is_enough():
-    documents = [Document(str(i), "a", {"a": "xy"[i % 2], "b": "same"}) for i in range(10)]
-    learn(Split(kind="random", test=0.2), documents)
-
-
 def test_a_given_split_is_kept_and_validation_is_drawn_from_train():
     source_split = np.array(["train"] * 80 + ["test"] * 20, object)
     column = columns(Split(kind="given", validation=0.1), source_split=source_split)["split"]
