@@ -330,10 +330,7 @@ def _select_features(
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS
     if len(numbers) > MAX_FEATURES:
-        min_documents = int(np.partition(numbers, -MAX_FEATURES)[-MAX_FEATURES])
-        kept = numbers > min_documents
-        rarest = np.flatnonzero(numbers == min_documents)
-        rarest = rarest[np.argsort(hashes[rarest], kind="stable")]
-        kept[rarest[: MAX_FEATURES - kept.sum()]] = True
+        kept[np.lexsort((hashes, -numbers))[MAX_FEATURES:]] = False
+        min_documents = int(numbers[kept].min())
     ends = np.cumsum([len(each) for each, _ in counted])
     return np.split(kept, ends[:-1]), min_documents

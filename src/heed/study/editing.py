@@ -50,18 +50,9 @@ def changed_text(
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
     """Write the line of model EXPERIMENT-VARIANT after those of its experiment; return its place.
 
-<<<<<<< HEAD
     `settings` are `key=value`, the value as in YAML; they replace the keys that the model has from
     `like`, a variant of the experiment or a model, if any. Raises HeedError, and writes nothing: an
     unknown name, a model that is there already, or a mistake in the new one.
-=======
-    `settings` are `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
-    threads, gpus. The new model also has the keys of `like`, a variant of the experiment or a
-    model, unless that is empty.
-
-    Raises HeedError, and writes nothing: an unknown name, a model that is there already, or a
-    mistake in the new one.
->>>>>>> h-own
     """
     name = f"{experiment}-{variant}"
     if not is_name(name):
@@ -79,13 +70,8 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         above = nodes[(same or [*nodes])[-1]]
         end = _span(text, *above, path)[1]
         before = text[:end].removesuffix("\n") + "\n"
-<<<<<<< HEAD
         indented = f"{' ' * above[0].start_mark.column}{line}\n"
         _write_models(before + indented + text[end:], path, {*params.models, name})
-=======
-        changed = f"{before}{' ' * above[0].start_mark.column}{line}\n{text[end:]}"
-        _write_models(path, changed, {*params.models, name})
->>>>>>> h-own
     return f"{path}:{before.count(chr(10)) + 1}: added {line}"
 
 
@@ -98,7 +84,6 @@ def remove_model(path: Path, name: str) -> str:
         text = read_text(path)
         params, (tree, _) = parse(text, path), read_yaml(text, path)
         params.section("models", name)
-<<<<<<< HEAD
         start, end = _span(text, *_model_nodes(tree)[name], path)
         _write_models(text[:start] + text[end:], path, {*params.models} - {name})
     return f"{path}: removed {text[start:end].strip()}"
@@ -106,15 +91,6 @@ def remove_model(path: Path, name: str) -> str:
 
 def _write_models(text: str, path: Path, expected: set[str]) -> None:
     """Write a changed study. Raises HeedError unless it is one with these models."""
-=======
-        start, end = _lines(text, *_model_nodes(tree)[name], path)
-        _write_models(path, text[:start] + text[end:], {*params.models} - {name})
-    return f"{path}: removed {text[start:end].strip()}"
-
-
-def _write_models(path: Path, text: str, expected: set[str]) -> None:
-    """Write the text of a study. Raises HeedError unless it has these models."""
->>>>>>> h-own
     if parse(text, path).models.keys() != expected:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
     write_text(path, text)
@@ -136,18 +112,12 @@ def _copied_keys(
 
 def _read_setting(setting: str) -> tuple[str, Value]:
     """Return key and value of `key=value`. Raises HeedError."""
-<<<<<<< HEAD
     key, equals, text = setting.partition("=")
     if not equals or not key.isidentifier() or key in NAMED:
         raise HeedError(
             f"{setting!r}: expected key=value, such as heads=4, and none of {', '.join(NAMED)}, "
             "which follow from EXPERIMENT and VARIANT"
         )
-=======
-    key, _, text = setting.partition("=")
-    if key in NAMED:
-        raise HeedError(f"{setting!r}: {key} follows from EXPERIMENT and VARIANT: leave it out")
->>>>>>> h-own
     try:
         value = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError):

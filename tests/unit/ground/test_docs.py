@@ -218,19 +218,6 @@ def test_no_link_of_the_site_is_dead_and_nothing_is_loaded_from_elsewhere(site):
     assert (site / "docs/lectures/index.html").exists() and (site / "index.html").exists()
 
 
-def test_the_check_of_links_finds_what_is_dead(tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(
-        '<a href="none.html">x</a><a href="#none">y</a><a href="#here" id="here">z</a>'
-        '<script src="https://example.org/x.js"></script>'
-    )
-    assert sorted(dead_links(tmp_path)) == [
-        f"{page}: loads https://example.org/x.js",
-        f"{page}: no anchor #none",
-        f"{page}: no file none.html",
-    ]
-
-
 @pytest.mark.slow
 def test_the_site_shows_flowcharts_notebooks_source_files_and_published_reports(site):
     assert '<svg class="flowchart"' in (site / "docs/drivers.html").read_text()

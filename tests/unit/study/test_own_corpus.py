@@ -285,17 +285,6 @@ def test_a_class_with_few_rows_is_named():
 REFUSED = [
     ({"text_column": ["txt"]}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
     ({"name": "My Corpus"}, "is no name"),
-<<<<<<< HEAD
-    ({"name": "sample"}, "workflow/studies/sample.yaml: is there already"),
-    ({"study": "sample"}, "workflow/studies/sample.yaml: is there already"),
-    ({"files": ["none.csv"]}, "none.csv: not there"),
-    ({"files": ["empty.txt"]}, "empty.txt: empty: expected rows, and the names of their columns"),
-    ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
-    (
-        {"text_column": ["text"], "label_column": ["text"]},
-        "each column once, found text, text",
-    ),
-=======
     ({"name": "sample"}, "sample is a study of heed's"),
     ({"study": "sample"}, "sample is a study of heed's"),
     ({"files": ["train.csv", "more.csv"]}, "more.csv: train, validation or test? Others are a s"),
@@ -306,7 +295,6 @@ REFUSED = [
     ({"files": ["empty.txt"]}, "empty.txt: empty: expected rows, and the names of their columns"),
     ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
     ({"text_column": ["text"], "label_column": ["text"]}, "'text' is both text and label"),
->>>>>>> h-own
     ({"text_column": ["none"]}, "column 'none' has no text in any row"),
     (
         {"text_column": ["label"], "label_column": ["text"]},
@@ -316,14 +304,8 @@ REFUSED = [
     ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
     ({"split_column": "by class"}, "the split train has 1 class (label 'good'): there is noth"),
     ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
-<<<<<<< HEAD
-    ({"encoding": "klingon"}, "--encoding: expected one that Python knows"),
-    ({"language": "klingon"}, "--language: expected one of xx, "),
-    ({"delimiter": ";;"}, "--delimiter: expected one character"),
-=======
     ({"encoding": "klingon"}, "expected an encoding that Python knows, such"),
     ({"language": "klingon"}, "--language: expected one of xx, "),
->>>>>>> h-own
     ({"train": 9, "train_per_class": 3}, "--train: use `train` or `train_per_class`, not both"),
     ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
 ]
@@ -439,17 +421,8 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing():
     ("old", "new", "message"),
     [
         ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
-<<<<<<< HEAD
-        (
-            "{experiment: table, ",
-            "{",
-            r"^params\.yaml:\d+: models\.table-baseline\.experiment: missing",
-        ),
-        ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: expected keys with values"),
-=======
         ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-baseline\.experiment: m"),
         ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: expected keys with values"),
->>>>>>> h-own
     ],
 )
 def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new, message):

@@ -89,13 +89,10 @@ def test_word2vecs_header_compression_and_other_white_space_change_nothing(folde
 
 ERRORS = {
     "too few numbers": (b"the 1 2\ncat 3\n", ":2: expected a word and 2 numbers.* found 1"),
-    "too many numbers": (b"the 1 2\ncat 3 4 5\n", ":2: expected a word and 2 numbers.* found 3"),
-    "no number": (b"2 2\ncat 1 2\nthe 1 x2\n", r":3: expected a finite number, found 'x2'"),
+    "no number": (b"2 2\ncat 1 2\nthe 1 x2\n", r":3: expected a finite number .*'x2'"),
     "not finite": (b"cat 1 2\nthe 1 nan\n", r":2: expected a finite number, found 'nan'"),
     "too large": (b"cat 1e39 2\n", r":1: expected a finite number, found '1e39'"),
     "two spaces": (b"2 2\nthe 1 2\ncat  3\n", r":3: expected a word and 2 numbers.* found 1"),
-    "fewer words": (b"3 2\nthe 1 2\ncat 3 4\n", "first line says 3 words, and it has 2"),
-    "more words": (b"1 2\nthe 1 2\ncat 3 4\n", "first line says 1 words, and it has 2"),
     "no UTF-8": ("the 1 2\nschön 1 2\n".encode("latin-1"), r":2: .* not UTF-8 \(byte 0xf6"),
     "empty": (b"", ":1: expected the number of words and the size"),
     "a text": (b"animals\n", r":1: expected the number of words .* found b'animals"),
