@@ -118,10 +118,10 @@ def _assess_pairs(
     """Return the difference of every pair that is compared; p is not yet corrected."""
     tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
     by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
-    order = -1 if lower_is_better(experiment.metric.name) else 1
+    less_is_better = lower_is_better(experiment.metric.name)
     return {
         (first, second): significance.assess(
-            _differences(*(first, second)[::order], by_item),
+            _differences(*((second, first) if less_is_better else (first, second)), by_item),
             families[family],
             family=family,
             equivalence_margin=question.equivalence_margin,

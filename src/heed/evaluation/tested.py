@@ -117,8 +117,9 @@ def read_reference_models(experiment: str) -> dict[str, Tested]:
     tested: dict[str, Tested] = {}
     for name, rows in table.groupby("reference_model", sort=False):
         statistics = rows.set_index("id").drop(columns="reference_model")
-        by_fold = {fold: each.drop(columns="fold") for fold, each in statistics.groupby("fold")}
-        tested[str(name)] = Tested(str(name), [*by_fold], [*by_fold.values()])
+        folds = sorted(set(statistics["fold"]))
+        tables = [statistics[statistics["fold"] == fold].drop(columns="fold") for fold in folds]
+        tested[str(name)] = Tested(str(name), folds, tables)
     return tested
 
 

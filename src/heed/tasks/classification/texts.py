@@ -174,8 +174,10 @@ def _format_weights(tokens: Tokens, documents: list[WeightedDocument]) -> list[s
     ]
     weights = np.mean([document.weights for document in documents], 0)
     lines += [f"  {word:24} {weight:.4f}" for word, weight in zip(words, weights, strict=True)]
-    of_sentences = [each.sentence_weights for each in documents]
-    if words and of_sentences[0] is not None:
+    of_sentences = [
+        each.sentence_weights for each in documents if each.sentence_weights is not None
+    ]
+    if words and of_sentences:
         sentence = np.searchsorted(tokens.sentences(0), documents[0].positions, side="right")
         texts = pd.Series(words).groupby(sentence).agg(" ".join)
         lines.append("weights of the sentences read:")
