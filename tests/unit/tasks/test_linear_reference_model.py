@@ -328,8 +328,8 @@ def test_a_corpus_without_words_is_one_message(folder):
 
 
 MEASURED = f"""
-from tests.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
-from tests.test_linear_reference_model import fit, reference_models, tfidf
+from tests.unit.tasks.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
+from tests.unit.tasks.test_linear_reference_model import fit, reference_models, tfidf
 reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
