@@ -132,51 +132,59 @@ class ClassificationPredictor(Predictor):
             "heads": self._head_weights(tokens, certainties, rows, marked),
         }
 
+    @torch.inference_mode()
     def _head_weights(
         self, tokens: Tokens, certainties: pd.DataFrame, rows: np.ndarray, marked: MarkedTokens
     ) -> pd.DataFrame:
         """Return the table `heads`; `rows` are those of the documents in `certainties`."""
-        lengths, heads = np.diff(tokens.offsets)[rows], list[pd.DataFrame]()
+        lengths, tables = np.diff(tokens.offsets)[rows], [pd.DataFrame(columns=HEAD_COLUMNS)]
         lengths[lengths > self.recipe.hyperparameters.max_tokens] = 0  # these are not read whole
         for index in choose_short_documents(
             certainties["label"].to_numpy(),
             lengths,
             lambda index: bool(marked and marked.mask(rows[index]).any()),
         ):
-            if (of_heads := self._read_heads(tokens, rows[index])) is not None:
-                table = _head_table(tokens, rows[index], of_heads, marked)
-                heads.append(table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]]))
-        if not heads:  # without self-attention, or a short document
-            return pd.DataFrame(columns=HEAD_COLUMNS)
-        return pd.concat(heads, ignore_index=True)[HEAD_COLUMNS]
+            row = rows[index]
+            batch = self._encode(tokens, rows[[index]]).batch(rows[[index]]).to(self.device)
+            if (weights := self.model.head_weights(batch)) is None:
+                break  # without self-attention
+            of_heads = weights[0].float().cpu().numpy()
+            types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
+            words = np.asarray([tokens.lexicon[i] for i in types.tolist()], object)
+            head, query, key = (index.ravel() for index in np.indices(of_heads.shape))
+            table = pd.DataFrame(
+                {
+                    "head": head, "query": query, "key": key,
+                    "query_word": words[query], "key_word": words[key],
+                    "rationale": marked.mask(row)[key], "weight": of_heads.ravel(),
+                }
+            )  # fmt: skip
+            named = table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]])
+            tables.append(named[HEAD_COLUMNS])
+        return pd.concat(tables[1:] or tables, ignore_index=True)
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> Callable[[int], WeightedDocument]:
         """Return a function from a document in `rows` to its prediction and weights."""
         encoded = self._encode(tokens, rows, texts)
-        return lambda row: self._read(encoded, np.asarray([row], np.int64))
 
-    @torch.inference_mode()
-    def _read_heads(self, tokens: Tokens, row: int) -> np.ndarray | None:
-        """Return the weights of each head, (heads, tokens, tokens); None without self-attention."""
-        rows = np.asarray([row], np.int64)
-        weights = self.model.head_weights(self._encode(tokens, rows).batch(rows).to(self.device))
-        return None if weights is None else weights[0].float().cpu().numpy()
+        @torch.inference_mode()
+        def read(row: int) -> WeightedDocument:
+            rows = np.asarray([row], np.int64)
+            positions, token_mask = encoded.positions(rows)
+            batch = encoded.batch(rows).to(self.device)
+            probability = self._learning.activation(self.model(batch).float())[0]
+            weights = self.model.token_weights(batch)[0].float()
+            of_sentences = self.model.sentence_weights(batch)
+            return WeightedDocument(
+                probability.cpu().numpy(),
+                positions[token_mask],
+                weights.cpu().numpy()[token_mask[0]],
+                None if of_sentences is None else of_sentences[0].float().cpu().numpy(),
+            )
 
-    @torch.inference_mode()
-    def _read(self, encoded: EncodedCorpus, rows: np.ndarray) -> WeightedDocument:
-        positions, token_mask = encoded.positions(rows)
-        batch = encoded.batch(rows).to(self.device)
-        probability = self._learning.activation(self.model(batch).float())[0]
-        weights = self.model.token_weights(batch)[0].float()
-        of_sentences = self.model.sentence_weights(batch)
-        return WeightedDocument(
-            probability.cpu().numpy(),
-            positions[token_mask],
-            weights.cpu().numpy()[token_mask[0]],
-            None if of_sentences is None else of_sentences[0].float().cpu().numpy(),
-        )
+        return read
 
     def _encode(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
@@ -255,23 +263,6 @@ def _token_table(
     )  # fmt: skip
 
 
-def _head_table(
-    tokens: Tokens, row: int, weights: np.ndarray, marked: MarkedTokens
-) -> pd.DataFrame:
-    """Return a row for each head, query and key of the document `row`."""
-    types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
-    words = np.asarray([tokens.lexicon[i] for i in types.tolist()], object)
-    head, query, key = (index.ravel() for index in np.indices(weights.shape))
-    return pd.DataFrame(
-        {
-            "head": head, "query": query, "key": key,
-            "query_word": words[query], "key_word": words[key],
-            "rationale": marked.mask(row)[key],
-            "weight": weights.ravel().astype(np.float32),
-        }
-    )  # fmt: skip
-
-
 def load_predictor(
     folder: Path,
     recipe: Recipe[Data, Hyperparameters],
@@ -282,8 +273,7 @@ def load_predictor(
 ) -> ClassificationPredictor:
     """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
-    Raises HeedError: a file is missing or broken, or its tensors are not those of the recipe's
-    model; `command` makes the run again.
+    Raises HeedError: a file is missing or broken, or of another model; `command` makes it again.
     """
     largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):

@@ -158,23 +158,19 @@ def _table(
     talks: dict[str, Talk],
 ) -> ClassTable:
     layout: Layout = report_of(data.task).LAYOUT
-    talk, model = talks.get(key, NO_SCORES), result if isinstance(result, ModelResult) else None
+    talk, of_model = talks.get(key, NO_SCORES), isinstance(result, ModelResult)
     titles = TITLES | {"majority": layout.majority}
     ours = {name.casefold() for name in result.details["classes"]}
     others = ", ".join(row["class"] for name, row in talk.classes.items() if name not in ours)
-    missing = say("The talk has these classes too: {classes}.", classes=others)
-    notes: list[Texts] = [(missing,)] if others else []
-    notes.append(_std_note(result, data, talk, bool(talks), has_seeds=bool(runs and model)))
-    if model and model.gain:
-        notes.append(_gain_note(key, model.gain, data, talks))
-    return ClassTable(
-        key,
-        say(titles[key]) if key in titles else say("Variant {name}", name=key),
-        _rows(result, data, layout, talk),
-        runs if len(runs) > 1 else [],
-        model is not None,
-        notes,
-    )
+    notes: list[Texts] = []
+    if others:
+        notes.append((say("The talk has these classes too: {classes}.", classes=others),))
+    notes.append(_std_note(result, data, talk, bool(talks), has_seeds=bool(runs) and of_model))
+    if isinstance(result, ModelResult) and result.gain:
+        notes.append(_gain_note(key, result.gain, data, talks))
+    title = say(titles[key]) if key in titles else say("Variant {name}", name=key)
+    rows = _rows(result, data, layout, talk)
+    return ClassTable(key, title, rows, runs if len(runs) > 1 else [], of_model, notes)
 
 
 def _rows(
@@ -284,16 +280,11 @@ def class_table(
 
 
 def _second_line(tables: list[ClassTable]) -> list[Texts]:
-    if not any(table.has_published for table in tables):
-        return []
-    return [
-        (
-            say(
-                "Small second line: the talk’s score and, in brackets, ours minus the talk’s in "
-                "percentage points."
-            ),
-        )
-    ]
+    text = say(
+        "Small second line: the talk’s score and, in brackets, ours minus the talk’s in "
+        "percentage points."
+    )
+    return [(text,)] if any(table.has_published for table in tables) else []
 
 
 def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable]) -> Table:
