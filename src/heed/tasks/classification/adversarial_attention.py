@@ -59,14 +59,13 @@ class AdversarialLearner(ClassificationLearner):
             model.branch.requires_grad_(False)
         h = run.recipe.hyperparameters
         super().__init__(model, base.encoded, labels, splits, h, run.seed, "cpu")
-        self._base, self._rationale = base.model, rationale
-        self._goal, self._strength = adversarial_model.goal, adversarial_model.strength
+        self._base, self._rationale, self._aim = base.model, rationale, adversarial_model
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the loss of the goal, summed over documents; without dropout."""
         assert isinstance(model, Classifier)
-        weighted, strength = weighted_sum(model.eval(), batch), self._strength
-        if self._goal == "deceive":
+        weighted, strength = weighted_sum(model.eval(), batch), self._aim.strength
+        if self._aim.goal == "deceive":
             rationale = rankings.pad_by_row(self._rationale, batch.rows, weighted.weights.shape[1])
             targets, smoothing = self._targets[batch.rows], self._h.label_smoothing
             losses = adversarial.deceive_loss(weighted, targets, rationale, strength, smoothing)

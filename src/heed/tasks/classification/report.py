@@ -40,8 +40,7 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
         say("a reference model from outside: TF-IDF with a linear support vector machine"),
         say(
             "A reference model: TF-IDF with a linear support vector machine, tuned on the "
-            "validation "
-            "split."
+            "validation split."
         ),
         say("a linear model"),
         say("Against the linear model"),
@@ -59,11 +58,10 @@ def values_text() -> str:
     """Return the sentences on how metrics are computed."""
     return say(
         "Values are means over seeds. Standard deviation: sample standard deviation of the "
-        "accuracy over seeds, in percentage points. With folds "
-        "each seed is tested on another fold, so the deviation includes the differences between "
-        "folds. The linear reference model is TF-IDF with a linear support vector machine, tuned "
-        "on the "
-        "validation split; without folds it is fitted once and has no standard deviation."
+        "accuracy over seeds, in percentage points. With folds each seed is tested on another "
+        "fold, so the deviation includes the differences between folds. The linear reference "
+        "model is TF-IDF with a linear support vector machine, tuned on the validation split; "
+        "without folds it is fitted once and has no standard deviation."
     )
 
 
