@@ -181,12 +181,12 @@ def test_every_figure_is_drawn_the_same_bytes_twice_and_opens_anywhere(tmp_path)
     drawings = sorted((one / "figures").glob("*.svg"))
     names = {path.stem for path in drawings}
     assert names == {path.stem for path in (one / "figures").glob("*.pdf")}
-    of_each = {"calibration", "class-gain", "curves", "lengths"}
+    of_each = {"calibration", "curves", "lengths"}
     assert names == {
         "gain", "cost", "glossary-baseline", "glossary-attention",
         "glossary-attention--2",  # with other heads
         *(f"letters-author_{figure}" for figure in {"confusion"} | of_each),
-        *(f"news_{figure}" for figure in {"errors"} | of_each),
+        *(f"news_{figure}" for figure in of_each),
         "news-baseline_confusion", "news-attention_confusion",  # its classes are many
         "letters-author-attention_heads-1", "news-attention_heads-1",
     }  # fmt: skip
