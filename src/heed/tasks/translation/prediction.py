@@ -235,21 +235,25 @@ class TranslationPredictor(Predictor):
     ) -> list[list[Translation]]:
         """Return the hypotheses of each source as text, with the weights of their words."""
         is_words = self.recipe.hyperparameters.segmentation == "words"
-        translated = []
-        for row, (source, found) in enumerate(zip(sources, hypotheses, strict=True)):
-            targets = [np.asarray(each.tokens, np.int64) for each in found]
-            numbers = np.arange(len(found))
-            aligned = self.align(EncodedPairs(numbers, [source] * len(found), targets), numbers)
-            texts, words = [*map(self.target.decode, targets)], self.words(side, row)
-            translated.append([
-                Translation(
-                    text, each.score, each.log_probability, words,
-                    self.target.units(ids) if is_words else text.split(),
-                    int((source == UNKNOWN).sum()), weights,
-                )
-                for text, each, ids, weights in zip(texts, found, targets, aligned, strict=True)
-            ])  # fmt: skip
-        return translated
+        alone = np.zeros(1, np.int64)
+
+        def translation(row: int, source: np.ndarray, found: Hypothesis) -> Translation:
+            ids = np.asarray(found.tokens, np.int64)
+            text = self.target.decode(ids)
+            return Translation(
+                text,
+                found.score,
+                found.log_probability,
+                self.words(side, row),
+                self.target.units(ids) if is_words else text.split(),
+                int((source == UNKNOWN).sum()),
+                self.align(EncodedPairs(alone, [source], [ids]), alone)[0],
+            )
+
+        return [
+            [translation(row, source, each) for each in found]
+            for row, (source, found) in enumerate(zip(sources, hypotheses, strict=True))
+        ]
 
 
 def displayed_rows(
