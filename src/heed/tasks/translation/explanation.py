@@ -92,8 +92,9 @@ def explain_run(
     encoded = predictor.encode(tokens, rows)
     for pair in judge_pairs(model, encoded, rows, scale, report_progress):
         head, links = {"id": ids[pair.row]}, known[pair.row]
+        of_pair: Gold = links or (set(), set())
         words = predictor.source.words_of(pair.source), predictor.target.words_of(pair.target)
-        sure, possible = (_linked(words, each) for each in links or (set(), set()))
+        sure, possible = (_linked(words, each) for each in of_pair)
         documents.append(head | _document(pair, sure))
         for ranking, values in _rankings(pair, words, sure, possible & ~sure, links).items():
             rankings.append(head | {"ranking": ranking} | values)

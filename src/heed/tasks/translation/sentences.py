@@ -67,23 +67,22 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
 
     Raises HeedError: a file is missing or broken.
     """
-    translations: dict[str, dict[str, str]] = {}
-    weights: dict[str, dict[str, pd.DataFrame]] = {}
+    tables, weights = {}, {}
     for variant, model in results.models(experiment).items():
         table = read_predicted(results, model, "sentences").set_index("id")
-        translations[variant] = table["hypothesis"].to_dict()
-        weights[variant] = dict([*read_predicted(results, model, "weights").groupby("id")])
+        tables[variant], weights[variant] = table, read_predicted(results, model, "weights")
     sentences = []  # of any table: all have the same
     for (id_, row), gold in zip(table.iterrows(), read_links(table["gold"]), strict=True):
         source, reference = list(row["source_words"]), list(row["reference_words"])
         matrices = {}
-        for variant, by_id in weights.items():
-            if (pairs := by_id.get(id_)) is not None:
+        for variant, pairs in weights.items():
+            own = pairs[pairs["id"] == id_].astype({"target": int, "source": int})
+            if len(own):
                 matrices[variant] = matrix = np.zeros((len(reference), len(source)))
-                matrix[pairs["target"].astype(int), pairs["source"].astype(int)] = pairs["weight"]
-        written = {variant: str(each[id_]) for variant, each in translations.items()}
+                matrix[own["target"], own["source"]] = own["weight"]
+        translations = {name: str(each.loc[str(id_), "hypothesis"]) for name, each in tables.items()}
         texts = str(row["source"]), str(row["reference"])
-        sentences.append(Sentence(*texts, source, reference, gold, written, matrices))
+        sentences.append(Sentence(*texts, source, reference, gold, translations, matrices))
     return sentences
 
 
