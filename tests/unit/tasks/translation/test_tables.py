@@ -10,7 +10,7 @@ import pytest
 from heed.corpora.sample_translation import LINKS, NORVIC, SOLDAN, generate_rows
 from heed.evaluation import tested as evaluated
 from heed.tasks.translation import evaluation, reference_models
-from heed.tasks.translation.metrics import format_links, make_metrics, parse_links
+from heed.tasks.translation.metrics import format_links, make_metrics, read_links
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.statistical import (
     join_words,
@@ -62,7 +62,7 @@ class InMemory(ParallelTokens):
     def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
         if not self._gold:
             return None
-        links = [parse_links(row[LINKS], "row") for row in self._rows]
+        links = read_links(pd.Series([row[LINKS] for row in self._rows]))
         return {i: GoldLinks(*map(frozenset, each)) for i, each in enumerate(links)}
 
 
