@@ -1,4 +1,4 @@
-"""The state of a sentence is what its decoder starts from; a plane shows how much it leaves out."""
+"""Gradients and states of sentences: what is measured, and what the figures show of it."""
 
 from types import SimpleNamespace
 
@@ -11,10 +11,11 @@ import torch
 from heed.files import HeedError
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import EncodedPairs
+from heed.models.dependence import SourceGradients
 from heed.models.translators import make_translator
 from heed.report.results import Sources
 from heed.tasks.translation import figures
-from heed.tasks.translation.prediction import states_of
+from heed.tasks.translation.prediction import sentence_gradients, states_of
 
 SOURCES = [np.asarray(source) for source in ([5, 6, 7, 8], [4, 5], [9, 6, 7])]
 ROWS = np.asarray([30, 10, 20])
@@ -47,51 +48,75 @@ def test_a_state_is_what_the_decoder_starts_from_whatever_the_batch(name: str) -
         assert np.allclose(state, expected.detach().numpy(), atol=1e-6)
 
 
-MODELS = {"baseline": "pair-baseline", "attention": "pair-attention"}
+MODELS = {"baseline": "pair-baseline", "transformer": "pair-transformer"}
 EXPERIMENT = SimpleNamespace(key="pair", title="A pair", mark="")
 WORDS = np.repeat([4, 9, 20], 10)
 
 
-def write_states(folder, states: np.ndarray) -> None:
-    table = pd.DataFrame({"id": [f"pair-{i}" for i in range(len(states))], "source_words": WORDS})
-    table["state"] = list(states.astype(np.float32))
-    folder.mkdir(parents=True, exist_ok=True)
-    table.to_parquet(folder / "states.parquet")
-
-
 @pytest.fixture
 def results(tmp_path):
-    """Return results with states of 30 sentences in 5 dimensions, of which two vary most."""
-    generator = np.random.default_rng(1)
-    states = generator.normal(0, 0.01, (30, 5))
-    states[:, 3] += WORDS  # the first direction
+    """Return results with gradients of sentences of 4 and 12 words, and states of 30 sentences.
+
+    Of the five dimensions of a state two vary most: one with the number of words.
+    """
+    states = np.random.default_rng(1).normal(0, 0.01, (30, 5))
+    states[:, 3] += WORDS
     states[:, 1] += np.tile([-1.0, 1.0], 15)
-    for model in MODELS.values():
-        write_states(tmp_path / "predict" / model, states)
-    results = SimpleNamespace(attention=["attention"], models=MODELS)
+    of_sentences = pd.DataFrame({"source_words": WORDS, "state": list(states.astype(np.float32))})
+    for variant, model in MODELS.items():
+        tables = []
+        for length in (4, 12):
+            norms = np.arange(1.0, length + 1)
+            cut = np.where(np.arange(length) < (length - 1) // 8 * 8, 0.0, norms)
+            measured = {None: norms, 8: cut} if variant == "baseline" else {None: None}
+            for truncation, forward in measured.items():
+                gradients = SourceGradients(norms, forward)
+                tables.append(sentence_gradients(f"id-{length}", length, truncation, gradients))
+        for stage in ("predict", "evaluate"):
+            (tmp_path / stage / model).mkdir(parents=True)
+        pd.concat(tables).to_parquet(tmp_path / "predict" / model / "gradients.parquet")
+        of_sentences.to_parquet(tmp_path / "predict" / model / "states.parquet")
+        lengths = pd.DataFrame({"seed": [1, 1, 2, 2], "longest": [5, 12, 5, 12]})
+        lengths.to_csv(tmp_path / "evaluate" / model / "lengths.csv", index=False)
+    experiment = SimpleNamespace(attention=["transformer"], controls=[], models=MODELS)
     return SimpleNamespace(
+        comparison=SimpleNamespace(experiments={"pair": experiment}),
         folder=tmp_path,
         sources=Sources(),
         models=lambda experiment: MODELS,
-        comparison=SimpleNamespace(experiments={"pair": results}),
+        evaluation_folder=lambda model: tmp_path / "evaluate" / model,
     )
 
 
-def draw(results) -> matplotlib.figure.Figure:
+def drawn(figure) -> matplotlib.figure.Figure:
     drawing = matplotlib.figure.Figure()
-    (figure,) = figures.sentence_states(results, EXPERIMENT)
     figure.draw(drawing)
     return drawing
 
 
+def test_what_truncation_cuts_off_is_drawn_as_0(results):
+    figure = figures.first_word(results, EXPERIMENT, [*MODELS])
+    axes = drawn(figure).axes
+    whole, truncated = (
+        {line.get_label(): line.get_xydata().tolist() for line in each.lines} for each in axes
+    )
+    expected = [[4.0, 1 / 2.5], [12.0, 1 / 6.5]]
+    assert np.allclose(whole["baseline"], expected) and np.allclose(whole["transformer"], expected)
+    assert np.allclose(truncated["baseline"], [[4.0, 1 / 2.5], [12.0, 0.0]])
+    assert truncated["transformer"] == [], "a transformer has no time to go back through"
+    assert axes[0].get_ylim()[0] == 0 and "2 test sentences" in figure.caption
+    files = {source.path.split("/")[-1] for source in figure.sources}
+    assert files == {"gradients.parquet", "lengths.csv"}
+
+
 def test_the_plane_has_the_directions_in_which_states_vary_most_and_says_how_much(results):
-    baseline, attention = draw(results).axes
-    assert (baseline.get_title(), attention.get_title()) == ("baseline", "attention")
+    (figure,) = figures.sentence_states(results, EXPERIMENT)
+    baseline, attention = drawn(figure).axes
+    assert (baseline.get_title(), attention.get_title()) == ("baseline", "transformer")
     variances = np.var(WORDS), 1.0
-    shares = [100 * each / sum(variances) for each in variances]
     labels = baseline.get_xlabel(), baseline.get_ylabel()
-    for label, share in zip(labels, shares, strict=True):
-        assert f"{share:.0f}%" in label
+    for label, variance in zip(labels, variances, strict=True):
+        assert f"{100 * variance / sum(variances):.0f}%" in label
     marks = {line.get_label(): line for line in baseline.lines}
     assert list(marks) == ["4 words", "9 words", "20 words"]
     means = [line.get_xdata().mean() for line in marks.values()]
@@ -99,23 +124,9 @@ def test_the_plane_has_the_directions_in_which_states_vary_most_and_says_how_muc
     assert len({line.get_marker() for line in marks.values()}) == 3
 
 
-def test_without_baseline_and_variant_of_the_question_there_is_no_figure(results):
+def test_a_plane_needs_a_variant_of_the_question_and_its_table(results):
+    (results.folder / "predict/pair-transformer/states.parquet").unlink()
+    with pytest.raises(HeedError, match=r"states\.parquet: not there\. Run: heed score pair-tra"):
+        figures.sentence_states(results, EXPERIMENT)
     results.models = lambda experiment: {"input": "pair-input"}
     assert figures.sentence_states(results, EXPERIMENT) == []
-
-
-def test_the_order_of_sentences_does_not_turn_the_plane(results):
-    before = np.concatenate([line.get_xydata() for line in draw(results).axes[0].lines])
-    path = results.folder / "predict/pair-baseline/states.parquet"
-    pd.read_parquet(path).iloc[::-1].to_parquet(path)
-    after = np.concatenate([line.get_xydata()[::-1] for line in draw(results).axes[0].lines])
-    assert np.allclose(before, after, atol=1e-4)
-
-
-def test_without_a_plane_there_is_no_figure_and_a_missing_table_is_one_message(results):
-    for same_or_of_one_dimension in (np.ones((30, 4)), WORDS[:, None]):
-        write_states(results.folder / "predict/pair-attention", same_or_of_one_dimension)
-        assert figures.sentence_states(results, EXPERIMENT) == []
-    (results.folder / "predict/pair-attention/states.parquet").unlink()
-    with pytest.raises(HeedError, match=r"states\.parquet: not there\. Run: heed score pair-att"):
-        figures.sentence_states(results, EXPERIMENT)
