@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +22,6 @@ from heed.study import load
 from heed.study.recipes import resolve
 from heed.tasks.translation import learning
 from heed.tasks.translation.metrics import read_links
-from heed.tasks.translation.recipe import Hyperparameters
-from heed.tasks.translation.rules import variant_contradictions
 from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
@@ -33,21 +30,6 @@ from tests.conftest import ROOT, train
 from tests.unit.tasks.translation.conftest import MODEL, MODELS, PARAMS, STUDY, TRAINED, predicted
 
 pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
-
-
-@pytest.mark.parametrize(
-    ("variant", "found", "message"),
-    [
-        ("attention", {"decoder": "output", "score": "uniform"}, "a score that is learned"),
-        ("uniform", {"decoder": "output", "score": "general"}, "found score: general"),
-        ("uniform", {"decoder": "last-state", "score": "uniform"}, "decoder: last-state"),
-        ("uniform", {"decoder": "input", "score": "uniform"}, ""),
-        ("equal", {"decoder": "output", "score": "uniform"}, ""),
-    ],
-)
-def test_a_variant_is_what_its_name_says_of_equal_weights(variant, found, message):
-    messages = [text for _, text in variant_contradictions(variant, Hyperparameters(**found))]
-    assert len(messages) == bool(message) and all(message in text for text in messages)
 
 
 @pytest.mark.parametrize("variant", MODELS)
@@ -67,25 +49,6 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
         test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
     )
     assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
-
-
-@pytest.mark.parametrize("variant", ["transformer", "pieces"])
-def test_a_killed_training_goes_on_and_ends_with_the_same_bytes(pair, variant):
-    model = f"pair-{variant}"
-    train(model, 1)
-    folder = Path(f"results/train/{model}/1")
-    whole = {path.name: path.read_bytes() for path in folder.iterdir()}
-    shutil.rmtree(folder)
-
-    def kill(progress):
-        if progress.epoch == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        train(model, 1, kill)
-    assert not folder.exists()
-    train(model, 1)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
 
 
 def test_a_training_reads_no_test_sentence(pair, monkeypatch):
@@ -288,6 +251,12 @@ WRONG = {
     "an encoder of classification": ("decoder: output}", "encoder: bilstm}", "encoder: input sho"),
     "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
     "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),
+    "equal weights in attention": (
+        "decoder: output}",
+        "decoder: output, score: uniform}",
+        "variant attention needs a score that is learned, found score: uniform",
+    ),
+    "learned weights in uniform": ("score: uniform", "score: general", "found score: general"),
     "a variant of a reference model": (
         MODEL.format("deep", MODELS["deep"]),
         MODEL.format("copy", MODELS["deep"]),

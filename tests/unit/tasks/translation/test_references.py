@@ -1,7 +1,6 @@
 """Several references of a translation: scores count all of them, and no training reads them."""
 
 import contextlib
-import dataclasses
 import hashlib
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from heed.recipe import read_model_prediction, read_model_recipe
 from heed.reference_models import write_reference_models
 from heed.study import load
 from heed.tasks.translation.metrics import signatures
-from heed.tasks.translation.recipe import resolve_data
-from heed.tokens.meta import read_meta
 from tests.conftest import train
 
 STUDY = """
@@ -117,13 +114,6 @@ def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
         )
     ]
     assert statistics["exact_match"].tolist() == matched and any(matched)
-
-
-def test_a_reference_that_the_corpus_does_not_have_is_named_with_its_key(scored, monkeypatch):
-    monkeypatch.chdir(scored)
-    section = dataclasses.asdict(load().experiments["mine"].data) | {"references": ["fr"]}
-    with pytest.raises(HeedError, match=r"mine.data.references: corpus mine has no language fr"):
-        resolve_data(section, read_meta(Path("data/tokens/mine")), "experiments.mine.data")
 
 
 @pytest.mark.parametrize(
