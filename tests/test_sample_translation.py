@@ -3,12 +3,14 @@
 import dataclasses
 import hashlib
 import json
+import random
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sacrebleu
 
 from heed.corpora.publication import Document
 from heed.corpora.sample_translation import (
@@ -16,6 +18,7 @@ from heed.corpora.sample_translation import (
     FILE,
     generate_rows,
     make,
+    make_lexicon,
     read_paragraphs,
 )
 from heed.files import HeedError
@@ -72,6 +75,21 @@ def test_every_word_of_soldan_is_linked_once():
         assert max(i for i, _ in links(row)) < len(row["norvic"].split())
 
 
+KINDS = {
+    word.norvic: kind for kind, words in make_lexicon(random.Random(1)).items() for word in words
+}
+
+
+def test_a_translator_by_grammar_and_dictionary_has_bleu_100():
+    """An independent translator: it reads the words of a clause by their kinds, from the left."""
+    endings = noun_endings()
+    rows = SENTENCES["test"] + SENTENCES["long"]
+    hypotheses = [translate(row["norvic"].split(), endings) for row in rows]
+    bleu = sacrebleu.corpus_bleu(hypotheses, [[row["soldan"] for row in rows]], tokenize="none")
+    assert bleu.score == pytest.approx(100)
+    assert hypotheses == [row["soldan"] for row in rows]
+
+
 def read_all_paragraphs(tmp_path: Path) -> list[Document]:
     (tmp_path / FILE).write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     return list(read_paragraphs(tmp_path, SimpleNamespace(kind="sample-translation-paragraphs")))
@@ -92,17 +110,66 @@ def test_paragraphs_have_all_sentences_of_their_part_once_and_many_are_beyond_50
 
 
 def test_the_translation_and_the_links_of_a_paragraph_are_those_of_its_sentences(tmp_path):
-    translations = {row["norvic"]: row["soldan"] for row in ROWS}
-    dictionary = DICTIONARY | {".": (".",)}
+    endings, dictionary = noun_endings(), DICTIONARY | {".": (".",)}
     for paragraph in read_all_paragraphs(tmp_path)[::7]:
         source, target = (paragraph.texts[language] for language in ("norvic", "soldan"))
         sentences = source.removesuffix(" .").split(" . ")
-        assert target == " . ".join(translations[sentence] for sentence in sentences) + " ."
+        translated = [translate(sentence.split(), endings) for sentence in sentences]
+        assert target == "".join(f"{sentence} . " for sentence in translated).strip()
         words, translation = source.split(), target.split()
         linked = paragraph.alignments["norvic-soldan"].sure
         assert sorted(j for _, j in linked) == list(range(len(translation)))
         for i, j in linked:
             assert any(translation[j].startswith(form) for form in dictionary[words[i]])
+
+
+def noun_endings() -> dict[str, str]:
+    """Return the ending of the article that stands with each noun in the training split."""
+    endings: dict[str, str] = {}
+    for row in SENTENCES["train"]:
+        source, target = row["norvic"].split(), row["soldan"].split()
+        position = dict(sorted(links(row)))
+        for i, word in enumerate(source):
+            if KINDS[word] == "noun":
+                article = max(k for k in range(i) if KINDS[source[k]] == "article")
+                ending = target[position[article]][-1]
+                assert endings.setdefault(word, ending) == ending
+    return endings
+
+
+def translate(source: list[str], endings: dict[str, str]) -> str:
+    """Return the translation of a sentence of Norvic."""
+    target: list[str] = []
+    starts = [i for i, word in enumerate(source) if KINDS[word] == "conjunction"]
+    for start, end in zip([0, *starts], [*starts, len(source)], strict=True):
+        target += translate_clause(source[start:end], endings)
+    return " ".join(target)
+
+
+def translate_clause(clause: list[str], endings: dict[str, str]) -> list[str]:
+    parts: dict[str, list[str]] = {
+        part: [] for part in ("conjunction", "adverb", "subject", "place", "object", "verb")
+    }
+    phrase: list[str] = []
+    role = "subject"
+    for word in clause:
+        kind = KINDS[word]
+        if kind in ("conjunction", "adverb", "verb"):
+            parts[kind] += DICTIONARY[word]
+            role = "object" if kind == "verb" else role
+        elif kind == "pronoun":
+            parts[role] += DICTIONARY[word]
+        elif kind == "preposition":
+            role = "place"
+            parts[role] += DICTIONARY[word]
+        elif kind != "particle":
+            phrase.append(word)
+        if kind == "noun":
+            article, *adjectives, noun = phrase
+            agreeing = [DICTIONARY[each][0] + endings[noun] for each in (article, *adjectives)]
+            parts[role] += [agreeing[0], *DICTIONARY[noun], *agreeing[1:]]
+            phrase = []
+    return [word for part in parts.values() for word in part]
 
 
 def test_the_parts_have_their_shares_and_all_lengths_equally():
