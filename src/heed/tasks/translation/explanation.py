@@ -181,7 +181,6 @@ def _rankings(
 
 
 def _without(step: Step, units: np.ndarray) -> Step:
-    """Return the step with rankings that do not have these units (NaN), (units,)."""
     rankings = {name: np.where(units, np.nan, scores) for name, scores in step.rankings.items()}
     return dataclasses.replace(step, rankings=rankings)
 
@@ -231,7 +230,6 @@ def _largest(probabilities: np.ndarray) -> np.ndarray:
 
 
 def _document(pair: JudgedPair, sure: np.ndarray) -> dict[str, float]:
-    """Return the measures of a pair: means over its steps."""
     by_step = []
     for position, step in pair.steps.items():
         right, p = pair.target[position], step.probabilities

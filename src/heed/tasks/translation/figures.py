@@ -3,7 +3,6 @@
 import dataclasses
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
@@ -13,12 +12,10 @@ from matplotlib.axes import Axes
 from heed.evaluation.results import BASELINE
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
 from heed.report.figures.drawing import (
     HEIGHT,
     SOFT,
     WIDTH,
-    Draw,
     LineEnd,
     colour,
     label_ends,
@@ -231,7 +228,9 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
         count=len(tables[variants[0]]),
     )
-    return [_predicted_figure(results, experiment, "states", title, caption, paths, 2.9, draw)]
+    size, sources = (WIDTH, 2.9), results.sources.add(*paths)
+    figure = make_figure(results, experiment, "states", "", title, caption, size, draw, ())
+    return [dataclasses.replace(figure, sources=sources)]
 
 
 def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
@@ -306,25 +305,9 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         label_ends(whole, [end for end in ends[0] if end.text not in named], GRADIENT_AXES)
         label_ends(truncated, ends[1], GRADIENT_AXES)
 
-    key = "gradients"
-    return _predicted_figure(results, experiment, key, title, caption, paths, HEIGHT, draw)
-
-
-def _predicted_figure(
-    results: Results,
-    experiment: Experiment,
-    key: str,
-    title: str,
-    caption: str,
-    paths: list[Path],
-    height: float,
-    draw: Draw,
-) -> Figure:
-    """Return a figure of tables of `heed score`."""
-    name, sources = f"{experiment.key}_{key}", results.sources.add(*paths)
-    alt_text = drawing.alt_text(experiment, caption)
-    size, mark = (WIDTH, height), experiment.mark
-    return Figure(name, title, caption, sources, draw, size, alt_text=alt_text, mark=mark)
+    size, sources = (WIDTH, HEIGHT), results.sources.add(*paths)
+    figure = make_figure(results, experiment, "gradients", "", title, caption, size, draw, ())
+    return dataclasses.replace(figure, sources=sources)
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:

@@ -160,7 +160,6 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _lines(results: Results, experiment: Experiment) -> list[Line]:
-    """Return a line for each model and each reference model."""
     result = results.comparison.experiments[experiment.key]
     gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
     lines = []
@@ -239,10 +238,6 @@ def _columns(
 
 
 def _metric_columns(experiment: Experiment, metric: str) -> tuple[Column, Column]:
-    """Return the column of a metric, with its deviation in small, and the deviation's of the CSV
-    file.
-    """
-
     def value(line: Line) -> Cell:
         std = line.std(metric)
         note = "" if std is None else f"± {format_number(std, 2)}"
@@ -313,7 +308,6 @@ def _scoring_note(results: Results, model: str) -> Texts:
 
 
 def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[Block]:
-    """Return the values of each run: a table that the page opens on demand, and a file of all."""
     seeds = results.comparison.seeds
     names = {**SCALE.names, "aer": say("Alignment error")}
     values = [
@@ -352,16 +346,15 @@ def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> 
     values = []
     for line in lines:
         for metric, of_runs in line.scores.items():
-            count = len(of_runs.values)
-            runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
-            if line.parameters is not None:  # a model's
-                runs = [f"seed {seed}" for seed in seeds]
+            runs = [f"seed {seed}" for seed in seeds]
+            if line.parameters is None:  # a reference model's
+                count = len(of_runs.values)
+                runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
             for run, value in zip(runs, of_runs.values, strict=True):
                 values.append((line.name, run, metric, value))
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
     table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    links: Texts = (say("All models of this experiment:"), " ", link)
+    links = say("All models of this experiment:"), " ", Span(title, link=f"tables/{key}.csv")
     return Group((table, Paragraph(links, "small", media=(PAGE,))))
 
 

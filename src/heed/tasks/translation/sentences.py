@@ -80,7 +80,9 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
             if len(own):
                 matrices[variant] = matrix = np.zeros((len(reference), len(source)))
                 matrix[own["target"], own["source"]] = own["weight"]
-        translations = {name: str(each.loc[str(id_), "hypothesis"]) for name, each in tables.items()}
+        translations = {
+            name: str(each.loc[str(id_), "hypothesis"]) for name, each in tables.items()
+        }
         texts = str(row["source"]), str(row["reference"])
         sentences.append(Sentence(*texts, source, reference, gold, translations, matrices))
     return sentences
@@ -146,7 +148,6 @@ def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
 def _printed_sentences(
     results: Results, experiment: Experiment, media: tuple[str, ...]
 ) -> list[Block]:
-    """Return the rule, the examples and the heat maps, for these media."""
     sentences = read_sentences(results, experiment)
     rule = say(
         "Of the test sentences, sorted by the length of their source, those in the middle of "

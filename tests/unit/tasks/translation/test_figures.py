@@ -83,6 +83,7 @@ def results(tmp_path):
         comparison=SimpleNamespace(experiments={"pair": experiment}),
         folder=tmp_path,
         sources=Sources(),
+        comparison_sources=(),
         models=lambda experiment: MODELS,
         evaluation_folder=lambda model: tmp_path / "evaluate" / model,
     )

@@ -76,7 +76,7 @@ def test_a_recipe_with_a_tokenizer_that_does_not_exist_is_refused(pair):
     path = recipe_file("pair-attention")
     text = path.read_text().replace("target_tokenizer: whitespace", "target_tokenizer: os")
     path.write_text(text)
-    with pytest.raises(HeedError, match=r"data.target_tokenizer is none of xx, .*: 'os'"):
+    with pytest.raises(HeedError, match=r"data.target_tokenizer.*of xx, .*'os'"):
         read_model_recipe("pair-attention")
 
 
