@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -86,17 +86,27 @@ def explain_run(
     # weights are never trained here, and gradients are those of embeddings and weights
     model = predictor.model.requires_grad_(False).float()
     known = dict(zip(rows.tolist(), gold or [None] * len(rows), strict=True))
+    encoded = predictor.encode(tokens, rows)
+    judged = judge_pairs(model, encoded, rows, scale, report_progress)
+    return _tables(predictor, tokens, judged, known), reasons
+
+
+def _tables(
+    predictor: TranslationPredictor,
+    tokens: ParallelTokens,
+    pairs: Iterable[JudgedPair],
+    known: dict[int, Gold | None],
+) -> dict[str, pd.DataFrame]:
     ids = tokens.documents(["id"])["id"].to_numpy()
     vocabulary = np.asarray(predictor.target.units(np.arange(len(predictor.target))), object)
     documents, rankings, units, next_units = [], [], [], []
-    encoded = predictor.encode(tokens, rows)
-    for pair in judge_pairs(model, encoded, rows, scale, report_progress):
-        head, links = {"id": ids[pair.row]}, known[pair.row]
-        of_pair: Gold = links or (set(), set())
+    for pair in pairs:
+        head, gold = {"id": ids[pair.row]}, known[pair.row]
+        of_pair: Gold = gold or (set(), set())
         words = predictor.source.words_of(pair.source), predictor.target.words_of(pair.target)
         sure, possible = (_linked(words, each) for each in of_pair)
         documents.append(head | _document(pair, sure))
-        for ranking, values in _rankings(pair, words, sure, possible & ~sure, links).items():
+        for ranking, values in _rankings(pair, words, sure, possible & ~sure, gold).items():
             rankings.append(head | {"ranking": ranking} | values)
         spans = _spans(predictor, tokens, pair.row, words[0])
         units.append(pd.DataFrame(head | _units(pair, sure, spans)))
@@ -104,13 +114,12 @@ def explain_run(
             kept = _largest(step.probabilities)
             columns = {"word": vocabulary[kept], "p": step.probabilities[kept]}
             next_units.append(pd.DataFrame(head | {"target": np.int32(position)} | columns))
-    tables = {
+    return {
         "documents": pd.DataFrame(documents),
         "rankings": pd.DataFrame(rankings, columns=None if rankings else ["id", "ranking"]),
         "units": pd.concat(units, ignore_index=True),
         "next_units": pd.concat(next_units, ignore_index=True),
     }
-    return tables, reasons
 
 
 def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from heed.report.figures.drawing import (
 )
 from heed.report.figures.variants import (
     MAX_VARIANTS,
+    Look,
     describe_choice,
     looks,
     make_figure,
@@ -285,29 +286,35 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
     )
 
     def draw(figure: matplotlib.figure.Figure) -> None:
-        whole, truncated = figure.subplots(1, 2, sharex=True, sharey=True)
-        titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
-        ends: list[list[LineEnd]] = [[], []]
-        for variant, table in tables.items():
-            # a model without recurrence has no forward direction
-            values = table["forward_relative"].fillna(table["relative"])
-            for number, axes in enumerate((whole, truncated)):
-                part = (table["truncation"] > 0) == bool(number)
-                x, y = table["mean_length"][part], values[part]
-                axes.plot(x, y, label=short_name(variant), **look[variant].style)
-                ends[number] += [look[variant].end(variant, x, y)] if len(y) else []
-        for axes, heading in zip((whole, truncated), titles, strict=True):
-            axes.set_title(textwrap.fill(heading, TITLE_LINE))  # no wider than the panel on paper
-            axes.set_xlabel(say("words of the source"))
-        whole.set_ylabel(say("gradient, mean word = 1"))
-        whole.set_ylim(bottom=0)
-        named = {end.text for end in ends[1]}
-        label_ends(whole, [end for end in ends[0] if end.text not in named], GRADIENT_AXES)
-        label_ends(truncated, ends[1], GRADIENT_AXES)
+        _draw_gradients(figure, tables, look)
 
     size, sources = (WIDTH, HEIGHT), results.sources.add(*paths)
     figure = make_figure(results, experiment, "gradients", "", title, caption, size, draw, ())
     return dataclasses.replace(figure, sources=sources)
+
+
+def _draw_gradients(
+    figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]
+) -> None:
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
+    drawn: list[list[LineEnd]] = []
+    for number, (axes, title) in enumerate(zip(panels, titles, strict=True)):
+        ends = []
+        for variant, table in tables.items():
+            part = table[(table["truncation"] > 0) == bool(number)]
+            # a model without recurrence has no forward direction
+            x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
+            axes.plot(x, y, label=short_name(variant), **look[variant].style)
+            ends += [look[variant].end(variant, x, y)] if len(y) else []
+        axes.set_title(textwrap.fill(title, TITLE_LINE))  # no wider than the panel on paper
+        axes.set_xlabel(say("words of the source"))
+        drawn.append(ends)
+    panels[0].set_ylabel(say("gradient, mean word = 1"))
+    panels[0].set_ylim(bottom=0)
+    named = {end.text for end in drawn[1]}
+    label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
+    label_ends(panels[1], drawn[1], GRADIENT_AXES)
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
