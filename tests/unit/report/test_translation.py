@@ -89,16 +89,6 @@ def test_the_table_has_every_model_and_reference_model_and_says_how_it_was_score
     assert "Beam 5, length penalty 1." in page
 
 
-def test_bleu_by_length_is_in_a_file_that_the_page_links(report):
-    lines = rows(report / "tables/sample-translation_lengths.csv")
-    mean = sum(fixture.BLEU["attention"]) / len(fixture.BLEU["attention"])
-    (row,) = (row for row in lines if (row["variant"], row["longest"]) == ("attention", "16"))
-    assert row["sentences"] == "33.0" and row["mean_length"] == "14.0"
-    assert float(row["bleu"]) == pytest.approx(100 * mean / 2, abs=0.005)
-    assert float(row["worst_seed"]) < float(row["bleu"]) < float(row["best_seed"])
-    assert "tables/sample-translation_lengths.csv" in (report / "index.html").read_text()
-
-
 def test_without_gold_links_there_is_no_alignment_error_and_no_figure_of_distances(tmp_path):
     results = read_made_up(tmp_path, fixture.comparison(has_gold=False))
     (experiment,) = results.experiments
@@ -137,21 +127,6 @@ def test_unknown_words_have_a_column_where_there_are_any_and_else_a_sentence(tmp
     assert "Unknown words" not in headings and "Core-minutes" in headings
     assert "No source has a word that a model does not know." in table.caption
     assert "unknown_words" in csv_table(table).splitlines()[0]
-
-
-def test_bleu_by_length_has_a_line_through_the_means_of_seeds_in_a_band(tmp_path):
-    results = read_made_up(tmp_path)
-    (experiment,) = results.experiments
-    drawing = drawn(by_length(results, experiment, ["baseline", "attention"]))
-    axes, shares = drawing.axes[0], 100 * np.array([1, 0.5, 0.25])
-    _, line = axes.lines
-    assert np.allclose(line.get_ydata(), np.mean(fixture.BLEU["attention"]) * shares)
-    band = axes.collections[1].get_paths()[0].vertices[:, 1]
-    assert np.isclose(band.max(), max(fixture.BLEU["attention"]) * 100)
-    assert np.isclose(band.min(), min(fixture.BLEU["attention"]) * 25)
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels == ["6\n(33)", "14\n(33)", "30\n(33)"]
-    assert axes.get_ylim()[0] == 0
 
 
 def test_a_figure_has_no_more_than_four_series_the_baseline_first(tmp_path):

@@ -177,15 +177,10 @@ class LanguageModel:
 
     def _log_probability(self, before: int, last: int, word: int) -> float:
         """Return log P(word | before, last); any unknown id is UNKNOWN."""
-        return math.log(self._probability((before, last), word))
-
-    def _probability(self, context: NGram, word: int) -> float:
-        lower = self._probability(context[1:], word) if context else 1 / len(self.words)
-        order = self._orders[len(context)]
-        if not (total := order.totals[context]):
-            return lower
-        count = max(order.ngrams[(*context, word)] - order.discount, 0.0)
-        return (count + order.discount * order.followers[context] * lower) / total
+        probability = 1 / len(self.words)
+        for context, order in zip(((), (last,), (before, last)), self._orders, strict=True):
+            probability = order.interpolate(context, word, probability)
+        return math.log(probability)
 
 
 class _Order:
@@ -200,6 +195,13 @@ class _Order:
         once, twice = (sum(count == n for count in ngrams.values()) for n in (1, 2))
         # Ney, Essen & Kneser 1994: the discount under which held-out n-grams are most probable.
         self.discount = once / (once + 2 * twice) if once and twice else DISCOUNT
+
+    def interpolate(self, context: NGram, word: int, lower: float) -> float:
+        """Return P(word | context), with `lower` the probability after the shorter context."""
+        if not (total := self.totals[context]):
+            return lower
+        count = max(self.ngrams[(*context, word)] - self.discount, 0.0)
+        return (count + self.discount * self.followers[context] * lower) / total
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,6 @@ from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
-from heed.reference_models import write_reference_models
 from heed.study import load
 from heed.tasks.translation.metrics import signatures
 from tests.conftest import train
@@ -77,7 +76,6 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
         write_predictions("mine-baseline", [1])
         evaluate("mine-baseline", [1])
-        write_reference_models("mine", load().experiments["mine"])
     return folder
 
 
@@ -99,21 +97,6 @@ def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
     assert summary["bleu"] == pytest.approx(multi_bleu(splits["test"]), abs=1e-9)
     assert summary["validation_bleu"] == pytest.approx(multi_bleu(splits["validation"]), abs=1e-9)
     assert pd.isna(summary["references"]), "sentences have two or three"
-
-
-def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
-    monkeypatch.chdir(scored)
-    table = pd.read_parquet("results/reference_models/mine/statistical-0.parquet")
-    test = table[table["split"] == "test"]
-    statistics = pd.read_parquet("results/reference_models/mine/statistics.parquet")
-    statistics = statistics[statistics["reference_model"] == "statistical"]
-    matched = [
-        text in (reference, *further)
-        for text, reference, further in zip(
-            test["hypothesis"], test["reference"], test["further_references"], strict=True
-        )
-    ]
-    assert statistics["exact_match"].tolist() == matched and any(matched)
 
 
 @pytest.mark.parametrize(
