@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -10,6 +11,7 @@ from heed.explanation import other_weights, translations
 from heed.explanation.agreement import find_rationale
 from heed.explanation.other_weights import EPSILON, find_adversarial_weights
 from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
+from heed.explanation.seeds import step_agreement
 from heed.explanation.test import total_variation
 from heed.explanation.translations import (
     DRAWN_TARGETS,
@@ -258,3 +260,20 @@ def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
     (pair,) = judge_pairs(model, encoded, np.array([7]), 1.0, lambda *_: None)
     known = np.isfinite(pair.matrices["leave_one_out"])
     assert known.sum(1).tolist() == [DRAWN_UNITS] * 3 and (known == known[0]).all()
+
+
+def test_seeds_are_compared_at_the_steps_that_both_have():
+    units = pd.DataFrame({
+        "seed": [1, 1, 2, 2, 1, 1, 2], "id": "a", "target": [0, 0, 0, 0, 1, 1, 1],
+        "unit": [0, 1, 0, 1, 0, 1, 0], "attention": [1.0, 0.0, 0.0, 1.0, 0.5, 0.5, 1.0],
+    })  # fmt: skip
+    next_words = pd.DataFrame({
+        "seed": [1, 1, 2, 1, 2], "id": "a", "target": [0, 0, 0, 1, 1],
+        "word": ["x", "y", "x", "x", "x"], "p": [0.75, 0.25, 1.0, 1.0, 1.0],
+    })  # fmt: skip
+    agreement = step_agreement(units, next_words)
+    assert agreement[["seed", "other_seed", "id", "target"]].to_numpy().tolist() == [[1, 2, "a", 0]]
+    row = agreement.iloc[0]
+    assert row["change"] == pytest.approx(0.25) and row["max_weight"] == 1
+    assert row["divergence"] == pytest.approx(np.log(2), abs=1e-6)
+    assert step_agreement(units, next_words[next_words["seed"] == 1]).empty
