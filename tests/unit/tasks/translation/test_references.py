@@ -1,7 +1,6 @@
 """Several references of a translation: scores count all of them, and no training reads them."""
 
 import contextlib
-import dataclasses
 import hashlib
 from pathlib import Path
 
@@ -14,11 +13,8 @@ from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
-from heed.reference_models import write_reference_models
 from heed.study import load
 from heed.tasks.translation.metrics import signatures
-from heed.tasks.translation.recipe import resolve_data
-from heed.tokens.meta import read_meta
 from tests.conftest import train
 
 STUDY = """
@@ -75,7 +71,6 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
         write_predictions("mine-baseline", [1])
         evaluate("mine-baseline", [1])
-        write_reference_models("mine", load().experiments["mine"])
     return folder
 
 
@@ -99,6 +94,7 @@ def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
     assert pd.isna(summary["references"]), "sentences have two or three"
 
 
+<<<<<<<< HEAD:tests/unit/tasks/test_references.py
 def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
     monkeypatch.chdir(scored)
     table = pd.read_parquet("results/reference_models/mine/statistical-0.parquet")
@@ -116,6 +112,10 @@ def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
+========
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+>>>>>>>> h-translation:tests/unit/tasks/translation/test_references.py
     [
         ("[en2, en3]", "[en2, en2]", "data.references: each language once, found en2, en2"),
         ("[en2, en3]", "[de]", "data.references: de is the source"),
@@ -123,15 +123,21 @@ def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
         ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),
     ],
 )
+<<<<<<<< HEAD:tests/unit/tasks/test_references.py
 def test_references_that_are_none_and_a_target_with_gaps_are_an_error(
     scored, tmp_path, old, new, message
 ):
     text = (scored / "params.yaml").read_text().replace(old, new)
+========
+def test_references_that_are_none_are_an_error(scored, tmp_path, right, wrong, message):
+    text = (scored / "params.yaml").read_text().replace(right, wrong)
+>>>>>>>> h-translation:tests/unit/tasks/translation/test_references.py
     (tmp_path / "params.yaml").write_text(text)
     with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
         load(tmp_path / "params.yaml")
 
 
+<<<<<<<< HEAD:tests/unit/tasks/test_references.py
 def test_a_reference_that_the_tokens_do_not_have_is_named_with_its_key(scored, monkeypatch):
     monkeypatch.chdir(scored)
     section = dataclasses.asdict(load().experiments["mine"].data) | {"references": ["fr"]}
@@ -144,5 +150,13 @@ def test_settings_and_signatures_have_the_references_and_no_recipe_has(scored, m
     recipe = read_model_recipe("mine-baseline")
     settings = read_model_prediction(recipe)
     assert settings.references == ["en2", "en3"] and "en2" not in str(recipe.as_dict()["data"])
+========
+def test_the_settings_of_a_prediction_have_the_references_and_no_recipe_has(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    recipe = read_model_recipe("mine-baseline")
+    settings = read_model_prediction(recipe)
+    assert settings.references == ["en2", "en3"]
+    assert "en2" not in str(recipe.as_dict()["data"])
+>>>>>>>> h-translation:tests/unit/tasks/translation/test_references.py
     for count, text in ((1, "nrefs:1|"), (3, "nrefs:3|"), (None, "nrefs:var|")):
         assert all(text in f"{each}|" for each in signatures(settings, count).values())
