@@ -242,7 +242,7 @@ def gradient_rankings(
         by_token["gradient"], by_token[HELD] = gradients_with_weights(model, batch)
     else:
         embeddings = network_of(model).embed(batch).detach().requires_grad_()
-        by_token["gradient"] = _times_input(logits_of(model, batch, embeddings), embeddings)
+        by_token["gradient"] = times_input(logits_of(model, batch, embeddings), embeddings)
     if integrated:
         by_token["integrated_gradients"] = integrated_gradients(model, batch)
     for i, document in enumerate(documents):
@@ -267,13 +267,13 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
     embeddings = network_of(model).embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)
     through, held = (
-        _times_input(weighted.predict(weights), embeddings)
+        times_input(weighted.predict(weights), embeddings)
         for weights in (weighted.weights, weighted.weights.detach())
     )
     return through, held
 
 
-def _times_input(logits: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
+def times_input(logits: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
     """Return sum_d e_td dp/de_td of each token, (batch, time), p of the predicted class."""
     gradient = _gradient(logits, embeddings)
     return (gradient * embeddings).sum(-1).detach()

@@ -17,8 +17,6 @@ from heed.explanation.test import (
     HELD,
     RANKINGS,
     WEIGHT_RANKINGS,
-    Judged,
-    Outcome,
     Prediction,
     Weighted,
     WeightsTest,
@@ -64,11 +62,6 @@ UNIFORM = (
 )
 UnitPositions = dict[str, np.ndarray]  # start, end and rationale of each unit, by column
 Row = dict[str, object]
-
-
-def judge(judged: Judged) -> dict[str, Outcome]:
-    """Return the outcome of each criterion for a model, by the name of its test."""
-    return {name: test.judge(judged) for name, test in CRITERIA.items()}
 
 
 def measure_weights(

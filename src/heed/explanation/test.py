@@ -123,10 +123,12 @@ class WeightsTest:
     of_translations: bool = True
     by_class: bool = False
 
-    # the criterion: its name, its rule with the limits in it, and why it may be undefined
+    # the criterion: its name, its rule with the limits in it, the least value that passes, and why
+    # it may be undefined
     criterion: str = ""
     rule: str = ""
     limits: ClassVar[Mapping[str, str]] = {}
+    least: float = 0.0
     reasons: tuple[str, ...] = ()
 
     # the report: what the test can show and what it cannot, and its columns in the table of means
@@ -161,8 +163,8 @@ class WeightsTest:
         raise NotImplementedError
 
     def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether a value passes the criterion."""
-        raise NotImplementedError
+        """Return whether a value passes the criterion: by default, whether it is high enough."""
+        return value >= self.least
 
     def judge(self, judged: Judged) -> Outcome:
         """Return the outcome of the criterion."""

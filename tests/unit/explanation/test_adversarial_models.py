@@ -40,6 +40,7 @@ from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import WeightedSum
 from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
+from heed.tasks.classification import adversarial_attention
 from heed.tasks.classification.adversarial_attention import (
     AdversarialLearner,
     DiagnosticLearner,
@@ -334,17 +335,20 @@ def test_deceiving_smooths_labels_as_the_bases_recipe_does(smoothing):
     assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
-def test_a_seed_that_is_done_is_not_repeated(monkeypatch, stop):
-    monkeypatch.setattr(DiagnosticTraining, "accuracies", lambda *_: [])  # they take longest
-    write("differing", (1, 2))
-    expected = read("differing", "documents")
-    judged = stop("_judge_run")
-    with pytest.raises(KeyboardInterrupt):
-        write("differing", (1, 2))
-    write("differing", (1, 2))
-    assert judged == [1, 2, 2]
-    assert read("differing", "documents").equals(expected)
+def test_a_training_that_is_done_is_not_repeated(monkeypatch):
+    write("alone")
+    expected = read("alone", "documents")
+    with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
+        stopped.setattr(adversarial_attention, "_compare", lambda *_: interrupt())
+        write("alone")
+    monkeypatch.setattr(AdversarialLearner, "loss", lambda *_: interrupt())
+    write("alone")
+    assert read("alone", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("adversarial_attention-*")]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 DIVERGED = [

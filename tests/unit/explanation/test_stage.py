@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.explanation import stage
 from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
@@ -23,6 +22,7 @@ from heed.recipe import read_model_recipe, write_recipe
 from heed.study import parse
 from heed.tasks.classification import explanation
 from heed.tasks.classification.explanation import NO_NETWORK
+from heed.tokens.arrays import load_tokens
 from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
 
 MODELS = {
@@ -204,32 +204,19 @@ def test_a_corpus_without_rationale_is_no_noise_for_its_own_models(without_ratio
     assert set(table["measure"]) == measures, "nothing about rationale or noise"
 
 
-def test_a_seed_that_is_done_is_not_repeated(stop):
-    explain("tiny-attention", (1, 2), 0.02)
-    expected = read("tiny-attention", "documents")
-    explained = stop("_explain_run")
-    with pytest.raises(KeyboardInterrupt):
-        explain("tiny-attention", (1, 2), 0.02)
-    explain("tiny-attention", (1, 2), 0.02)
-    assert explained == [1, 2, 2]
-    assert read("tiny-attention", "documents").equals(expected)
-    assert not [*Path(".heed/work").glob("explain-*")]
-
-
 @pytest.mark.parametrize("without", [1, 2])
 def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
-    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), stage._explain_run
+    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), explanation.explain_run
     rationale = pd.read_parquet(path)
 
     def explain_one(run, *arguments):
-        if run.seed == without:
-            rationale.iloc[:0].to_parquet(path)
+        rationale.iloc[: 0 if run.seed == without else None].to_parquet(path)
         try:
-            explain_run(run, *arguments)
+            return explain_run(run, load_tokens("data/tokens/tiny"), *arguments[1:])
         finally:
             rationale.to_parquet(path)
 
-    monkeypatch.setattr(stage, "_explain_run", explain_one)
+    monkeypatch.setattr(explanation, "explain_run", explain_one)
     summary = explain("tiny-attention", (1, 2), 0.05, noise="tiny")
     auc = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")]
     assert set(auc["seed"].dropna()) == {3 - without} and auc["reason"].isna().all()

@@ -31,7 +31,6 @@ from heed.report.figures.lecture_002 import (
     common_mark,
     printed_text,
     recency,
-    scaling,
     sentences_text,
 )
 from heed.report.formats import (
@@ -62,11 +61,13 @@ def chapter(results: Results) -> list[Block]:
         (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
         for each in results.explanations
     ]
-    figures = on_page((*recency(results), *document_rankings(results), scaling()))
+    figures = on_page((*recency(results), *document_rankings(results)))
     title, means = say("What the weights explain"), say("The means of the tests")
     parts: dict[str, tuple[Block, ...]] = {
         say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
-        say("The figures of the tests ({count})", count=len(figures)): (Group(figures, "plots"),),
+        say("The figures of the tests ({count})", count=len(figures)): (
+            (Group(figures, "plots"),) if figures else ()
+        ),
         means: (
             _means(results, lines),
             Items(tuple(_claims(results))),
@@ -75,7 +76,9 @@ def chapter(results: Results) -> list[Block]:
         ),
     }
     disclosures = (
-        Disclosure(summary, blocks, "others", heading=False) for summary, blocks in parts.items()
+        Disclosure(summary, blocks, "others", heading=False)
+        for summary, blocks in parts.items()
+        if blocks
     )
     return [Section(EXPLANATION, title, (_take_home(results, lines), *disclosures))]
 
