@@ -70,15 +70,8 @@ def deceive_loss(
     """Return cross entropy - strength log(1 - the weight on rationale) of each document, (batch,).
 
     The logarithm is the mean over heads. A document without a rationale has the cross entropy
-    alone. (Pruthi et al. 2020, section 3)
-
-    Args:
-        weighted: of the model that is trained.
-        targets: class indices, (batch,)
-        rationale: True for units with a rationale, (batch, time)
-        strength: lambda.
-        label_smoothing: of the cross entropy, as the base was trained.
-
+    alone. `targets` are class indices (batch,), `rationale` is True for units with some (batch,
+    time), and labels are smoothed as those of the base were. (Pruthi et al. 2020, section 3)
     """
     elsewhere = weighted.weights.masked_fill(rationale[..., None], 0.0).sum(1)  # batch x heads
     # weights of an empty document are all 0

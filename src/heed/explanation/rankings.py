@@ -317,18 +317,22 @@ def logits_of(model: Classifier, batch: Batch, embeddings: torch.Tensor) -> torc
 
 def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
     """Return the total variation distance of the prediction without each of `units`, (units,)."""
-    kept = torch.ones(len(units) + 1, document.units, dtype=torch.bool)
-    kept[torch.arange(len(units)), torch.from_numpy(units)] = False
-    predictions = predict_kept(model, document, kept)
+    predictions = predict_kept(model, document, ~each_alone(units, document.units))
     return total_variation(predictions[:-1], predictions[-1]).numpy()
 
 
 def replace_one(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
     """Return the change of the prediction as each unit becomes the unknown word, (units,)."""
-    replaced = torch.zeros(len(units) + 1, len(document.ids), dtype=torch.bool)
-    replaced[:-1] = document.unit[None] == torch.from_numpy(units)[:, None]
+    replaced = each_alone(units, document.units)[:, document.unit]
     predictions = torch.softmax(predict_replaced(model, document, replaced), -1)
     return total_variation(predictions[:-1], predictions[-1]).numpy()
+
+
+def each_alone(units: np.ndarray, count: int) -> torch.Tensor:
+    """Return a row for each of `units` that is True for it alone, and one without any."""
+    chosen = torch.zeros(len(units) + 1, count, dtype=torch.bool)
+    chosen[torch.arange(len(units)), torch.from_numpy(units)] = True
+    return chosen
 
 
 def drawn_units(units: int, numbers: np.random.Generator) -> np.ndarray:

@@ -30,6 +30,7 @@ from heed.explanation.rankings import (
     Document,
     Subject,
     branch_logits,
+    each_alone,
     group_size,
     network_of,
     predict_replaced,
@@ -99,8 +100,7 @@ def explain_recency(
         subject: the model, which has a network.
         h, fold: the hyperparameters and the fold of its training.
         labels: class indices, (documents of the corpus,)
-        tokens: its corpus.
-        noise: the corpus that the words of noise are from.
+        tokens, noise: its corpus, and the one that the words of noise are from.
         rows: test documents that are not empty, in the order of their draw.
         scale: multiplies the numbers of documents.
         rationale: row → True for tokens of rationale, (tokens,), of documents that have some.
@@ -177,9 +177,7 @@ def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray:
     p is the probability of the predicted class, p' the same while the words of the tenth are the
     unknown word. NaN where no tenth changes it.
     """
-    replaced = torch.zeros(TENTHS + 1, len(document.ids), dtype=torch.bool)
-    tenth = torch.from_numpy(tenths(len(document.ids)))
-    replaced[:-1] = tenth[None] == torch.arange(TENTHS)[:, None]
+    replaced = each_alone(np.arange(TENTHS), TENTHS)[:, tenths(len(document.ids))]
     logits = predict_replaced(model, document, replaced).double()
     log_p = torch.log_softmax(logits, -1)[:, logits[-1].argmax()]
     changes = (log_p[:-1] - log_p[-1]).abs()

@@ -116,11 +116,8 @@ def summarize(
 ) -> pd.DataFrame:
     """Return the means over documents, with a row and a reason for what is not defined.
 
-    Args:
-        documents, rankings, seeds, recency: the tables of docs/contracts.md.
-        reasons: test, measure or ranking → why it is not defined; `weights` → why tests of weights
-            and the rankings by weights are not.
-
+    The tables are those of docs/contracts.md. `reasons` maps a test, measure or ranking to why it
+    is not defined, and `weights` to why tests of weights and the rankings by weights are not.
     """
     if "weights" in reasons:
         reasons = dict.fromkeys((*WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons

@@ -112,20 +112,13 @@ def write_explanations(
     report_progress: Progress,
     noise: str | None = None,
 ) -> pd.DataFrame:
-    """Write results/explain/NAME from the runs of `seeds`; return its summary.
+    """Write results/explain/NAME, of a model, from its runs of `seeds`; return its summary.
 
-    Args:
-        name: the model.
-        seeds: of its runs.
-        scale: multiplies the numbers of documents.
-        report_progress: called while documents are explained.
-        noise: the corpus that the words of noise are from; without it that test has a reason. A
-            task without this test does not read it.
+    `scale` multiplies the numbers of documents. The words of `noise` are from this corpus; without
+    it that test has a reason, and a task without this test does not read it.
 
-    Raises:
-        HeedError: a run is missing or was made with another recipe than the others; the tokens are
-            not those of the recipe; the task has no explanation; the corpus of noise is missing.
-
+    Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
+    are not those of the recipe; the task has no explanation; the corpus of noise is missing.
     """
     runs = read_runs(name, seeds)
     make_deterministic()
@@ -167,16 +160,9 @@ def write_adversarial_model(
 
     Trainings that were stopped continue from their last checkpoint, in .heed/work.
 
-    Args:
-        name: a key of `adversarial_attention` in params.yaml.
-        seeds: of the runs of its model.
-        report_progress: called while models are trained and documents are judged.
-
-    Raises:
-        HeedError: a run is missing or was made with another recipe than the others; the tokens are
-            not those of the recipe; the model has no weights that could be others; `deceive`
-            without rationales; a training that diverged.
-
+    Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
+    are not those of the recipe; the model has no weights that could be others; `deceive` without
+    rationales; a training that diverged.
     """
     declared = read_adversarial_model(name)
     runs = read_runs(declared.model, seeds)

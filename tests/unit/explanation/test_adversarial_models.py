@@ -24,14 +24,12 @@ from heed.explanation.diagnostic_mlp import (
     SPLIT_WITHOUT,
     DiagnosticTraining,
     Guide,
-    fit_weights,
     move_weights,
     place_ids,
 )
 from heed.explanation.rankings import Subject
 from heed.explanation.stage import (
     AdversarialAttention,
-    read_adversarial_model,
     write_adversarial_model,
 )
 from heed.explanation.test import jensen_shannon
@@ -39,7 +37,6 @@ from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import WeightedSum
 from heed.recipe import read_model_recipe, write_recipe
-from heed.study import parse
 from heed.tasks.classification import adversarial_attention
 from heed.tasks.classification.adversarial_attention import (
     AdversarialLearner,
@@ -52,7 +49,7 @@ from heed.tokens.arrays import load_tokens
 from heed.training.loop import DivergedError
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
-from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
+from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 BASE = "tiny-attention"
 HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
@@ -63,9 +60,7 @@ ADVERSARIAL_ATTENTION = {
     "alone": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 1, "
     "diagnostic_mlps: false}",
     "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
-    "without": f"{{model: {BASE}, corpus: tiny, strength: 1, epochs: 2}}",
     "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",
-    "backward": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: -1, epochs: 2}}",
 }
 GUIDES = [
     "uniform", "trained", "base", "adversarial_model", "rationale", "base_without_rationale",
@@ -175,20 +170,6 @@ def test_moved_weights_are_those_of_another_document_of_the_same_length(document
     originals = {tuple(each.round(9)) for each in weights.values()}
     kept = [tuple(each.round(9)) in originals for each in moved.values()]
     assert documents < 7 or np.mean(kept) >= 0.5, "of equal length: moved as they are"
-
-
-@pytest.mark.parametrize(
-    ("weights", "fitted"),
-    [
-        ([0.2, 0.8], [0.1, 0.1, 0.4, 0.4]),
-        ([0.5, 0.3, 0.2], [1]),
-        ([0.0, 1.0], [1]),  # equal where all would be 0
-        ([], [0.5, 0.5]),
-        ([1.0], []),
-    ],
-)
-def test_weights_fit_another_length_with_the_sum_1(weights, fitted):
-    assert fit_weights(np.asarray(weights), len(fitted)).tolist() == fitted
 
 
 @pytest.fixture(scope="module")
@@ -377,69 +358,6 @@ def test_a_base_without_a_weighted_sum_is_one_message():
         HeedError, match="model tiny-last can have no adversarial model: pooling `last`"
     ):
         write("last")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("lying", "params.yaml: adversarial_attention.lying: model is missing"),
-        ("without", "adversarial_attention.without: goal is missing. `heed check` says more"),
-        ("backward", "adversarial_attention.backward: strength is not above 0: -1"),
-    ],
-)
-def test_an_adversarial_model_that_is_not_in_params_is_one_message(name, message):
-    with pytest.raises(HeedError) as caught:
-        read_adversarial_model(name)
-    assert message in str(caught.value)
-
-
-# params.yaml
-
-SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
-MODEL = "sample-sentiment-attention"
-EXPLAINED = ", ".join(
-    f"sample-sentiment-{variant}: {{corpus: sample-sentiment, noise: sample-sentiment}}"
-    for variant in ("attention", "mean", "baseline")
-)
-EXPLAINING = f"{SAMPLE}\nexplain: {{documents: 1, models: {{{EXPLAINED}}}}}\n"
-SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1"
-LIAR = f"adversarial_attention:\n  liar: {{{SECTION}}}\n"
-
-
-def test_a_section_is_read_and_its_model_is_explained():
-    assert parse(f"{EXPLAINING}{LIAR}").adversarial_attention["liar"].strength == 1
-    assert parse(SAMPLE).adversarial_attention == {}
-    message = f"adversarial_attention.liar.model: {MODEL} is not in explain.models: "
-    with pytest.raises(HeedError, match=message):
-        parse(f"{SAMPLE}\n{LIAR}")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("liar", MODEL, "is the name of a model too"),
-        ("liar", "Liar", "names have lower-case letters"),
-        (MODEL, "sample-attention", ".liar.model: there is no model sample-attention"),
-        (MODEL, "sample-sentiment-mean", "pooling: mean gives every word the same weight"),
-        (MODEL, "sample-sentiment-baseline", "pooling last is no weighted sum"),
-        ("corpus: sample-sentiment", "corpus: sample-letters", "follows from the rest, found s"),
-        ("goal: differ", "goal: lie", ".liar.goal: input should be 'differ' or"),
-        ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
-        ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
-    ],
-)
-def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    with pytest.raises(HeedError) as caught:
-        parse(f"{EXPLAINING}{LIAR.replace(old, new, 1)}")
-    assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
-
-
-def test_only_classifications_have_adversarial_models():
-    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
-    name, model = next(iter(parse(text).models.items()))
-    section = LIAR.replace(MODEL, name).replace("sample-sentiment", model.corpus)
-    with pytest.raises(HeedError, match="adversarial models are of classifications"):
-        parse(f"{text}\n{section}")
 
 
 # Expected result, on the sample corpora

@@ -245,11 +245,8 @@ def test_integrated_gradients_add_up_to_the_change_of_the_probability():
     model = frozen(**ATTENTION)
     batch = batch_for(model, LENGTHS)
     embeddings = model.network.embed(batch)
-    logits, empty = (
-        torch.softmax(logits_of(model, batch, x), -1) for x in (embeddings, 0 * embeddings)
-    )
-    predicted = logits.argmax(-1, keepdim=True)
-    change = (logits - empty).gather(1, predicted).squeeze(1)
+    whole, empty = (logits_of(model, batch, x).softmax(-1) for x in (embeddings, 0 * embeddings))
+    change = (whole - empty).gather(1, whole.argmax(-1, keepdim=True)).squeeze(1)
     assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-4)
 
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import shutil
+import subprocess
+import sys
 import types
 from pathlib import Path
 
@@ -304,3 +306,10 @@ def test_the_caption_of_noise_has_its_documents_and_nothing_where_no_text_leaves
     assert "With noise: 30–60 documents," in _describe([explained(60), explained(30)])
     assert "With noise: 60 documents," in _describe([explained(60), explained(0)])
     assert "With noise:" not in _describe([explained(0)])
+
+
+def test_a_report_loads_no_torch():
+    parts = "heed.report.render, heed.tasks.classification.report, heed.tasks.translation.report"
+    code = f"import sys, {parts}; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
