@@ -142,7 +142,7 @@ class RationaleScore(NamedTuple):
     concentration: the rationale's share of the ranking's sum, divided by its share of the units;
         NaN for a ranking with negative values
     token_f1: of the highest units against the rationale
-    span_f1: of their runs against those of the rationale; two match that overlap by half (MATCH)
+    span_f1: of their runs against the rationale's; two match that overlap by half (MATCH)
     """
 
     auc: float

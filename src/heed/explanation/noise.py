@@ -79,7 +79,7 @@ def add_noise(
     """Return documents with each of NOISES, and the share of unknown words in their noise, (rows,).
 
     A text is what the model reads of a document (`encoded`, of the corpus `tokens`); it is read
-    whole. The documents, which are not empty, are those of the first row, then of the second, ...;
+    whole. The documents, which are not empty, belong to the first row, then to the second, ...;
     they have no linear branch.
     """
     positions, token_mask = encoded.positions(rows)
@@ -90,7 +90,7 @@ def add_noise(
         text = _read(tokens, row, positions[i][token_mask[i]])
         words = noise.draw(row, MOST * text.shape[1])
         unknown[i] = is_unknown[words[0]].mean()
-        words[0] += len(tokens.lexicon)  # the lexicon of the noise follows that of the texts
+        words[0] += len(tokens.lexicon)  # the lexicon of the noise follows the texts' own
         for times, share in NOISES.values():
             count = times * text.shape[1]
             left = int(share * count)

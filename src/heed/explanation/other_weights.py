@@ -7,7 +7,7 @@ weighs to their mean. Where it is near 1, any weights give about the same sum (M
 2020, section 3.1). (arxiv.org/abs/1902.10186, arxiv.org/abs/2004.14243)
 """
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from heed.explanation.test import (
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     Column,
+    Generator,
     Judged,
     Prediction,
     Weighted,
@@ -22,9 +23,6 @@ from heed.explanation.test import (
     measured,
     total_variation,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 PERMUTATIONS = 100  # of the weights
 ROUNDING = 1e-5  # relative: weights that differ by less are equal
@@ -53,7 +51,7 @@ class Permutation(WeightsTest):
     )
     columns = (Column("Shuffled", "permutation_change"),)
 
-    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the median change of the prediction, and the share of changed decisions."""
         return permute_weights(weighted, generator)
 
@@ -64,7 +62,7 @@ class Permutation(WeightsTest):
 
 
 def permute_weights(
-    weighted: Weighted, generator: "torch.Generator", permutations: int = PERMUTATIONS
+    weighted: Weighted, generator: Generator, permutations: int = PERMUTATIONS
 ) -> dict[str, float]:
     """Return the effect of permutations, the same for all heads, on one document's prediction.
 
@@ -101,7 +99,7 @@ class Conicity(WeightsTest):
     )
     columns = (Column("Conicity", "conicity"),)
 
-    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the conicity of one document's values, from -1 to 1, the mean over heads."""
         from torch.nn.functional import cosine_similarity
 

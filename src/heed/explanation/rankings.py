@@ -28,7 +28,7 @@ STEPS = 32  # of integrated gradients: they agree with 128 steps (Kendall's tau 
 
 
 class Group(NamedTuple):
-    """Documents that have the same tests, in addition to those of weights and gradients.
+    """Documents that have the same tests, beside the tests of weights and gradients.
 
     end: the number of documents up to the last of this group
     removes: whether they have leave-one-out and adversarial weights
@@ -158,7 +158,7 @@ def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> t
 def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batch:
     """Return n shortened copies of a document as a batch, with the units that are `kept`.
 
-    What is left moves together, and bigrams are those of the new neighbours.
+    What is left moves together, and bigrams are of the new neighbours.
     """
     token_kept = kept[:, document.unit]  # n x tokens
     lengths = token_kept.sum(1)

@@ -4,7 +4,6 @@ docs/contracts.md describes the tables: by document, by ranking, by unit, and me
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,15 +16,13 @@ from heed.explanation.test import (
     HELD,
     RANKINGS,
     WEIGHT_RANKINGS,
+    Generator,
     Prediction,
     Weighted,
     WeightsTest,
 )
 from heed.explanation.trained_models import AdversarialModels, DiagnosticNetworks
 from heed.explanation.unexplained import SUMMARY
-
-if TYPE_CHECKING:
-    import torch
 
 
 class RecencyTest(WeightsTest):
@@ -65,7 +62,7 @@ Row = dict[str, object]
 
 
 def measure_weights(
-    weighted: Weighted, generator: "torch.Generator", tests: Sequence[WeightsTest] = EXPLAINED
+    weighted: Weighted, generator: Generator, tests: Sequence[WeightsTest] = EXPLAINED
 ) -> dict[str, float]:
     """Return the measures of one prediction's weights; tests of two units and more come last."""
     units = len(weighted.weights)
@@ -116,7 +113,7 @@ def summarize(
 ) -> pd.DataFrame:
     """Return the means over documents, with a row and a reason for what is not defined.
 
-    The tables are those of docs/contracts.md. `reasons` maps a test, measure or ranking to why it
+    docs/contracts.md describes the tables. `reasons` maps a test, measure or ranking to why it
     is not defined, and `weights` to why tests of weights and the rankings by weights are not.
     """
     if "weights" in reasons:

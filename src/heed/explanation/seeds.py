@@ -99,7 +99,7 @@ def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFram
 
     The units have `seed, id, target, unit, attention`, and `next_units` `seed, id, target, word,
     p`: the probabilities of what is predicted at the drawn units of targets; a word that is missing
-    has none. The result is that of `seed_agreement`, with the column `target` after `id`. Steps
+    has none. The result is as in `seed_agreement`, with the column `target` after `id`. Steps
     that only one of two seeds has, or whose sources have not as many units, are left out.
     """
     keys = ["id", "target"]

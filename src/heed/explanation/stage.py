@@ -118,7 +118,7 @@ def write_explanations(
     it that test has a reason, and a task without this test does not read it.
 
     Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
-    are not those of the recipe; the task has no explanation; the corpus of noise is missing.
+    are not the recipe's; the task has no explanation; the corpus of noise is missing.
     """
     runs = read_runs(name, seeds)
     make_deterministic()
@@ -161,7 +161,7 @@ def write_adversarial_model(
     Trainings that were stopped continue from their last checkpoint, in .heed/work.
 
     Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
-    are not those of the recipe; the model has no weights that could be others; `deceive` without
+    are not the recipe's; the model has no weights that could be others; `deceive` without
     rationales; a training that diverged.
     """
     declared = read_adversarial_model(name)
@@ -216,7 +216,7 @@ def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Tokens, dict[str, np.nd
 
 
 def _add(by_seed: Tables, run: RunInfo, tables: dict[str, pd.DataFrame]) -> None:
-    """Add the tables of a seed to those of the seeds before."""
+    """Add the tables of a seed to the seeds before."""
     for name, table in tables.items():
         table.insert(0, "seed", run.seed)
         by_seed.setdefault(name, []).append(table)

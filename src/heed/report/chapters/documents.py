@@ -195,16 +195,13 @@ def _heads(results: Results, experiment: Experiment) -> list[Block]:
         for variant, model in experiment.result.models.items()
         if model.hyperparameters.attends_to_states and not model.hyperparameters.hierarchical
     ][:MODELS_WITH_HEADS]
-    if not variants:
-        return []
     figures = [head_weights(results, experiment, variant) for variant in variants]
     shown = tuple(figure for of_model in figures for figure in of_model[:1])
     more = tuple(figure for of_model in figures for figure in of_model[1:])
-    if not shown:
-        text = say("Self-attention word by word: no test document has 8 to 40 words.")
-        return [Paragraph((text,), media=_media(experiment))]
-    disclosure = Disclosure(say("The same of another document"), more, media=(PAGE,))
-    return [Group(shown, "plots"), *([disclosure] if more else [])]
+    blocks: list[Block] = [Group(shown, "plots")] if shown else []
+    if more:
+        blocks.append(Disclosure(say("The same of another document"), more, media=(PAGE,)))
+    return blocks
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,9 +29,8 @@ from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
 from heed.report.figures.lecture_002 import (
     common_mark,
-    printed_text,
+    papers_text,
     recency,
-    sentences_text,
 )
 from heed.report.formats import (
     POINTS,
@@ -136,7 +135,7 @@ def _gain(line: Line) -> Cell:
 
 
 def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
-    """Return the column of a criterion, and that of its figure in the CSV file."""
+    """Return the column of a criterion, and of its score in the CSV file."""
 
     def value(line: Line) -> Cell:
         judged = line[0].outcomes[test]
@@ -162,31 +161,25 @@ def _uniform_note(results: Results) -> str:
     explained = [each for each in results.explanations if each.has_weights]
     if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
         texts.append(layer_note())
-    return " ".join([*texts, sentences_text(results, "uniform")])
+    return " ".join([*texts, papers_text(results, results.explanations, "uniform")])
 
 
 def _rules() -> list[Texts]:
     """Return the criteria, as their tests declare them."""
     return [
-        (Span(say(test.criterion), "strong"), f": {say(test.rule, **test.limits)}")
+        (Span(say(test.criterion), "strong"), ": ", say(test.rule, **test.limits))
         for test in CRITERIA.values()
     ]
 
 
 def _claims(results: Results) -> list[Texts]:
     """Return what each test can show and what it cannot, and what papers print of it."""
-    return [
-        (Span(say(test.title), "strong"), ": ", " ".join(filter(None, texts)))
-        for test in TESTS
-        if test.title
-        for texts in [
-            (
-                say(test.claim),
-                printed_text(results, results.explanations, test.name),
-                sentences_text(results, test.name),
-            )
-        ]
-    ]
+    claims: list[Texts] = []
+    for test in TESTS:
+        if test.title:
+            papers = papers_text(results, results.explanations, test.name)
+            claims.append((Span(say(test.title), "strong"), ": ", say(test.claim), " ", papers))
+    return claims
 
 
 def _means(results: Results, lines: list[Line]) -> Table:

@@ -43,47 +43,39 @@ def common_mark(results: Results) -> str:
     return marks.pop() if len(marks) == 1 else ""
 
 
-def sentences_text(results: Results, test: str) -> str:
-    """Return the sentences of papers on a test, each with its paper."""
-    return " ".join(
-        f"“{each.sentence}” ({each.paper})."
-        for each in results.papers.sentences
-        if each.test == test
-    )
+def papers_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
+    """Return what papers print of a test on the corpora of these models, and say of it.
 
-
-def printed_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
-    """Return what papers print of a test on the corpora of these models, if those are complete."""
-    kinds, read, lengths = set[str](), list[int](), list[int]()
-    tested = {each.corpus for each in results.papers.scores if each.test == test}
-    for each in explained:
-        result = each.experiment.result
-        statistics = result.corpus.statistics
-        if statistics.kind in tested and not statistics.reduced:
-            kinds.add(statistics.kind)
-            read.append(result.models[each.variant].hyperparameters.max_tokens)
-            lengths.append(round(statistics.tokens / statistics.documents))
-    by_paper: dict[str, dict[str, list[str]]] = {}
+    Scores are compared where the study has the whole corpus.
+    """
+    corpora = {each.corpus for each in results.papers.scores if each.test == test}
+    compared = [
+        (each.experiment.result.corpus.statistics, each.experiment.result.models[each.variant])
+        for each in explained
+        if each.experiment.result.corpus.statistics.kind in corpora
+        and not each.experiment.result.corpus.statistics.reduced
+    ]
+    kinds = {statistics.kind for statistics, _ in compared}
+    models: dict[tuple[str, str], list[str]] = {}
     for score in results.papers.scores:
         if score.test == test and score.corpus in kinds:
-            models = by_paper.setdefault(score.paper, {})
-            models.setdefault(score.model, []).append(format_significant(score.mean, 3))
-    if not by_paper:
-        return ""
-    texts = [
-        say(
-            "{paper} print: {models}.",
-            paper=paper,
-            models=", ".join(f"{model} {'/'.join(values)}" for model, values in models.items()),
+            key = score.paper, score.model
+            models.setdefault(key, []).append(format_significant(score.mean, 3))
+    texts = []
+    for paper in dict.fromkeys(paper for paper, _ in models):
+        own = [f"{name} {'/'.join(each)}" for (of, name), each in models.items() if of == paper]
+        texts.append(say("{paper} print: {models}.", paper=paper, models=", ".join(own)))
+    if compared:
+        read = [model.hyperparameters.max_tokens for _, model in compared]
+        lengths = [round(statistics.tokens / statistics.documents) for statistics, _ in compared]
+        cut = say(
+            "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
+            tokens=range_of(read, format_count),
+            length=range_of(lengths, format_count),
         )
-        for paper, models in by_paper.items()
-    ]
-    cut = say(
-        "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
-        tokens=range_of(read, format_count),
-        length=range_of(lengths, format_count),
-    )
-    return " ".join([*texts, cut])
+        texts.append(cut)
+    sentences = (each for each in results.papers.sentences if each.test == test)
+    return " ".join([*texts, *(f"“{each.sentence}” ({each.paper})." for each in sentences)])
 
 
 def recency(results: Results) -> list[Figure]:
@@ -106,11 +98,11 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "show that a model forgets: words at the end may be the better ones."
     )
     drawn = _drawn(results, explained)
-    texts = [_describe(explained), _ratios(explained), printed_text(results, explained, "recency")]
+    texts = [_describe(explained), _ratios(explained)]
     names = {each.variant for each in drawn}
     if others := [each.variant for each in explained if each.variant not in names]:
         texts.append(say("Not drawn: {names}.", names=", ".join(others)))
-    caption = " ".join(filter(None, [*texts, sentences_text(results, "recency")]))
+    caption = " ".join(filter(None, [*texts, papers_text(results, explained, "recency")]))
     return Figure(
         f"{experiment.key}_recency",
         say("Recency: place in the text, and noise"),
@@ -155,7 +147,7 @@ def _describe(explained: list[Explanation]) -> str:
 
 
 def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
-    """Return the models that are drawn: those of other figures first, and four at most."""
+    """Return the models that are drawn: the ones of other figures first, and four at most."""
     if len(explained) <= MAX_VARIANTS:
         return explained
     order = drawn_variants(results, explained[0].experiment)
