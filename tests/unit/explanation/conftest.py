@@ -1,30 +1,9 @@
-"""A stage that is stopped, and the training of small models whose expected result is known."""
+"""The training of small models whose expected result is known."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
-
-from heed.explanation import stage
-
-
-@pytest.fixture
-def stop(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[int]]:
-    """Interrupt a function of a stage at its second run; give the seeds that it is called with."""
-
-    def stop(name: str) -> list[int]:
-        seeds, function = [], getattr(stage, name)
-
-        def stop_at_the_second(run, *arguments):
-            seeds.append(run.seed)
-            if seeds == [1, 2]:
-                raise KeyboardInterrupt
-            function(run, *arguments)
-
-        monkeypatch.setattr(stage, name, stop_at_the_second)
-        return seeds
-
-    return stop
 
 
 @pytest.fixture(scope="session")

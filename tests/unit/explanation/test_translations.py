@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 import torch
 
-from heed.explanation import other_weights, translations
+from heed.explanation import adversarial_weights, translations
+from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import find_rationale
-from heed.explanation.other_weights import EPSILON, find_adversarial_weights
-from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.seeds import step_agreement
-from heed.explanation.test import total_variation
+from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, total_variation
 from heed.explanation.translations import (
     DRAWN_TARGETS,
     judge_pairs,
@@ -129,10 +128,10 @@ def test_leave_one_out_is_the_distance_to_the_sentence_without_the_word(name, mo
     words = pair.target[:, :-1]
     changes = leave_out_sources(model, pair, np.array([0, 3]))
     assert changes.shape == (2, 2)
-    whole = next_units(model, pair, words)[0]
+    whole = next_units(model, pair.source, words)[0]
     for column, unit in enumerate((0, 3)):
         rest = [word for i, word in enumerate(SOURCES[0]) if i != unit]
-        without = next_units(model, make_pairs([rest], TARGETS[:1]), words)[0]
+        without = next_units(model, torch.tensor([rest]), words)[0]
         assert np.allclose(changes[:, column], total_variation(without, whole)[:-1], atol=1e-12)
     monkeypatch.setattr(translations, "MAX_PADDED_TOKENS", 1)
     assert np.allclose(leave_out_sources(model, pair, np.array([0, 3])), changes, atol=1e-12)
@@ -140,8 +139,8 @@ def test_leave_one_out_is_the_distance_to_the_sentence_without_the_word(name, mo
 
 def test_a_source_of_one_word_without_it_is_an_unknown_word():
     model, pair = make_model("output"), make_pairs([[5]], [[4, 6]])
-    whole, empty = (next_units(model, make_pairs([[word]], [[4, 6]]), pair.target[:, :-1])
-                    for word in (5, UNKNOWN))  # fmt: skip
+    words = pair.target[:, :-1]
+    whole, empty = (next_units(model, torch.tensor([[word]]), words) for word in (5, UNKNOWN))
     changes = leave_out_sources(model, pair, np.array([0]))
     assert np.allclose(changes[:, 0], total_variation(empty, whole)[0, :-1], atol=1e-12)
     assert changes.min() > 1e-3
@@ -210,7 +209,7 @@ def reordered(count: int) -> tuple[PairBatch, torch.Tensor]:
 
 
 def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch):
-    monkeypatch.setattr(other_weights, "STEPS", 2)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
     torch.manual_seed(2)
     batch, classes = reordered(100)
     encoded = EncodedPairs(
@@ -234,7 +233,7 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
 
 @pytest.mark.parametrize("name", ["transformer", "last-state"])
 def test_the_matrices_of_a_pair_have_a_row_for_each_word_of_the_target(name, monkeypatch):
-    monkeypatch.setattr(other_weights, "STEPS", 2)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
     model, batch = make_model(name, torch.float32), make_pairs(SOURCES, TARGETS)
     encoded = EncodedPairs(batch.rows, *([*map(np.array, side)] for side in (SOURCES, TARGETS)))
     weights = model.weights(batch)
@@ -252,7 +251,7 @@ def test_the_matrices_of_a_pair_have_a_row_for_each_word_of_the_target(name, mon
 
 
 def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
-    monkeypatch.setattr(other_weights, "STEPS", 2)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
     model, length = make_model("output", torch.float32), ALL_UNITS + 1
     encoded = EncodedPairs(
         np.array([7]), [np.resize(np.arange(4, 30), length)], [np.array([4, 5, 6])]
