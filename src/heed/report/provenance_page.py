@@ -79,19 +79,28 @@ def write_provenance(
     `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
     their kinds: a published report does not.
     """
-    trainings = _read_trainings(root / "results", models, with_hosts)
+    results = root / "results"
+    trainings = _read_trainings(results, models, with_hosts)
+    searches = {}
+    for timing in sorted((results / "timing" / "search").glob("*.json")):
+        with reading(timing, command := f"heed search {timing.stem}"):
+            searches[timing.stem] = read_record(SearchTiming, read_json(timing, command))
     files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
-    context = {
-        "git": git_state(root),
-        "machine": machine(),
-        "versions": versions(),
-        "files": [(name, sha256(file), md5(file)) for name, file in files.items()],
-        "trainings": trainings,
-        "searches": _read_searches(root / "results" / "timing" / "search"),
-        "with_hosts": with_hosts,
-        "core_hours": sum(each.core_hours for each in trainings),
-    }
-    write_text(path, environment().get_template("provenance.html.jinja").render(context))
+    text = (
+        environment()
+        .get_template("provenance.html.jinja")
+        .render(
+            git=git_state(root),
+            machine=machine(),
+            versions=versions(),
+            files=[(name, sha256(file), md5(file)) for name, file in files.items()],
+            trainings=trainings,
+            searches=searches,
+            with_hosts=with_hosts,
+            core_hours=sum(each.core_hours for each in trainings),
+        )
+    )
+    write_text(path, text)
 
 
 def git_state(root: Path) -> GitState:
@@ -163,40 +172,30 @@ def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) ->
         model = folder.name
         seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
         with contextlib.suppress(*([] if model in models else [HeedError])):
-            if runs := {seed: read_training_time(results, model, seed) for seed in seeds}:
-                machines = {
-                    f"{f'{run.host}: ' if with_hosts else ''}"
-                    f"{_read_machine_kind(results, model, seed)}"
-                    for seed, run in runs.items()
-                }
+            runs = [read_training_time(results, model, seed) for seed in seeds]
+            kinds = [_read_machine_kind(results / "train" / model / f"{seed}") for seed in seeds]
+            hosts = [f"{run.host}: " if with_hosts else "" for run in runs]
+            machines = {host + kind for host, kind in zip(hosts, kinds, strict=True)}
+            ends = [run.ended for run in runs]
+            if runs:
                 trainings.append(
                     Trainings(
-                        model=model,
-                        runs=len(runs),
-                        seconds=sum(run.seconds for run in runs.values()),
-                        core_hours=sum(run.core_minutes for run in runs.values()) / 60,
-                        machines=sorted(machines),
-                        first=min(run.ended for run in runs.values()),
-                        last=max(run.ended for run in runs.values()),
-                        in_study=model in models,
+                        model,
+                        len(runs),
+                        sum(run.seconds for run in runs),
+                        sum(run.core_minutes for run in runs) / 60,
+                        sorted(machines),
+                        min(ends),
+                        max(ends),
+                        model in models,
                     )
                 )
     return trainings
 
 
-def _read_machine_kind(results: Path, model: str, seed: int) -> str:
+def _read_machine_kind(run: Path) -> str:
     """Return the machine kind that a run has noted; a text that says so where it has none."""
     kind = ""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        run = json.loads((results / "train" / model / str(seed) / RUN).read_text(encoding="utf-8"))
-        kind = run.get("machine_kind", "")
+        kind = json.loads((run / RUN).read_text(encoding="utf-8")).get("machine_kind", "")
     return kind or "machine kind not noted"
-
-
-def _read_searches(folder: Path) -> dict[str, SearchTiming]:
-    """Return the timing of each search, by name."""
-    searches = {}
-    for path in sorted(folder.glob("*.json")):
-        with reading(path, command := f"heed search {path.stem}"):
-            searches[path.stem] = read_record(SearchTiming, read_json(path, command))
-    return searches
