@@ -169,11 +169,8 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
     tokens = dict(list(weights.groupby("id", sort=False)))
     predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
-        table = read_prediction_table(other / PREDICTED, ["id", "split", "label", "predicted"])
-        table = table[(table["split"] == "test") & table["id"].isin(predictions)]
-        table = table.assign(**{key: table[key].map(label_text) for key in ("label", "predicted")})
-        for name, rows in table.groupby("id", sort=False):
-            predictions[str(name)].append(_count_predictions(variant, rows))
+        for name, rows in read_predictions(other, [*predictions]).items():
+            predictions[name].append(_count_predictions(variant, rows))
     rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
     ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
     known = weights[weights.groupby("id")["rationale"].transform("any")]
@@ -184,6 +181,21 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
     )
+
+
+def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
+    """Return a model's predictions of these test documents by id, with its seeds in order.
+
+    A multi-label prediction is a text, as `documents` has it: then there are no probabilities.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    table = read_prediction_table(folder / PREDICTED)
+    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
+    if len(table) and not isinstance(table["label"].iloc[0], str):
+        table = table.filter(regex="^(?!p:)")
+    texts = {key: table[key].map(label_text) for key in ("label", "predicted")}
+    return {str(name): rows for name, rows in table.assign(**texts).groupby("id", sort=False)}
 
 
 def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
@@ -203,10 +215,9 @@ def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
         ((str(name), int(count)) for name, count in counts.items()),
         key=lambda each: (-each[1], each[0]),
     )
-    right = int((rows["label"] == rows["predicted"]).sum())
-    return VariantPredictions(
-        variant, classes, "always" if right == len(rows) else "sometimes" if right else "never"
-    )
+    right = rows["label"] == rows["predicted"]
+    often = "always" if right.all() else "sometimes" if right.any() else "never"
+    return VariantPredictions(variant, classes, often)
 
 
 def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
@@ -348,19 +359,15 @@ def read_answers(folder: Path, names: list[str]) -> dict[str, Answers]:
 
     Raises HeedError: the file is missing or broken.
     """
-    table = read_prediction_table(folder / PREDICTED)
-    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
-    return {str(name): _answers(rows) for name, rows in table.groupby("id", sort=False)}
+    return {name: _answers(rows) for name, rows in read_predictions(folder, names).items()}
 
 
 def _answers(rows: pd.DataFrame) -> Answers:
-    label, predicted = (rows[key].map(label_text) for key in ("label", "predicted"))
-    true_class = f"p:{label.iloc[0]}"
-    has_one_label = isinstance(rows["label"].iloc[0], str)
+    right, true_class = rows["label"] == rows["predicted"], f"p:{rows['label'].iloc[0]}"
     return Answers(
-        tuple(bool(each) for each in label == predicted),
-        tuple(predicted),
-        tuple(map(float, rows[true_class])) if has_one_label else (),
+        tuple(map(bool, right)),
+        tuple(rows["predicted"]),
+        tuple(map(float, rows[true_class])) if true_class in rows else (),
     )
 
 
