@@ -209,7 +209,6 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
 
 
 def _clip(difference: Difference, second: float) -> Difference:
-    """Return the difference with the parts of its intervals that are possible."""
     mean, others = difference.mean_pp, difference.others
     bootstrap = clip_interval(others.bootstrap_pp, mean, second)
     return dataclasses.replace(
@@ -259,7 +258,6 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
 
 
 def _no_comparison(result: ExperimentResult) -> Answer:
-    """Return the answer of an experiment without a baseline, or without attention."""
     missing = [] if BASELINE in result.models else [say("baseline")]
     missing += [] if result.attention else [say("variant that answers the study's question")]
     names = say(" and no ").join(missing)
@@ -268,7 +266,6 @@ def _no_comparison(result: ExperimentResult) -> Answer:
 
 
 def _capitalize(sentence: str) -> str:
-    """Return a sentence with a capital and one full stop."""
     return sentence[0].upper() + sentence[1:].removesuffix(".") + "."
 
 
@@ -304,7 +301,6 @@ def _verdict(compared: AttentionComparison, result: ExperimentResult) -> str:
 
 
 def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on an attention variant against the baseline."""
     situation = gain.verdict
     if gain.ends is None:
         items = ONE_SENTENCE if gain.measure.is_of_sentences else ONE_DOCUMENT
@@ -368,7 +364,6 @@ def _not_converged(difference: TestedDifference, result: ExperimentResult) -> st
 
 
 def _better_sentence(compared_model: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on a model or a reference model with a better score than the variant."""
     return say(
         {
             WORSE: "{compared_model} ({metric}) did better than {name} ({own}): {size}",
@@ -390,7 +385,6 @@ def _better_sentence(compared_model: TestedDifference, result: ExperimentResult)
 
 
 def _control_sentence(control: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on a control that is not ahead, where the baseline was beaten."""
     return say(
         {
             BETTER: "over {control} it gained {size}",
@@ -405,7 +399,6 @@ def _control_sentence(control: TestedDifference, result: ExperimentResult) -> st
 
 
 def _describe(name: str, result: ExperimentResult) -> str:
-    """Return a model or a reference model as a sentence names it."""
     return say(
         "the {name} model"
         if name in result.reference_models
@@ -417,7 +410,6 @@ def _describe(name: str, result: ExperimentResult) -> str:
 
 
 def _join(names: list[str]) -> str:
-    """Return the names as a list in a sentence."""
     return say(" and ").join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

@@ -221,7 +221,6 @@ def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
 
 
 def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
-    """Return the shares of the chosen rows, mean over documents."""
     weight = (weights["weight"] * chosen).groupby(weights["id"]).sum()
     words = chosen.groupby(weights["id"]).mean()
     return WeightShare(float(weight.mean()), float(words.mean()), len(weight))

@@ -279,7 +279,6 @@ def _degradations(
     degraded_talk: dict[str, Talk],
     original_talk: dict[str, Talk],
 ) -> list[Degradation]:
-    """Return the change of baseline and attention from the original experiment to the degraded."""
     degradations = []
     for variant in TALK_VARIANTS:
         if variant in degraded.models and variant in original.models:

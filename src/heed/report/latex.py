@@ -270,7 +270,6 @@ def _fit(block: Table, indices: list[int]) -> Fit:
 
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
-    """Return about how wide a column is in points, with the space beside it."""
     column, cells = block.columns[index], [row.cells[index] for row in block.rows]
     texts = [block.printed(row, index) for row in block.rows]
     if width := _broken_width(block, index, broken):
@@ -310,7 +309,6 @@ def _specification(block: Table, index: int, broken: int) -> str:
 
 
 def _breaking(width: int) -> str:
-    """Return the LaTeX type of a column whose text breaks at so many millimetres."""
     return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
 
 
@@ -369,7 +367,6 @@ def _span(span: Span) -> str:
 
 
 def _note(value: Cell, column: Column) -> Latex:
-    """Return the small second line of a cell, on the side on which its column's values are."""
     if not value.note:
         return Latex("")
     change = rf"\,({escape(value.change)})" if value.change else ""
@@ -379,7 +376,6 @@ def _note(value: Cell, column: Column) -> Latex:
 
 
 def _below(block: Table, row: Row, index: int, count: int) -> Latex:
-    """Return a line below a row, as wide as the table."""
     text = f"{block.columns[index].heading}: {block.printed(row, index)}"
     column = rf"@{{\quad}}{_breaking(BELOW_WIDTH)}"
     return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")

@@ -204,7 +204,6 @@ def publish(
 
 
 def _check_files(root: Path) -> None:
-    """Raise HeedError where a file to copy is missing, or report.pdf is of another report."""
     for file in COPIED:
         if not (root / file).exists():
             raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
@@ -288,7 +287,6 @@ def path_remover(root: Path, files: list[Path]) -> Callable[[str], str]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every text in YAML, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

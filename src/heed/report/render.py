@@ -97,7 +97,6 @@ def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:
-    """Return the documents of a model by true and predicted class, with shares of the true."""
     counts = (
         read_table(evaluation / "confusion.csv")
         .groupby(["label", "predicted"], as_index=False)["documents"]

@@ -206,7 +206,6 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_browsers(results: Results) -> dict[str, Browser]:
-    """Return the browser of each model with weights, compared with baseline and attention."""
     browsers = {}
     for experiment in results.experiments:
         first = (BASELINE, *experiment.result.attention[:1])

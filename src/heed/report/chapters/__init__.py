@@ -54,7 +54,6 @@ def report(results: Results) -> list[Block]:
 
 
 def _experiment_blocks(results: Results, experiment: Experiment, kind: str) -> tuple[Block, ...]:
-    """Return the blocks of an experiment, by the chapters or the appendices of its task."""
     chapters: list[ExperimentChapter] = getattr(report_of(experiment.measure.task), kind)
     return tuple(block for chapter in chapters for block in chapter(results, experiment))
 

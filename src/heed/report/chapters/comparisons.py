@@ -117,7 +117,6 @@ def _bootstrap(each: TestedDifference) -> tuple[float | None, float | None]:
 
 
 def _compared(each: TestedDifference) -> Phrase:
-    """Return the two models, each with a link to its explanation."""
     return Phrase((glossary_link(each.first), " − ", glossary_link(each.second)))
 
 
@@ -126,7 +125,6 @@ def _difference(each: TestedDifference) -> Cell:
 
 
 def _reading_note(results: Results, comparisons: list[TestedDifference]) -> str:
-    """Return how to read the table."""
     text = say(
         "The corrected p values and the convergence of both models decide; bold: better or "
         "worse. Bootstrap and the last columns are checks that leave out a source of variance or, "

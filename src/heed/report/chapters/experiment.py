@@ -172,7 +172,6 @@ def _mean(metric: str) -> Callable[[Line], float | None]:
 def _difference_columns(
     results: Results, experiment: Experiment, attention: str
 ) -> tuple[Column, ...]:
-    """Return the columns of the difference over the baseline, and of attention over each model."""
     unit, over = experiment.measure.unit, say("Over the baseline")
     heading, difference = say("{variant} over it", variant=attention), "attention_minus_this_pp"
     columns = (

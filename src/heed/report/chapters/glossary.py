@@ -59,7 +59,6 @@ def read_variants(results: Results) -> dict[str, list[Variant]]:
 
 
 def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> str:
-    """Return how a model differs from another that is the same network."""
     others = dataclasses.asdict(result.models[other].hyperparameters)
     differing = [
         f"{name} {format_setting(value)}"
@@ -73,7 +72,6 @@ def _describe_as(hyperparameters: Any, other: str, result: ExperimentResult) -> 
 
 
 def _roles(results: Results, result: ExperimentResult, name: str) -> Iterator[str]:
-    """Yield what a model is there for, and how it was made."""
     ends = [end for end in (f"-{BASELINE}", "-mean") if name.endswith(end)]
     own = name.removesuffix(ends[0]) if ends else ""
     if name == BASELINE:
@@ -101,7 +99,6 @@ def describe_network(hyperparameters: Any) -> str:
 
 
 def _say_part(part: Part, h: Any) -> str:
-    """Return what a part of a network does, in the report's language."""
     if part.count:
         return say_count(part.sentence, part.plural, getattr(h, part.count))
     return say(part.sentence, score=h.score)
@@ -175,7 +172,6 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
-    """Return the words of the report, each with its name and its explanation, by key."""
     method = results.comparison.significance
     measures = [each.measure for each in results.experiments]
     level = f"{method.alpha:g}"
@@ -234,5 +230,4 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
 
 
 def _alternatives(texts: Iterable[str]) -> str:
-    """Return different texts, such as limits in several units, as a list of alternatives."""
     return f" {say('or')} ".join(dict.fromkeys(texts))

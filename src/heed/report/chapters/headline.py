@@ -43,7 +43,6 @@ def judged_variants(experiments: list[Experiment]) -> list[str]:
 
 
 def _number(experiments: list[Experiment]) -> str:
-    """Return how many corpora there are, or experiments where some share a corpus."""
     count = len(experiments)
     words = (
         say("Two"), say("Three"), say("Four"), say("Five"), say("Six"), say("Seven"), say("Eight"),
@@ -56,7 +55,6 @@ def _number(experiments: list[Experiment]) -> str:
 
 
 def _over(total: int, compared: list[AttentionComparison]) -> str:
-    """Return how often attention beats the baseline, loses to it, or neither."""
     variants = {each.variant for each in compared}
     counts = Counter(each.baseline.verdict for each in compared)
     counts[NO_COMPARISON] = total - len(compared)
@@ -78,7 +76,6 @@ def _on(count: int, total: int) -> str:
 
 
 def _first(verdict: str, values: dict[str, str]) -> str:
-    """Return the first part of the answer, which names what is compared."""
     return say(
         {
             WORSE: "{name} loses to {baseline}{where}",
@@ -164,7 +161,6 @@ def _over_reference_models(strongest: list[TestedDifference], experiments: int) 
 
 
 def _where(verdicts: list[str], verdict: str, experiments: int) -> str:
-    """Return on how many of the experiments with such a comparison there is this verdict."""
     count, total = verdicts.count(verdict), len(verdicts)
     if experiments == 1:
         return ""
@@ -263,7 +259,6 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
 
 
 def _compared_models(experiments: list[Experiment]) -> list[ComparedModel]:
-    """Return the columns of models that some experiment has."""
 
     def strongest(kind: str) -> Callable[[Experiment], TestedDifference | None]:
         return lambda each: getattr(each.attention_comparison, f"strongest_{kind}", None)

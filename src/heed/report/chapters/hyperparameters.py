@@ -171,7 +171,6 @@ def _first(line: Line) -> Setting:
 
 
 def _cell_of(variant: str) -> Callable[[Line], Cell]:
-    """Return a function from a hyperparameter to a variant's value, with the talk's."""
 
     def value(line: Line) -> Cell:
         setting = line[variant]
@@ -182,7 +181,6 @@ def _cell_of(variant: str) -> Callable[[Line], Cell]:
 
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
-    """Return the paragraph that names the hyperparameters without a row."""
     texts: list[str | Span] = []
     for setting in unprinted:
         texts += [", ", Span(setting.key, "code"), f" {format_setting(setting.value)}"]

@@ -79,7 +79,6 @@ def _name(kind: str) -> str:
 
 
 def _list_runs(variants: dict[str, list[int]]) -> str:
-    """Return variants with their seeds."""
     return "; ".join(
         say_count(
             "{variant} with seed {seeds}",

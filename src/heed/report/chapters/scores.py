@@ -178,7 +178,6 @@ def _model(line: Line) -> Cell:
 
 
 def _lines(experiments: list[Experiment]) -> list[Line]:
-    """Return a line for each score function of the lectures and each model that uses it."""
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
     for experiment in experiments:
         result = experiment.result

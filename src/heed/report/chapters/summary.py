@@ -70,7 +70,6 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _sentences(results: Results) -> Disclosure:
-    """Return the reasons of all verdicts, which the page opens on demand."""
     judged = say(
         "The variant judged is {variants}: of those that answer the study's question "
         "({all}), the first that an experiment has. Of several controls or reference models "
@@ -124,7 +123,6 @@ def _summary_tables(results: Results) -> list[Table]:
 
 
 def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
-    """Return the title of a first table, and the sentence that says what its figures are."""
     if measure.is_accuracy:
         return say("Test accuracy and gain of every experiment"), say_count(
             "Test accuracy, mean over {count} seed.",
@@ -226,7 +224,6 @@ def _other_variants(each: Experiment) -> list[str]:
 
 
 def _format_variants(each: Experiment) -> str:
-    """Return the figures of controls and other variants for people."""
 
     def listed(are_controls: bool) -> str:
         return ", ".join(
@@ -272,7 +269,6 @@ def _note(results: Results, experiments: list[Experiment], metric: str, is_first
 
 
 def _method(results: Results, measure: Measure) -> Iterator[str]:
-    """Yield sentences on how the tests of the first table are made, and on their limits."""
     comparison, method = results.comparison, results.comparison.significance
     if len(comparison.seeds) == 1:
         yield say("One seed has neither.")

@@ -148,7 +148,6 @@ def _draw(
 
 
 def _draw_runs(axes: Axes, runs: pd.DataFrame, alone: list[int], look: Look, dash: object) -> None:
-    """Draw the band and the mean of the runs by epoch, without those that are drawn alone."""
     others = runs.drop(columns=alone)
     style: Style = {"color": look.colour, "linestyle": dash}
     solid = dash == "solid"
@@ -162,7 +161,6 @@ def _draw_runs(axes: Axes, runs: pd.DataFrame, alone: list[int], look: Look, das
 
 
 def _name_runs(axes: Axes, runs: pd.DataFrame) -> None:
-    """Print the seed of each run at its end, none of them over another."""
     low, high = axes.get_ylim()
     ends = [runs[seed].dropna().tail(1) for seed in runs]
     heights = [(float(end.iloc[0]) - low) / (high - low) for end in ends]
@@ -281,7 +279,6 @@ def _name_groups(axes: Axes, groups: pd.DataFrame, translated: bool) -> None:
 def _draw_panels(
     figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
 ) -> None:
-    """Draw a panel for each variant, before the means of all others."""
 
     def draw(axes: Axes, variant: str) -> None:
         for each in groups.values():

@@ -150,7 +150,6 @@ def marker(series: int) -> str:
 
 
 def _edit_svg(text: str, alt_text: str) -> str:
-    """Return matplotlib's SVG without metadata, with its alternative text and dark colours."""
 
     def round_coordinate(match: re.Match[str]) -> str:
         return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
@@ -218,7 +217,6 @@ def label_ends(axes: Axes, ends: Sequence[LineEnd], height: float) -> None:
 
 
 def _right_of(axes: Axes, points: float) -> Transform:
-    """Return the coordinates of the axes, moved to the right by so many points."""
     figure = axes.get_figure()
     assert figure is not None  # these axes were made by a figure
     return axes.transAxes + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)

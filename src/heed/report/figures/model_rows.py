@@ -113,7 +113,6 @@ def figure_of_test(results: Results, test: WeightsTest) -> list[Figure]:
 
 
 def _measured(results: Results, test: WeightsTest) -> tuple[tuple[Source, ...], str]:
-    """Return the sources of a test, and the text on its seeds and documents."""
     measures = (*test.printed,) or tuple(axis.measure for axis in test.axes)
     if not test.rows:
         tests = [(test.name, measure) for measure in measures]
@@ -235,7 +234,6 @@ def _draw(figure: matplotlib.figure.Figure, panels: Sequence[Panel], series: lis
 
 
 def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool) -> None:
-    """Draw the rows from the top, each after the title of its experiment where it is new."""
     y, last, names = 0.0, "", []
     step = SPREAD / max(1, len(series))
     for line in panel.lines:
@@ -261,7 +259,6 @@ def _draw_panel(axes: Axes, panel: Panel, series: list[str], with_headings: bool
 
 
 def _draw_values(axes: Axes, y: float, line: Line, name: str, number: int) -> None:
-    """Draw a stroke for each seed and a mark for their mean."""
     values = line.values.get(name, [])
     label = None if name in axes.get_legend_handles_labels()[1] else name
     if len(values) > 1:
@@ -275,7 +272,6 @@ def _draw_values(axes: Axes, y: float, line: Line, name: str, number: int) -> No
 
 
 def _test_lines(results: Results, test: WeightsTest, axis: Axis) -> list[Line]:
-    """Return the rows of a test on one axis."""
 
     def said(series: Series) -> dict[str, list[float]]:
         return {say_text(name): values for name, values in series.items()}
@@ -298,7 +294,6 @@ def _test_lines(results: Results, test: WeightsTest, axis: Axis) -> list[Line]:
 
 
 def _printed_lines(results: Results, explanation: Explanation, test: WeightsTest) -> list[Line]:
-    """Return the rows with what papers print of a test on the corpus of an experiment."""
     names = {measure: say(name) for measure, name in test.printed.items()}
     values: dict[str, dict[str, list[float]]] = {}
     for each in printed(results, explanation, test.name) if names else ():
