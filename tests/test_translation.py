@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 import heed
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
-from heed.explanation import other_weights
+from heed.explanation import adversarial_weights
 from heed.explanation.stage import write_explanations
 from heed.files import HeedError
 from heed.models.size import count_parameters
@@ -501,7 +501,7 @@ def explain(variant: str, *seeds: int) -> tuple[pd.DataFrame, dict[str, pd.DataF
 @pytest.fixture(autouse=True)
 def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search adversarial weights for a moment."""
-    monkeypatch.setattr(other_weights, "STEPS", 5)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 5)
 
 
 def test_the_tables_of_an_explained_translator_fit_each_other(runs):

@@ -12,10 +12,8 @@ from typing import Any, BinaryIO
 from jinja2 import nodes
 
 from heed import hyperparameters
-from heed.explanation import scaling
-from heed.explanation.rankings import DRAWN_RANKINGS
 from heed.explanation.registry import TESTS
-from heed.explanation.test import FAIL, FIRST_GROUP, NEXT_GROUP, PASS, UNDEFINED
+from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.report import browser
 from heed.report.chapters.hyperparameters import TALK_GROUPS
 from heed.report.escape import TEMPLATES
@@ -79,12 +77,11 @@ def table_texts() -> Iterator[Text]:
         STOPS,
         OFTEN,
         (DEPENDENT_DRAWS, STOPPED_EARLY),
-        (PASS, FAIL, UNDEFINED, FIRST_GROUP, NEXT_GROUP),
-        DRAWN_RANKINGS.values(),
-        *(test.texts() for test in TESTS),
-        (scaling.TITLE, scaling.CLAIM, scaling.CAPTION),
+        (PASS, FAIL, UNDEFINED),
+        *((test.title, test.claim, test.criterion, test.rule, *test.reasons) for test in TESTS),
+        (column.title for test in TESTS for column in test.columns),
     )
-    yield from ((1, text) for texts in others for text in texts)
+    yield from ((1, text) for texts in others for text in texts if text)
 
 
 def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[str, str]]:

@@ -109,13 +109,15 @@ def explain(model: str, seeds: list[int], documents: float) -> None:
 
     Seeds that are done are kept until all are.
     """
-    from heed.explanation.stage import read_noise, read_scale, write_explanations
+    from heed.explanation.stage import ExplainedModel, read_explain, write_explanations
     from heed.progress import progress_bar
 
+    declared = read_explain()
+    noise = declared.models.get(model, ExplainedModel()).noise
     with progress_bar(model) as bar:
         summary = write_explanations(
-            model, seeds or read_seeds(), documents or read_scale(),
-            lambda seed, done, total: bar.update(done, total, f"seed {seed}"), read_noise(model),
+            model, seeds or read_seeds(), documents or declared.documents,
+            lambda seed, done, total: bar.update(done, total, f"seed {seed}"), noise,
         )  # fmt: skip
     print_line(f"{model}: {summary['mean'].notna().sum():,} means of tests in summary.csv")
 

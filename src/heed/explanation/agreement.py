@@ -9,23 +9,19 @@ arxiv.org/abs/1911.03429, section 4.1)? These words are planted by heed, or were
 their reason; in the tables they are called rationale.
 """
 
-from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.stats import kendalltau
 
-from heed.explanation.rankings import DRAWN_RANKINGS, HELD, RANKINGS
 from heed.explanation.test import (
     EQUAL,
+    HELD,
     NO_WEIGHTS,
-    Axis,
+    RANKINGS,
     Column,
-    Explained,
     Judged,
     Prediction,
-    Series,
-    Text,
     WeightsTest,
     descending,
     no_weights,
@@ -39,7 +35,6 @@ CORRELATIONS = {
 }
 MATCH = 0.5  # intersection over union of a chosen span and a span of rationale that it matches
 MIN_AUC = 0.9  # area under the ROC curve of the weights, by class and seed, to pass
-MAX_CLASSES = 6  # of which each has a row in the figure
 NO_RATIONALE = "no rationale"
 NOT_PLANTED = "rationale not planted"
 
@@ -55,13 +50,6 @@ class Correlation(WeightsTest):
         "Shows whether the weights rank words as gradients and leave-one-out do. A low correlation "
         "alone is no fault: those two do not agree with each other either."
     )
-    caption = "Kendall’s tau-b. The third mark is the ceiling of the others."
-    axes = (Axis("tau_gradient", "Kendall’s τ-b"),)
-    printed: ClassVar[Mapping[str, str]] = {
-        "tau_gradient": "with gradients",
-        "tau_leave_one_out": "with leave-one-out",
-        "tau_ceiling": "gradients with leave-one-out",
-    }
     columns = (
         Column("tau gradient", "tau_gradient"),
         Column("tau leave-one-out", "tau_leave_one_out"),
@@ -77,10 +65,6 @@ class Correlation(WeightsTest):
             for name, (first, second) in CORRELATIONS.items()
             if first in rankings and second in rankings
         }
-
-    def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the correlations, whatever the axis."""
-        return {name: explained.means(self.name, tau) for tau, name in self.printed.items()}
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
@@ -104,25 +88,18 @@ class Plausibility(WeightsTest):
     rankings = RANKINGS
     by_class = True
     criterion = "Rationale"
-    rule = Text(
+    rule = (
         "pass if in every class and seed the weights find planted cues with an area under the "
         "ROC curve of {limit} or more. Other rationale is printed, and not judged: what people "
-        "marked, or a passage.",
-        (("limit", f"{MIN_AUC:g}"),),
+        "marked, or a passage."
     )
+    limits: ClassVar[dict[str, str]] = {"limit": f"{MIN_AUC:g}"}
     reasons = (NO_WEIGHTS, EQUAL, NO_RATIONALE, NOT_PLANTED)
     title = "Rationale found"
     claim = (
         "Shows whether a ranking finds the words that are marked as rationale for the label. It "
         "does not show that the model uses no others."
     )
-    caption = (
-        "Area under the ROC curve by class (where these are few), since attention may be on the "
-        "words of one class alone; 0.5 is chance. Dotted: the limit of the table, for planted "
-        "cues. Weights have no sign (Liu et al. 2022)."
-    )
-    axes = (Axis("auc", "area under the ROC curve", limit=MIN_AUC),)
-    series = DRAWN_RANKINGS
     columns = (Column("AUC", "auc", "attention"),)
 
     def measure_rankings(
@@ -158,19 +135,6 @@ class Plausibility(WeightsTest):
     def passes(self, value: float, judged: Judged) -> bool:
         """Return whether weights find planted cues in every class and seed, by MIN_AUC."""
         return value >= MIN_AUC
-
-    def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
-        """Return a row for each class; one for a model whose predictions have none, or too many."""
-        areas = {
-            name: explained.class_means(measure, ranking) for ranking, name in self.series.items()
-        }
-        classes = sorted({label for by_class in areas.values() for label in by_class})
-        if not 0 < len(classes) <= MAX_CLASSES:
-            return super().drawn_rows(explained, measure)
-        return {
-            label: {name: by_class.get(label, []) for name, by_class in areas.items()}
-            for label in classes
-        }
 
 
 class RationaleScore(NamedTuple):

@@ -8,18 +8,16 @@ controls measure that. In the tables it is called a diagnostic MLP.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
-from heed.explanation.adversarial_attention import AdversarialTest, Row, mean_row
+from heed.explanation.adversarial_attention import Row, mean_row
 from heed.explanation.rankings import pad_by_row
-from heed.explanation.test import Axis, Explained, Series, Trained, measured
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.inputs.vocabulary import UNKNOWN
@@ -34,56 +32,12 @@ SPLIT_WITHOUT = "a split of the corpus has no document with rationales"
 Weights = dict[int, np.ndarray]  # row → the weight of each token, (tokens,)
 
 
-class DiagnosticNetworks(AdversarialTest):
-    """The test accuracy of networks that read each word alone, with given weights."""
-
-    name = rows = "diagnostic"
-    measures = ("accuracy_one_epoch", "accuracy")
-    title = "A network with weights from given weights"
-    claim = (
-        "Shows whether weights help a network that reads each word alone. It does not show why: "
-        "weights can carry the label itself (Bai et al. 2021)."
-    )
-    caption = (
-        "Test accuracy after one epoch, in which it shows best what weights point at (left), and "
-        "after the whole training (right). Where rationale is given or hidden, of documents that "
-        "have some, as is the majority with a rationale. Weights carry the label where they are "
-        "above "
-        "that with the rationale hidden, or above the majority class with one word throughout the "
-        "text. Those of another document must not help."
-    )
-    axes = (Axis("accuracy_one_epoch", "after one epoch"), Axis("accuracy", "whole training"))
-    series: ClassVar[Mapping[str, str]] = {
-        "uniform": "equal",
-        "trained": "its own",
-        "base": "the model’s",
-        "adversarial_model": "the adversarial model’s",
-        "rationale": "on the rationale",
-        "base_without_rationale": "model’s, rationale hidden",
-        "adversarial_model_without_rationale": "adversarial model’s, rationale hidden",
-        "constant_token": "model’s, one word",
-        "moved": "model’s, other document",
-        "majority": "majority class",
-        "majority_with_rationale": "majority, with a rationale",
-    }
-
-    def drawn_trained(
-        self, explained: Explained, adversarial_model: Trained, measure: str
-    ) -> Series:
-        """Return the accuracies by the weights; a majority class has one alone."""
-        series: Series = {}
-        for weights, name in self.series.items():
-            own = "accuracy" if weights in MAJORITIES else measure
-            rows = measured(adversarial_model.summary, self.rows, own)
-            series[name] = rows[rows["weights"] == weights]["mean"].tolist()
-        return series
-
-
 class DiagnosticMLP(nn.Module):
     """Tokens → embedding → tanh(W x + b), weighted sum → linear layer.
 
-    `read` and `weigh` map a batch to token ids and to weights, (batch, time); without `weigh`, the
-    network learns its own weights, by a query and an additive score.
+    `read` and `weigh` map a batch to token ids (`vocabulary` of them, padding among them) and to
+    weights, (batch, time); without `weigh`, the network learns its own weights, by a query and an
+    additive score. The embeddings are like those of the base, with its `h`.
     """
 
     def __init__(
@@ -95,10 +49,7 @@ class DiagnosticMLP(nn.Module):
         read: Callable[[Batch], torch.Tensor],
         weigh: Callable[[Batch], torch.Tensor] | None = None,
     ) -> None:
-        """Build layers of `size` states; the embeddings are like those of the base, with its `h`.
-
-        `vocabulary` is the number of ids that are read, padding among them.
-        """
+        """Build layers of `size` states."""
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, h.embedding_dim, padding_idx=0)
         nn.init.normal_(self.embedding.weight, std=h.embedding_std)
@@ -130,30 +81,28 @@ def place_ids(batch: Batch) -> torch.Tensor:
     return places.masked_fill(padding_mask(batch.lengths, batch.ids.shape[1]), 0)
 
 
-def move_weights(
-    weights: dict[int, np.ndarray], numbers: np.random.Generator
-) -> dict[int, np.ndarray]:
-    """Return {row: weights} with the weights of another document, of nearly the same length.
+def move_weights(weights: Weights, numbers: np.random.Generator) -> Weights:
+    """Return the weights of another document for each, of nearly the same length.
 
     Documents are sorted by length, equal lengths at random, and neighbours exchange their weights.
     The last of an odd number gets those of the one before. Classes are not looked at, so moved
     weights tell nothing of the document.
     """
     rows = numbers.permutation(np.asarray(sorted(weights), np.int64))
-    rows = rows[np.argsort([len(weights[int(row)]) for row in rows], kind="stable")]
+    rows = rows[np.argsort([len(weights[int(row)]) for row in rows], kind="stable")].tolist()
     donors = np.arange(len(rows)) ^ 1
     donors[donors == len(rows)] = max(0, len(rows) - 2)
     return {
-        int(row): fit_weights(weights[int(rows[donor])], len(weights[int(row)]))
+        row: fit_weights(weights[rows[donor]], len(weights[row]))
         for row, donor in zip(rows, donors, strict=True)
     }
 
 
 def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
     """Return weights stretched to `length` tokens, with the sum 1; equal where all would be 0."""
-    if not len(weights):
-        return np.full(length, 1 / max(1, length), np.float32)
-    stretched = weights[np.arange(length) * len(weights) // max(1, length)]
+    stretched = np.zeros(length)
+    if len(weights):
+        stretched = weights[np.arange(length) * len(weights) // max(1, length)]
     total = stretched.sum()
     return stretched / total if total > 0 else np.full(length, 1 / max(1, length), np.float32)
 
@@ -173,15 +122,17 @@ class Guide:
 
     def choose(self, documents: np.ndarray) -> np.ndarray:
         """Return the documents for which the weights are defined."""
-        if self.rows is None:
-            return documents
-        return documents[[int(row) in self.rows for row in documents]]
+        return documents if self.rows is None else _among(documents, self.rows)
 
     def weigh(self) -> Callable[[Batch], torch.Tensor] | None:
         """Return the function of a batch that gives its weights, (batch, time), or None."""
         if (weights := self.weights) is None:
             return None
         return lambda batch: pad_by_row(weights, batch.rows, batch.ids.shape[1])
+
+
+def _among(documents: np.ndarray, rows: set[int]) -> np.ndarray:
+    return documents[np.isin(documents, [*rows])]
 
 
 def make_guides(
@@ -192,9 +143,9 @@ def make_guides(
     The weights of both models are of all documents; `rationale` is True for tokens of it,
     (tokens,).
     """
-    lengths = {row: len(weights) for row, weights in base.items()}
-    uniform = {row: _equal(np.ones(length, bool)) for row, length in lengths.items()}
-    with_rationale = {row: _equal(each) for row, each in rationale.items() if each.any()}
+
+    def equal(chosen: np.ndarray) -> np.ndarray:
+        return chosen.astype(np.float32) / max(1, int(chosen.sum()))
 
     def without_rationale(batch: Batch) -> torch.Tensor:
         is_rationale = pad_by_row(rationale, batch.rows, batch.ids.shape[1])
@@ -207,6 +158,8 @@ def make_guides(
         reads = "words, and the unknown word in place of those of the rationale"
         return Guide(reads, without_rationale, weights, vocabulary, {*with_rationale})
 
+    with_rationale = {row: equal(each) for row, each in rationale.items() if each.any()}
+    uniform = {row: equal(np.ones(len(weights), bool)) for row, weights in base.items()}
     reads = f"one token in place of every word, another in each of {PLACES} parts of the document"
     return {
         "uniform": words(uniform),
@@ -221,18 +174,13 @@ def make_guides(
     }
 
 
-def _equal(chosen: np.ndarray) -> np.ndarray:
-    """Return equal weights for the tokens that are chosen, (tokens,)."""
-    return chosen.astype(np.float32) / max(1, int(chosen.sum()))
-
-
 @dataclasses.dataclass(frozen=True)
 class DiagnosticTraining:
     """The training of all diagnostic networks of a seed.
 
     labels: class indices, (documents of the corpus,)
     size: of the states: that of the base's document vector
-    with_evidence: documents whose rationale is known
+    with_rationale: documents whose rationale is known
     train: trains a network on some documents, in so many epochs, with its checkpoints in a folder;
         returns 1 for each test document that it classifies rightly, else 0
     """
@@ -270,10 +218,7 @@ class DiagnosticTraining:
                     except DivergedError as error:
                         raise DivergedError(f"diagnostic MLP, weights {name}: {error}") from None
                 rows.append(mean_row("diagnostic", measure, name, right, SPLIT_WITHOUT))
-        known = {
-            split: documents[np.isin(documents, [*self.with_rationale])]
-            for split, documents in self.splits.items()
-        }
+        known = {name: _among(rows, self.with_rationale) for name, rows in self.splits.items()}
         for name, splits in zip(MAJORITIES, (self.splits, known), strict=True):
             right = np.empty(0)
             if all(map(len, splits.values())):
@@ -281,6 +226,15 @@ class DiagnosticTraining:
                 right = (self.labels[splits["test"]] == most_frequent).astype(np.float64)
             rows.append(mean_row("diagnostic", "accuracy", name, right, SPLIT_WITHOUT))
         return rows
+
+    def _right(
+        self, guide: Guide, splits: dict[str, np.ndarray], epochs: int, work: Path
+    ) -> np.ndarray:
+        """Train a network by its guide; return 1 for each test document that it has right, or 0."""
+        seed_everything(self.seed)
+        h, weigh = self.hyperparameters, guide.weigh()
+        model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)
+        return self.train(model, splits, epochs, work)
 
     def description(self, guides: dict[str, Guide]) -> dict[str, object]:
         """Return the description of the networks in diagnostic_mlps.json (docs/contracts.md)."""
@@ -293,14 +247,3 @@ class DiagnosticTraining:
             "embedding_dim": h.embedding_dim,
             "size": self.size,
         }
-
-    def _right(
-        self, guide: Guide, splits: dict[str, np.ndarray], epochs: int, work: Path
-    ) -> np.ndarray:
-        """Train a network by its guide; return 1 for each test document that it has right, or 0."""
-        seed_everything(self.seed)
-        model = DiagnosticMLP(
-            guide.vocabulary, self.classes, self.size, self.hyperparameters, guide.read,
-            guide.weigh(),
-        )  # fmt: skip
-        return self.train(model, splits, epochs, work)

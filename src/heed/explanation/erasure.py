@@ -8,22 +8,15 @@ Comprehensiveness and sufficiency are of the prediction without the highest word
 alone (section 4.2, arxiv.org/abs/1911.03429). A text of such words is unlike any training text.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
-from heed.explanation.rankings import (
+from heed.explanation.test import (
     ALL_UNITS,
-    DRAWN_RANKINGS,
     DRAWN_UNITS,
     RANKINGS,
     REMOVAL_RANKINGS,
-)
-from heed.explanation.test import (
-    SHARE_ENDS,
-    Axis,
     Column,
     Prediction,
     Weighted,
@@ -31,7 +24,11 @@ from heed.explanation.test import (
     descending,
     jensen_shannon,
 )
-from heed.models.classifier import WeightedSum
+
+if TYPE_CHECKING:
+    import torch
+
+    from heed.models.classifier import WeightedSum
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of a document's units that are removed from its text
 RANDOM_RANKINGS = 5
@@ -49,9 +46,31 @@ class SingleErasure(WeightsTest):
     least_units = 2
     of_translations = False
 
-    def measure_weights(self, weighted: Weighted, generator: torch.Generator) -> dict[str, float]:
-        """Return whether decisions change, and how much further the first removal moves them."""
-        return remove_one(weighted, generator)
+    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+        """Remove the unit with the highest weight of one document, and another one at random.
+
+        top_flips, other_flips: whether the decision changes
+        removal_difference: how much further the first moves the prediction (Jensen-Shannon
+            divergence in nats)
+        """
+        import torch
+
+        units = len(weighted.weights)
+        top = int(descending(weighted.weights.mean(1).numpy())[0])
+        other = int(torch.randint(units - 1, (), generator=generator))
+        other += other >= top  # any unit but the top one
+        weights = weighted.weights.expand(2, -1, -1).clone()
+        weights[0, top], weights[1, other] = 0.0, 0.0
+        weights /= weights.sum(1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+        before = weighted.predict().softmax(-1)
+        after = weighted.predict(weights).softmax(-1)
+        flips = after.argmax(-1) != before.argmax(-1)
+        moved = jensen_shannon(before, after)
+        return {
+            "top_flips": float(flips[0]),
+            "other_flips": float(flips[1]),
+            "removal_difference": float(moved[0] - moved[1]),
+        }
 
 
 class Erasure(WeightsTest):
@@ -68,17 +87,6 @@ class Erasure(WeightsTest):
         "Shows which ranking finds first what the decision rests on: fewer is better. It does not "
         "show that people would choose the same words."
     )
-    caption = (
-        "Share of the words whose weights are removed in the order of a ranking; 1 where the "
-        "decision never changes. With its sign the product removes first what speaks for the "
-        "decision. What is weighted counts, and not the weight alone (Kobayashi et al. 2020)."
-    )
-    axes = (Axis("removed_share", "share removed", SHARE_ENDS),)
-    series: ClassVar[Mapping[str, str]] = {
-        "attention": DRAWN_RANKINGS["attention"],
-        "product": DRAWN_RANKINGS["product"],
-        "signed_product": "attention × gradient",
-    } | DRAWN_RANKINGS
     columns = (Column("Share removed", "removed_share", "attention"),)
 
     def measure_rankings(
@@ -86,7 +94,7 @@ class Erasure(WeightsTest):
     ) -> dict[str, dict[str, float]]:
         """Return the outcome for each ranking of all units; for `random` the mean of several."""
         weighted = prediction.weighted
-        if not isinstance(weighted, WeightedSum):
+        if weighted is None:
             return {}
         tried = {name: [each] for name, each in prediction.rankings.items()}
         tried["random"] = [
@@ -107,6 +115,28 @@ class Erasure(WeightsTest):
         return NOT_ALL_UNITS if ranking in REMOVAL_RANKINGS else ""
 
 
+def remove_until_flip(weighted: "WeightedSum", ranking: np.ndarray) -> tuple[float, bool]:
+    """Remove the units of one document, two at least, the highest of `ranking` (units,) first.
+
+    Return the share of the units that were removed until the decision changed, 1 if it never did,
+    and whether it changed. At least one unit stays. All numbers of removals are computed at once,
+    from cumulative sums of the units that remain.
+    """
+    import torch
+
+    order = torch.from_numpy(descending(ranking))
+    weights = weighted.weights[order].double()  # units x heads
+    terms = weights[..., None] * weighted.projected[order]
+    remaining = terms.flip(0).cumsum(0).flip(0)[1:]  # after 1, 2, ... removals
+    totals = weights.flip(0).cumsum(0).flip(0)[1:, :, None]
+    sums = torch.where(totals > 0, remaining / totals, 0.0).sum(1).to(weighted.values.dtype)
+    decisions = weighted.predict_from_projected(sums).argmax(-1)
+    flips = (decisions != weighted.predict().argmax(-1)).nonzero()
+    if not len(flips):
+        return 1.0, False
+    return (int(flips[0]) + 1) / len(ranking), True
+
+
 class InputRemoval(WeightsTest):
     """The fall of the predicted class's probability when words are removed from the text."""
 
@@ -118,19 +148,10 @@ class InputRemoval(WeightsTest):
     of_translations = False
     title = "Words removed from the text"
     claim = (
-        "Shows whether the prediction needs the highest words (left: more is better) and whether "
-        "they suffice (right: less is better). A text of such words is unlike any text that the "
+        "Shows whether the prediction needs the highest words (compr.: more is better) and whether "
+        "they suffice (suff.: less is better). A text of such words is unlike any text that the "
         "model was trained on."
     )
-    caption = (
-        "Fall of the predicted class’s probability, the mean over 1, 5, 10, 20 and 50% of the "
-        "words (ERASER, DeYoung et al. 2020)."
-    )
-    axes = (
-        Axis("comprehensiveness", "comprehensiveness"),
-        Axis("sufficiency", "sufficiency"),
-    )
-    series: ClassVar[Mapping[str, str]] = {ranking: DRAWN_RANKINGS[ranking] for ranking in rankings}
     columns = (
         Column("Compr.", "comprehensiveness", "attention"),
         Column("Suff.", "sufficiency", "attention"),
@@ -144,77 +165,21 @@ class InputRemoval(WeightsTest):
         The share is rounded up, so that at least one unit counts. Higher comprehensiveness and
         lower sufficiency are better.
         """
+        import torch
+
         if prediction.predict_kept is None:
             return {}
-        rankings = {
-            name: prediction.rankings[name] for name in self.rankings if name in prediction.rankings
-        }
+        names = [name for name in self.rankings if name in prediction.rankings]
         counts = np.ceil(np.asarray(SHARES) * prediction.units).astype(np.int64)
         kept = [torch.ones(1, prediction.units, dtype=torch.bool)]
-        for ranking in rankings.values():
-            places = np.argsort(descending(ranking))
+        for name in names:
+            places = np.argsort(descending(prediction.rankings[name]))
             is_top = torch.from_numpy(places[None] < counts[:, None])
             kept += [~is_top, is_top]
         predictions = prediction.predict_kept(torch.cat(kept))
         falls = predictions[0].max() - predictions[1:, predictions[0].argmax()]
-        means = falls.view(len(rankings), 2, len(SHARES)).mean(-1).tolist()
+        means = falls.view(len(names), 2, len(SHARES)).mean(-1).tolist()
         return {
             name: dict(zip(self.measures, values, strict=True))
-            for name, values in zip(rankings, means, strict=True)
+            for name, values in zip(names, means, strict=True)
         }
-
-
-@torch.no_grad()
-def remove_until_flip(weighted: WeightedSum, ranking: np.ndarray) -> tuple[float, bool]:
-    """Remove the units of one document, the highest of `ranking` (units,) first.
-
-    Return the share of the units that were removed until the decision changed, 1 if it never did,
-    and whether it changed. At least one unit stays. All numbers of removals are computed at once,
-    from cumulative sums of the units that remain.
-
-    Raises ValueError for a document of one unit.
-    """
-    units = len(ranking)
-    if units < 2:
-        raise ValueError("a document of one unit has none to remove")
-    order = torch.from_numpy(descending(ranking))
-    weights = weighted.weights[order].double()  # units x heads
-    terms = weights[..., None] * weighted.projected[order]
-    remaining = terms.flip(0).cumsum(0).flip(0)[1:]  # after 1, 2, ... removals
-    totals = weights.flip(0).cumsum(0).flip(0)[1:, :, None]
-    sums = torch.where(totals > 0, remaining / totals, 0.0).sum(1).to(weighted.values.dtype)
-    decisions = weighted.predict_from_projected(sums).argmax(-1)
-    flips = (decisions != weighted.predict().argmax(-1)).nonzero()
-    if not len(flips):
-        return 1.0, False
-    return (int(flips[0]) + 1) / units, True
-
-
-@torch.no_grad()
-def remove_one(weighted: Weighted, generator: torch.Generator) -> dict[str, float]:
-    """Remove the unit with the highest weight of one document, and another one at random.
-
-    top_flips, other_flips: whether the decision changes
-    removal_difference: how much further the first moves the prediction (Jensen-Shannon divergence
-        in nats)
-
-    Raises ValueError for a document of one unit.
-    """
-    units = len(weighted.weights)
-    if units < 2:
-        raise ValueError("a document of one unit has none to remove")
-    top = int(descending(weighted.weights.mean(1).numpy())[0])
-    other = int(torch.randint(units - 1, (), generator=generator))
-    other += other >= top  # any unit but the top one
-    weights = weighted.weights.expand(2, -1, -1).clone()
-    weights[0, top], weights[1, other] = 0.0, 0.0
-    weights /= weights.sum(1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
-    before = torch.softmax(weighted.predict(), -1)
-    after = torch.softmax(weighted.predict(weights), -1)
-    flips = after.argmax(-1) != before.argmax(-1)
-    moved = jensen_shannon(before, after)
-    return {
-        "top_flips": float(flips[0]),
-        "other_flips": float(flips[1]),
-        "removal_difference": float(moved[0] - moved[1]),
-    }

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.test import total_variation
+from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, HELD, total_variation
 from heed.files import HeedError
 from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus, bigrams
 from heed.inputs.vocabulary import UNKNOWN
@@ -24,23 +24,6 @@ from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier, Network, WeightedSum, weighted_sum
 from heed.models.encoder import HierarchicalEncoder
 
-# the weights themselves, their gradients, and what each weight adds to the sum
-WEIGHT_RANKINGS = ("attention", "weight_gradient", "product", "signed_product", "value_norm")
-HELD = "gradient_held_weights"  # gradient times input, the weights being constants
-GRADIENT_RANKINGS = ("gradient", HELD, "integrated_gradients")
-REMOVAL_RANKINGS = ("leave_one_out", "replacement")
-RANKINGS = (*WEIGHT_RANKINGS, *GRADIENT_RANKINGS, *REMOVAL_RANKINGS, "random")
-# the rankings that figures compare, with their names in the report
-DRAWN_RANKINGS = {
-    "attention": "attention",
-    "product": "|attention × gradient|",
-    "value_norm": "norm of what is weighted",
-    "gradient": "gradient",
-    "leave_one_out": "leave-one-out",
-    "random": "random",
-}
-ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
-DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 STEPS = 32  # of integrated gradients: they agree with 128 steps (Kendall's tau .999)
 
 
@@ -54,15 +37,12 @@ class Group(NamedTuple):
     """
 
     end: int
-    removes: bool
-    changes_inputs: bool
-    integrates: bool
+    removes: bool = False
+    changes_inputs: bool = False
+    integrates: bool = False
 
 
-GROUPS = (
-    Group(40, True, True, True), Group(60, True, True, False), Group(250, True, False, False),
-    Group(500, False, False, False),
-)  # fmt: skip
+GROUPS = (Group(40, True, True, True), Group(60, True, True), Group(250, True), Group(500))
 DRAW = 17  # seeds the draw of documents: it is the same for every model and seed of a corpus
 # A document has a generator for each use, so that its outcomes do not depend on its other tests.
 ORDERS, POSITIONS, ADVERSARIAL, PERMUTATIONS = range(4)
@@ -261,7 +241,8 @@ def gradient_rankings(
     if has_sum:
         by_token["gradient"], by_token[HELD] = gradients_with_weights(model, batch)
     else:
-        by_token["gradient"] = gradient_times_input(model, batch)
+        embeddings = network_of(model).embed(batch).detach().requires_grad_()
+        by_token["gradient"] = _times_input(logits_of(model, batch, embeddings), embeddings)
     if integrated:
         by_token["integrated_gradients"] = integrated_gradients(model, batch)
     for i, document in enumerate(documents):
@@ -276,14 +257,6 @@ def sum_by_unit(scores: torch.Tensor, document: Document) -> torch.Tensor:
     return torch.zeros(document.units, dtype=scores.dtype).index_add(0, document.unit, scores)
 
 
-def gradient_times_input(model: Classifier, batch: Batch) -> torch.Tensor:
-    """Return sum_d e_td dp/de_td of each token, (batch, time), p of the predicted class."""
-    embeddings = network_of(model).embed(batch).detach().requires_grad_()
-    probabilities = torch.softmax(logits_of(model, batch, embeddings), -1)
-    (gradient,) = torch.autograd.grad(probabilities.amax(-1).sum(), [embeddings])
-    return (gradient * embeddings).sum(-1).detach()
-
-
 def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return gradients times input with weights that follow the embeddings, and constant ones.
 
@@ -293,12 +266,23 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
     """
     embeddings = network_of(model).embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)
-    scores = []
-    for weights in (weighted.weights, weighted.weights.detach()):
-        probability = torch.softmax(weighted.predict(weights), -1).amax(-1).sum()
-        (gradient,) = torch.autograd.grad(probability, [embeddings], retain_graph=True)
-        scores.append((gradient * embeddings).sum(-1).detach())
-    return scores[0], scores[1]
+    through, held = (
+        _times_input(weighted.predict(weights), embeddings)
+        for weights in (weighted.weights, weighted.weights.detach())
+    )
+    return through, held
+
+
+def _times_input(logits: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
+    """Return sum_d e_td dp/de_td of each token, (batch, time), p of the predicted class."""
+    gradient = _gradient(logits, embeddings)
+    return (gradient * embeddings).sum(-1).detach()
+
+
+def _gradient(logits: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+    """Return the gradient of the predicted class's probability, in the shape of the inputs."""
+    probability = torch.softmax(logits, -1).amax(-1).sum()
+    return torch.autograd.grad(probability, [inputs], retain_graph=True)[0]
 
 
 def integrated_gradients(model: Classifier, batch: Batch) -> torch.Tensor:
@@ -321,8 +305,7 @@ def integrated_gradients(model: Classifier, batch: Batch) -> torch.Tensor:
 def weight_gradient(weighted: WeightedSum) -> torch.Tensor:
     """Return dp/da of the predicted class's probability, in the shape of the weights."""
     weights = weighted.weights.detach().requires_grad_()
-    probabilities = torch.softmax(weighted.predict(weights), -1)
-    return torch.autograd.grad(probabilities.amax(-1).sum(), [weights])[0]
+    return _gradient(weighted.predict(weights), weights)
 
 
 def logits_of(model: Classifier, batch: Batch, embeddings: torch.Tensor) -> torch.Tensor:

@@ -16,9 +16,9 @@ counts as much as any other. Ratios within a document are as without.
 """
 
 import copy
-import dataclasses
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,8 +35,6 @@ from heed.explanation.rankings import (
     predict_replaced,
     read_documents,
 )
-from heed.explanation.test import WeightsTest
-from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
@@ -50,6 +48,7 @@ MIN_DOCUMENTS = 20  # with a rationale in a tenth: the quotient of fewer is chan
 MIN_SHARE = 0.05  # of the rationale: over less, importance that is spread evenly looks like a bias
 COLUMNS = ["measure", "at", "documents", "mean", "std"]
 NO_NOISE = "no corpus of noise is named: explain.models.NAME.noise in params.yaml"
+NO_DOCUMENTS = "the corpus of noise has sentence pairs: noise is of documents with labels"
 NOISE_HAS_LABELS = (
     "noise is the model's own corpus, which has no rationale that could be left out: its words "
     "would carry the label"
@@ -66,52 +65,19 @@ ALL_SHORT = (
 Row = dict[str, object]
 
 
-class RecencyTest(WeightsTest):
-    """The places in a text where words count, and the effect of noise on the prediction."""
+class Recency(NamedTuple):
+    """The measures of documents of at least TENTHS tokens.
 
-    name = "recency"
-    table = "recency"
-    measures = ("vanishing_ratio", "last_minus_middle", "accuracy_lost")
-    of_translations = False
-    title = "Recency: place in the text, and noise"
-    claim = (
-        "Shows where in the text words count, and whether noise moves the prediction. It does not "
-        "show that a model forgets: words at the end may be the better ones."
-    )
-    caption = (
-        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in "
-        "fewer "
-        "than {count} documents of a seed, or with hardly any of it, are left out. Noise: words "
-        "before the text, after it, or both, in multiples of its length; strokes from the worst "
-        "seed to the best."
-    )
-    by_rationale = (
-        "Importance: a tenth’s share of what unknown tenths change of the log probability, divided "
-        "by its share of the rationale; 1: importance follows the rationale."
-    )
-    by_mean = (
-        "Importance: the change of the log probability when a tenth of the text is unknown, "
-        "divided by the mean of all tenths."
-    )
-
-    def texts(self) -> Iterator[str]:
-        """Yield every text, also those on importance with and without rationales."""
-        yield from (*super().texts(), self.by_rationale, self.by_mean)
-
-
-@dataclasses.dataclass(frozen=True)
-class Recency:
-    """The measures of one document of at least TENTHS tokens.
-
-    row: of the corpus
-    importance: of each tenth, the largest 1, (TENTHS,); None where none changes the prediction
-    end_gradient, middle_gradient: lengths of the gradient of recurrent states; NaN without any
+    rows: of the corpus, (documents,)
+    importance: of each tenth, the largest 1, (documents, TENTHS); NaN where none changes the
+        prediction
+    gradients: lengths of the gradient of recurrent states at the ends and in the middle,
+        (documents, 2); NaN without any
     """
 
-    row: int
-    importance: np.ndarray | None
-    end_gradient: float
-    middle_gradient: float
+    rows: np.ndarray
+    importance: np.ndarray
+    gradients: np.ndarray
 
 
 def explain_recency(
@@ -143,65 +109,61 @@ def explain_recency(
 
     """
     drawn = rows[: group_size(WINDOWED, scale)]
-    measured = list(measure_recency(subject, drawn, report_progress))
+    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
+    names = dict(enumerate(tokens.documents(["id"])["id"]))
+    right = {row: bool(is_right[name]) for row, name in names.items() if name in is_right}
     tables = [
-        positions_table(measured, rationale, len(drawn)),
-        places_table(rationale, _right(documents, tokens)),
+        positions_table(measure_recency(subject, drawn, report_progress), rationale, len(drawn)),
+        places_table(rationale, right),
     ]
-    reasons = missing_measures(tables[0], h.encoder)
+    reasons = {
+        "vanishing_ratio": NO_GRADIENT if h.encoder == "bilstm" else NO_LSTM.format(h.encoder),
+        "last_minus_middle": ALL_SHORT,
+    }
     known = fitting_rows(subject.encoded, h, rows)[: group_size(NOISED, scale)]
-    try:
-        words = _read_noise(h, fold, tokens, noise, known)
-    except HeedError as error:
-        reasons["accuracy_lost"] = str(error)
+    is_own = noise is not None and noise.path == tokens.path
+    if noise is None:
+        reasons["accuracy_lost"] = NO_NOISE
+    elif not isinstance(noise, Tokens):
+        reasons["accuracy_lost"] = NO_DOCUMENTS
+    elif is_own and not MarkedTokens(noise):
+        reasons["accuracy_lost"] = NOISE_HAS_LABELS
+    elif not len(known):
+        reasons["accuracy_lost"] = NOTHING_FITS.format(h.max_tokens)
     else:
+        words = Noise(noise, noise.rows("train", fold if is_own else 0))
         classes, unknown = predict_with_noise(subject, tokens, words, known, h)
         tables.append(noise_table(classes == labels[known][:, None], unknown))
     report_progress(count_documents(rows, scale))
-    return pd.concat([table for table in tables if len(table)], ignore_index=True), reasons
+    table = pd.concat([table for table in tables if len(table)], ignore_index=True)
+    there = set(table["measure"])
+    return table, {measure: why for measure, why in reasons.items() if measure not in there}
 
 
-def _right(documents: pd.DataFrame, tokens: Tokens) -> dict[int, bool]:
-    """Return row of the corpus → whether its prediction is right, of these documents."""
-    is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
-    names = tokens.documents(["id"])["id"]
-    return {row: bool(is_right[name]) for row, name in enumerate(names) if name in is_right}
-
-
-def _read_noise(
-    h: Architecture, fold: int, tokens: Tokens, noise: Tokens | None, known: np.ndarray
-) -> Noise:
-    """Return the words of noise. Raises HeedError, with the reason, where there can be none."""
-    if noise is None:
-        raise HeedError(NO_NOISE)
-    if not isinstance(noise, Tokens):
-        raise HeedError(f"{noise.path}: has sentence pairs: noise is of documents with labels")
-    is_own = noise.path == tokens.path
-    if is_own and not MarkedTokens(noise):
-        raise HeedError(NOISE_HAS_LABELS)
-    if not len(known):
-        raise HeedError(NOTHING_FITS.format(h.max_tokens))
-    return Noise(noise, noise.rows("train", fold if is_own else 0))
+def count_documents(rows: np.ndarray, scale: float) -> int:
+    """Return how many documents the test of recency reports as done in the end."""
+    return sum(min(len(rows), group_size(number, scale)) for number in (WINDOWED, NOISED))
 
 
 def measure_recency(
     subject: Subject, rows: np.ndarray, report_progress: Callable[[int], None]
-) -> Iterator[Recency]:
-    """Yield the measures of the documents `rows`, without those of fewer than TENTHS tokens."""
+) -> Recency:
+    """Return the measures of the documents `rows`, without those of fewer than TENTHS tokens."""
     network = network_of(subject.model)
-    disturbed = None
-    if network.document_encoder.lstm is not None:
-        disturbed = with_disturbed_states(network)
-    done = 0
+    is_recurrent = network.document_encoder.lstm is not None
+    disturbed = with_disturbed_states(network) if is_recurrent else None
+    known, importance, gradients = list[int](), list[np.ndarray](), list[np.ndarray]()
     for batch in subject.encoded.evaluation_batches(rows[subject.encoded.lengths(rows) >= TENTHS]):
-        gradients = np.full((len(batch.rows), 2), np.nan)
+        known += batch.rows.tolist()
+        importance += [
+            importance_by_tenth(subject.model, document)
+            for document in read_documents(subject.model, batch)
+        ]
         if disturbed is not None:
-            gradients = end_and_middle(disturbed, subject.model, batch)
-        for i, document in enumerate(read_documents(subject.model, batch)):
-            importance = importance_by_tenth(subject.model, document)
-            yield Recency(int(batch.rows[i]), importance, *gradients[i].tolist())
-        done += len(batch.rows)
-        report_progress(done)
+            gradients += [*end_and_middle(disturbed, subject.model, batch)]
+        report_progress(len(known))
+    lengths = np.array(gradients) if gradients else np.full((len(known), 2), np.nan)
+    return Recency(np.array(known, int), np.array(importance).reshape(-1, TENTHS), lengths)
 
 
 def tenths(tokens: int) -> np.ndarray:
@@ -209,11 +171,11 @@ def tenths(tokens: int) -> np.ndarray:
     return np.arange(tokens) * TENTHS // tokens
 
 
-def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray | None:
+def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray:
     """Return |log p - log p'| of each tenth, divided by the largest, (TENTHS,) (their algorithm 1).
 
     p is the probability of the predicted class, p' the same while the words of the tenth are the
-    unknown word. None where no tenth changes it.
+    unknown word. NaN where no tenth changes it.
     """
     replaced = torch.zeros(TENTHS + 1, len(document.ids), dtype=torch.bool)
     tenth = torch.from_numpy(tenths(len(document.ids)))
@@ -221,8 +183,7 @@ def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray | N
     logits = predict_replaced(model, document, replaced).double()
     log_p = torch.log_softmax(logits, -1)[:, logits[-1].argmax()]
     changes = (log_p[:-1] - log_p[-1]).abs()
-    largest = changes.max()
-    return (changes / largest).numpy() if largest > 0 else None
+    return (changes / changes.max()).numpy()
 
 
 def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.ndarray:
@@ -260,14 +221,15 @@ class _DisturbedBiLSTM(nn.Module):
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the states (batch, time, 2 * hidden_size); they and what was read are kept."""
-        forwards, backwards = self.layers
+        self.lengths = lengths
         self.disturbances = [
             inputs.new_zeros(*inputs.shape[:2], self.hidden_size).requires_grad_() for _ in range(2)
         ]
-        states, _ = forwards(torch.cat([inputs, self.disturbances[0]], -1))
-        reversed_inputs = reverse_within_length(inputs, lengths)
-        reversed_states, _ = backwards(torch.cat([reversed_inputs, self.disturbances[1]], -1))
-        self.lengths = lengths
+        read = (inputs, reverse_within_length(inputs, lengths))
+        states, reversed_states = (
+            layer(torch.cat([each, disturbance], -1))[0]
+            for layer, each, disturbance in zip(self.layers, read, self.disturbances, strict=True)
+        )
         self.states = torch.cat([states, reverse_within_length(reversed_states, lengths)], -1)
         return self.states
 
@@ -303,10 +265,8 @@ def state_gradients(network: Network, batch: Batch, constant: torch.Tensor) -> t
         logits = network(batch) + constant
         loss = (logits * _loss_gradient(logits)).sum()
         direct, *passed = torch.autograd.grad(loss, [lstm.states, *lstm.disturbances])
-    after = torch.zeros_like(passed[0])
-    after[:, :-1] = passed[0][:, 1:]
-    before = torch.zeros_like(passed[1])
-    before[:, :-1] = passed[1][:, 1:]  # its time runs backwards
+    # a disturbance belongs to the state before it; the time of the second runs backwards
+    after, before = (nn.functional.pad(each[:, 1:], (0, 0, 0, 1)) for each in passed)
     forwards, backwards = direct.chunk(2, -1)
     backwards = backwards + reverse_within_length(before, lstm.lengths)
     return torch.stack([(forwards + after).norm(dim=-1), backwards.norm(dim=-1)], -1)
@@ -322,26 +282,24 @@ def _loss_gradient(logits: torch.Tensor) -> torch.Tensor:
 
 
 def positions_table(
-    measured: Sequence[Recency], rationale: dict[int, np.ndarray], drawn: int
+    measured: Recency, rationale: dict[int, np.ndarray], drawn: int
 ) -> pd.DataFrame:
     """Return importance and rationale by tenth, and the ratio of gradients.
 
     `rationale` is True for tokens of it, (tokens,), of the documents that have some. `drawn` is the
     number of documents before short ones were left out.
     """
-    known = [each for each in measured if each.importance is not None]
-    importance = np.array([each.importance for each in known]).reshape(-1, TENTHS)
-    rows = [_row("short", "", np.arange(drawn) >= len(measured))]
+    is_known = np.isfinite(measured.importance).all(1)
+    importance, documents = measured.importance[is_known], measured.rows[is_known]
+    rows = [_row("short", "", np.arange(drawn) >= len(measured.rows))]
     rows += _by_tenth("importance", importance)
     rows.append(_row("last_minus_middle", "", importance[:, LAST] - importance[:, MIDDLE].mean(1)))
-    with_rationale = [i for i, each in enumerate(known) if each.row in rationale]
-    if with_rationale:
-        shares = np.stack([rationale_by_tenth(rationale[known[i].row]) for i in with_rationale])
+    has_some = np.isin(documents, [*rationale])
+    if has_some.any():
+        shares = np.stack([rationale_by_tenth(rationale[row]) for row in documents[has_some]])
         rows += _by_tenth("rationale_share", shares)
-        rows += _by_density(importance[with_rationale], shares)
-    gradients = np.array([(each.end_gradient, each.middle_gradient) for each in measured])
-    gradients = gradients.reshape(-1, 2)
-    gradients = gradients[np.isfinite(gradients).all(1)]
+        rows += _by_density(importance[has_some], shares)
+    gradients = measured.gradients[np.isfinite(measured.gradients).all(1)]
     if len(gradients) and gradients[:, 1].any():
         # a ratio of means, as the authors have it: of one document the middle's may be 0
         ratio = gradients[:, 0].mean() / gradients[:, 1].mean()
@@ -423,17 +381,3 @@ def _row(measure: str, at: str, values: np.ndarray) -> Row:
 def _table(rows: Iterable[Row]) -> pd.DataFrame:
     """Return the rows that have documents."""
     return pd.DataFrame([row for row in rows if row["documents"]]).reindex(columns=COLUMNS)
-
-
-def count_documents(rows: np.ndarray, scale: float) -> int:
-    """Return how many documents the test of recency reports as done in the end."""
-    return sum(min(len(rows), group_size(number, scale)) for number in (WINDOWED, NOISED))
-
-
-def missing_measures(positions: pd.DataFrame, encoder: str) -> dict[str, str]:
-    """Return the reasons for measures of positions that the table does not have."""
-    reasons = {
-        "vanishing_ratio": NO_GRADIENT if encoder == "bilstm" else NO_LSTM.format(encoder),
-        "last_minus_middle": ALL_SHORT,
-    }
-    return {key: text for key, text in reasons.items() if key not in set(positions["measure"])}

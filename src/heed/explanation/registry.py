@@ -1,55 +1,43 @@
 """The tests of weights, in the order of the report, and the tables of `heed explain`.
 
-`judge_documents` makes the predictions of a classifier with all that the tests ask of them, batch
-by batch; of a translator `translations` does. docs/contracts.md describes the tables: by document,
-by ranking, by unit, and means.
+docs/contracts.md describes the tables: by document, by ranking, by unit, and means.
 """
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 
-from heed.explanation.adversarial_attention import AdversarialModels
 from heed.explanation.agreement import Correlation, Plausibility
-from heed.explanation.diagnostic_mlp import DiagnosticNetworks
 from heed.explanation.erasure import Erasure, InputRemoval, SingleErasure
-from heed.explanation.other_weights import (
-    AdversarialWeights,
-    Conicity,
-    Permutation,
-    find_adversarial_weights,
-)
-from heed.explanation.rankings import (
-    ADVERSARIAL,
-    GROUPS,
+from heed.explanation.other_weights import AdversarialWeights, Conicity, Permutation
+from heed.explanation.seeds import Seeds
+from heed.explanation.test import (
     HELD,
-    ORDERS,
-    PERMUTATIONS,
     RANKINGS,
     WEIGHT_RANKINGS,
-    Document,
-    Group,
-    Subject,
-    by_group,
-    gradient_rankings,
-    group_size,
-    left_out,
-    no_sum_reason,
-    predict_kept,
-    read_documents,
-    replace_one,
-    torch_generator,
-    weight_rankings,
+    Judged,
+    Outcome,
+    Prediction,
+    Weighted,
+    WeightsTest,
 )
-from heed.explanation.recency import RecencyTest
-from heed.explanation.seeds import Seeds
-from heed.explanation.test import Judged, Outcome, Prediction, Weighted, WeightsTest
+from heed.explanation.trained_models import AdversarialModels, DiagnosticNetworks
 from heed.explanation.unexplained import SUMMARY
-from heed.inputs.batches import Batch
-from heed.models.classifier import Classifier, weighted_sum
+
+if TYPE_CHECKING:
+    import torch
+
+
+class RecencyTest(WeightsTest):
+    """The places in a text where words count, and the effect of noise: `recency` measures it."""
+
+    name = "recency"
+    table = "recency"
+    measures = ("vanishing_ratio", "last_minus_middle", "accuracy_lost")
+    of_translations = False
+
 
 TESTS: tuple[WeightsTest, ...] = (
     Correlation(), Permutation(), AdversarialWeights(), SingleErasure(), Erasure(), Seeds(),
@@ -83,69 +71,8 @@ def judge(judged: Judged) -> dict[str, Outcome]:
     return {name: test.judge(judged) for name, test in CRITERIA.items()}
 
 
-def judge_documents(
-    subject: Subject, rows: np.ndarray, scale: float, report_progress: Callable[[int, int], None]
-) -> Iterator[tuple[int, Document, Prediction]]:
-    """Yield the row, the document and the prediction of each of `rows`, the first with most tests.
-
-    Args:
-        subject: the model.
-        rows: documents with at least one token, in the order of their draw.
-        scale: multiplies the sizes of GROUPS.
-        report_progress: called with the documents that are done, and their number.
-
-    """
-    has_sum = not no_sum_reason(subject, int(rows[0]))
-    done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))
-    for group, chosen in by_group(rows, scale):
-        for batch in subject.encoded.evaluation_batches(chosen):
-            yield from _judge_batch(subject.model, batch, has_sum, group)
-            done += len(batch.rows)
-            report_progress(done, total)
-
-
-def _judge_batch(
-    model: Classifier, batch: Batch, has_sum: bool, group: Group
-) -> Iterator[tuple[int, Document, Prediction]]:
-    """Yield the documents of a batch with the outcome of their tests."""
-    documents = read_documents(model, batch)
-    weighted = adversarial = None
-    with torch.no_grad():
-        probabilities = torch.softmax(model(batch), -1)
-        if has_sum:
-            weighted = weighted_sum(model, batch)
-    if weighted is not None and group.removes:
-        generators = [torch_generator(int(row), ADVERSARIAL) for row in batch.rows]
-        adversarial = find_adversarial_weights(weighted, generators)
-    gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
-    for i, (document, rankings) in enumerate(zip(documents, gradients, strict=True)):
-        row, units = int(batch.rows[i]), document.units
-        numbers = np.random.default_rng((row, ORDERS))
-        rankings["random"] = numbers.random(units)
-        if group.removes:
-            rankings["leave_one_out"] = left_out(model, document, row)
-        if group.changes_inputs:
-            known = np.flatnonzero(np.isfinite(rankings["leave_one_out"]))
-            rankings["replacement"] = np.full(units, np.nan)
-            rankings["replacement"][known] = replace_one(model, document, known)
-        measures: dict[str, float] = {}
-        if weighted is not None:
-            rankings |= weight_rankings(model, weighted[i])
-            measures = measure_weights(weighted[i], torch_generator(row, PERMUTATIONS))
-        found = None
-        if adversarial is not None:
-            measures |= adversarial.measures(i)
-            found = adversarial.weights[i, :units].mean(1).numpy()
-        prediction = Prediction(
-            units, probabilities[i].numpy(), rankings, measures,
-            None if weighted is None else weighted[i], found, numbers,
-            functools.partial(predict_kept, model, document) if group.changes_inputs else None,
-        )  # fmt: skip
-        yield row, document, prediction
-
-
 def measure_weights(
-    weighted: Weighted, generator: torch.Generator, tests: Sequence[WeightsTest] = EXPLAINED
+    weighted: Weighted, generator: "torch.Generator", tests: Sequence[WeightsTest] = EXPLAINED
 ) -> dict[str, float]:
     """Return the measures of one prediction's weights; tests of two units and more come last."""
     units = len(weighted.weights)
@@ -180,12 +107,11 @@ def document_measures(prediction: Prediction, rationale: np.ndarray) -> dict[str
 def unit_table(prediction: Prediction, name: str, positions: UnitPositions) -> pd.DataFrame:
     """Return a row for each unit of a document: `id, unit, start, end, rationale`, each ranking."""
     nothing = np.full(prediction.units, np.nan)
+    rankings = {ranking: prediction.rankings.get(ranking, nothing) for ranking in RANKINGS}
+    rankings["adversarial"] = nothing if prediction.adversarial is None else prediction.adversarial
     unit = np.arange(prediction.units, dtype=np.int32)
-    columns: dict[str, object] = {"id": name, "unit": unit, **positions}
-    for ranking in RANKINGS:
-        columns[ranking] = prediction.rankings.get(ranking, nothing).astype(np.float32)
-    adversarial = nothing if prediction.adversarial is None else prediction.adversarial
-    return pd.DataFrame(columns | {"adversarial": adversarial.astype(np.float32)})
+    columns = {key: values.astype(np.float32) for key, values in rankings.items()}
+    return pd.DataFrame({"id": name, "unit": unit, **positions, **columns})
 
 
 def summarize(
@@ -214,7 +140,7 @@ def summarize(
             continue
         for measure in test.measures:
             found = _rows(test, measure, tables[test.table], reasons)
-            rows += ({"test": test.name} | row for row in found)
+            rows += ({"test": test.name, "measure": measure} | row for row in found)
     summary = pd.DataFrame(rows).reindex(columns=SUMMARY)
     return summary.astype({"seed": "Int64", "documents": "Int64"})
 
@@ -226,35 +152,30 @@ def _rows(
     if measure in test.of_weights and "weights" in reasons:
         reasons = {measure: reasons["weights"]} | reasons
     if test.table == "recency":
-        found = table[table["measure"] == measure].drop(columns="at")
-        rows = [{str(key): value for key, value in row.items()} for row in found.to_dict("records")]
+        known = table[table["measure"] == measure].drop(columns="at")
+        rows = [{str(key): value for key, value in row.items()} for row in known.to_dict("records")]
     else:
         known = table.dropna(subset=measure) if measure in table else table.iloc[:0]
         keys = ["seed", "ranking"] if test.table == "rankings" else ["seed"]
         rows = _means(known, measure, keys)
         if rows:
-            measured = set(known.get("ranking", ()))
+            there = set(known.get("ranking", ()))
             rows += (
-                {"measure": measure, "ranking": ranking,
+                {"ranking": ranking,
                  "reason": reasons.get(ranking, test.missing(ranking) or NOT_MEASURED)}
-                for ranking in test.rankings if ranking not in measured
+                for ranking in test.rankings if ranking not in there
             )  # fmt: skip
         if test.by_class and "label" in table:
-            rows += _means(known, measure, [*keys, "label"])
-    # a group by class has no reason of its own
-    if not any("documents" in row for row in rows):
-        return [{"measure": measure, "reason": reasons.get(measure, NOT_MEASURED)}]
-    return rows
+            rows += _means(known.rename(columns={"label": "class"}), measure, [*keys, "class"])
+    return rows or [{"reason": reasons.get(measure, NOT_MEASURED)}]
 
 
 def _means(known: pd.DataFrame, measure: str, keys: list[str]) -> list[Row]:
     """Return the mean of a measure in each group of documents that has it."""
     rows: list[Row] = []
-    for key, group in known.groupby(keys, sort=True) if len(known) else ():
+    for key, group in known.groupby(keys) if len(known) else ():
         values = group[measure].astype(np.float64)
-        row: Row = dict(zip(keys, key, strict=True)) if isinstance(key, tuple) else {}
-        if "label" in row:
-            row["class"] = row.pop("label")
-        row |= {"measure": measure, "documents": len(values)}
-        rows.append(row | {"mean": values.mean(), "std": values.std()})
+        assert isinstance(key, tuple)
+        row: Row = dict(zip(keys, key, strict=True))
+        rows.append(row | {"documents": len(values), "mean": values.mean(), "std": values.std()})
     return rows

@@ -15,17 +15,6 @@ KEYS = 16  # that a query chooses among
 DRAWS = 400  # of a query and its keys, for each dimension
 SEED = 2
 QUARTILES = (0.25, 0.5, 0.75)
-# the texts of the figure in the report
-TITLE = "Gradient of the softmax by the dimension of keys"
-CLAIM = (
-    "Shows why scores are divided by the root of the dimension: without it the softmax takes one "
-    "word, and hardly a gradient goes through it. It is computed from random numbers, and not from "
-    "these models."
-)
-CAPTION = (
-    "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
-    "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half."
-)
 
 
 class Scores(NamedTuple):

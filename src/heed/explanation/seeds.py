@@ -5,22 +5,18 @@ How much two seeds' weights differ is chance: other weights are other only beyon
 """
 
 import itertools
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-import torch
 
 from heed.explanation.test import (
-    DIVERGENCE_ENDS,
     EQUAL,
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     ONE_SEED,
-    Axis,
     Column,
-    Explained,
     Judged,
-    Text,
     WeightsTest,
     jensen_shannon,
     measured,
@@ -35,26 +31,19 @@ class Seeds(WeightsTest):
 
     name = "seeds"
     table = "seeds"
-    measures = ("divergence", "change")
-    of_weights = measures
+    measures = of_weights = ("divergence", "change")
     criterion = "Seeds"
-    rule = Text(
+    rule = (
         "pass if the weights of two seeds differ by less than {limit} on average (Jensen-Shannon "
-        "divergence; half of the largest possible).",
-        (("limit", f"{MAX_DIVERGENCE:.3f}"),),
+        "divergence; half of the largest possible)."
     )
+    limits: ClassVar[dict[str, str]] = {"limit": f"{MAX_DIVERGENCE:.3f}"}
     reasons = (NO_WEIGHTS, EQUAL, ONE_SEED)
     title = "Agreement between seeds"
     claim = (
         "Shows how much of the weights is chance: the same model, trained again. It does not show "
         "that weights on which seeds agree are right."
     )
-    caption = (
-        "Jensen-Shannon divergence in nats of the weights of two seeds on the same documents, by "
-        "the largest weight. Dotted: the limit of the table, half of the largest possible."
-    )
-    has_groups = True
-    axes = (Axis("divergence", "divergence of the weights", DIVERGENCE_ENDS, MAX_DIVERGENCE),)
     columns = (Column("Seeds", "divergence"),)
 
     def score(self, judged: Judged) -> float | str:
@@ -66,9 +55,9 @@ class Seeds(WeightsTest):
         """Return whether the weights of two seeds differ by less than MAX_DIVERGENCE."""
         return value < MAX_DIVERGENCE
 
-    def mean_values(self, explained: Explained, column: Column) -> list[float]:
+    def means(self, summary: pd.DataFrame, column: Column) -> list[float]:
         """Return the value that is judged, over all pairs of seeds."""
-        mean = seed_divergence(explained.summary)
+        mean = seed_divergence(summary)
         return [] if mean is None else [mean]
 
 
@@ -94,17 +83,16 @@ def seed_agreement(
         weights in nats, change the total variation distance of the predictions.
 
     """
-    rows = []
-    weights = {key: group["attention"].to_numpy() for key, group in units.groupby(["id", "seed"])}
+    keys = ["id", "seed"]
+    weights = {key: group.to_numpy() for key, group in units.groupby(keys)["attention"]}
     values = documents[probabilities].to_numpy(np.float64)
-    predictions = dict(
-        zip(zip(documents["id"], documents["seed"], strict=True), values, strict=True)
-    )
-    for name, group in documents.groupby("id", sort=False):
-        for seed, other in itertools.combinations(sorted(group["seed"]), 2):
-            own, others = weights[name, seed], weights[name, other]
+    predictions = dict(zip(documents[keys].itertuples(index=False, name=None), values, strict=True))
+    rows = []
+    for name, seeds in documents.groupby("id", sort=False)["seed"]:
+        for seed, other in itertools.combinations(sorted(seeds), 2):
             change = np.abs(predictions[name, seed] - predictions[name, other]).sum() / 2
-            rows.append((seed, other, name, own.max(), _divergence(own, others), change))
+            compared = _compare(weights[name, seed], weights[name, other])
+            rows.append((seed, other, name, *compared, change))
     columns = ["seed", "other_seed", "id", "max_weight", "divergence", "change"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -136,12 +124,14 @@ def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFram
         for name, target, change in changes.reset_index().itertuples(index=False):
             own, others = (weights.get((each, name, target)) for each in (seed, other))
             if own is not None and others is not None and len(own) == len(others):
-                divergence = _divergence(own, others)
-                rows.append((seed, other, name, target, own.max(), divergence, change))
+                rows.append((seed, other, name, target, *_compare(own, others), change))
     columns = ["seed", "other_seed", *keys, "max_weight", "divergence", "change"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _divergence(first: np.ndarray, second: np.ndarray) -> float:
-    tensors = [torch.from_numpy(weights.astype(np.float64)) for weights in (first, second)]
-    return float(jensen_shannon(tensors[0], tensors[1]))
+def _compare(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
+    """Return the largest of one seed's weights, and their divergence from another's."""
+    import torch
+
+    first, second = (torch.from_numpy(each.astype(np.float64)) for each in (own, others))
+    return own.max(), float(jensen_shannon(first, second))

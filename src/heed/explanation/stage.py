@@ -6,14 +6,13 @@ Sections of params.yaml are read without pydantic, so that these stages do not d
 that checks it. A seed that is done is kept in .heed/work until all are, and is not repeated.
 """
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,7 +29,6 @@ from heed.paths import (
     TOKENS,
     WEIGHTS,
     WORK,
-    is_name,
     run_folder,
 )
 from heed.records import as_json, read_record
@@ -40,60 +38,32 @@ from heed.training.loop import DivergedError
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 
-NO_FURTHER = "`heed check` says more"
-DIAGNOSTIC = "diagnostic_mlps.json"
+DIAGNOSTIC, REASONS = "diagnostic_mlps.json", "reasons.json"
 # seed, documents that are done, and their number
 Progress = Callable[[int, int, int], None]
 # seed, what is done, how much of it, and all of it
 AdversarialProgress = Callable[[int, str, int, int], None]
+Section = TypeVar("Section")
 
 
-def read_section(name: str) -> dict[str, Any]:
-    """Return a section of params.yaml, empty where it is not there.
+@dataclasses.dataclass(frozen=True)
+class ExplainedModel:
+    """An entry of `explain.models`; `heed.study.schema` has its meaning."""
 
-    Raises HeedError when the file cannot be read.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        text = PARAMS.read_text(encoding="utf-8") if PARAMS.exists() else ""
-        return dict((YAML(typ="safe").load(text) or {}).get(name) or {})
-    except (OSError, ValueError, TypeError, YAMLError, AttributeError, RecursionError):
-        raise HeedError(f"{PARAMS}: cannot be read. `heed check` says where it is wrong") from None
+    noise: str | None = None
 
 
-def read_scale() -> float:
-    """Return `explain.documents` of params.yaml, 1 where there is none.
+@dataclasses.dataclass(frozen=True)
+class Explain:
+    """The section `explain`; `heed.study.schema` has its meaning."""
 
-    Raises HeedError when the file cannot be read, or the value is not a number above 0.
-    """
-    scale = read_section("explain").get("documents", 1.0)
-    if isinstance(scale, bool) or not isinstance(scale, int | float) or not scale > 0:
-        raise HeedError(
-            f"{PARAMS}: explain.documents: expected a number above 0, found {scale!r}. {NO_FURTHER}"
-        )
-    return float(scale)
-
-
-def read_noise(model: str) -> str | None:
-    """Return `explain.models.MODEL.noise` of params.yaml, the name of a corpus, if it is there.
-
-    Raises HeedError when the file cannot be read, or the value cannot be a name.
-    """
-    section = (read_section("explain").get("models") or {}).get(model) or {}
-    noise = section.get("noise") if isinstance(section, dict) else None
-    if noise is not None and not (isinstance(noise, str) and is_name(noise)):
-        raise HeedError(
-            f"{PARAMS}: explain.models.{model}.noise: expected the name of a corpus, found "
-            f"{noise!r}. {NO_FURTHER}"
-        )
-    return noise
+    documents: Annotated[float, {"gt": 0}] = 1.0
+    models: dict[str, ExplainedModel] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
 class AdversarialAttention:
-    """A section of `adversarial_attention` in params.yaml; `heed.study.schema` has its meaning."""
+    """An entry of `adversarial_attention`; `heed.study.schema` has its meaning."""
 
     model: str
     goal: Literal["differ", "deceive"]
@@ -102,21 +72,35 @@ class AdversarialAttention:
     diagnostic_mlps: bool = True
 
 
+def _read_params(kind: type[Section], *keys: str) -> Section:
+    """Return the part of params.yaml at these keys; all defaults where a section is not there.
+
+    Raises HeedError when the file cannot be read, or has a mistake there.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        entry = YAML(typ="safe").load(PARAMS.read_text(encoding="utf-8")) if PARAMS.exists() else {}
+        for key in keys:
+            entry = (entry or {}).get(key)
+        return read_record(kind, entry or {})
+    except (OSError, ValueError, TypeError, YAMLError, AttributeError, RecursionError) as error:
+        text = " ".join(str(error).split())
+        raise HeedError(f"{PARAMS}: {'.'.join(keys)}: {text}. `heed check` says more") from None
+
+
+def read_explain() -> Explain:
+    """Return `explain` of params.yaml. Raises HeedError when the file or its section is wrong."""
+    return _read_params(Explain, "explain")
+
+
 def read_adversarial_model(name: str) -> AdversarialAttention:
     """Return `adversarial_attention.NAME` of params.yaml.
 
     Raises HeedError when the file cannot be read, has no such entry, or the entry has a mistake.
     """
-    sections = read_section("adversarial_attention")
-    if name not in sections:
-        known = ", ".join(map(str, sections)) or "none"
-        raise HeedError(
-            f"{PARAMS}: adversarial_attention: there is no adversarial model {name}. Known: {known}"
-        )
-    try:
-        return read_record(AdversarialAttention, sections[name])
-    except ValueError as error:
-        raise HeedError(f"{PARAMS}: adversarial_attention.{name}: {error}. {NO_FURTHER}") from None
+    return _read_params(AdversarialAttention, "adversarial_attention", name)
 
 
 def write_explanations(
@@ -143,17 +127,21 @@ def write_explanations(
     """
     runs = read_runs(name, seeds)
     make_deterministic()
-    reads_noise = task_module(runs[0].recipe.task, "recipe").READS_NOISE
-    noise_tokens = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
-    words = None if noise_tokens is None else [noise_tokens.meta.corpus, noise_tokens.meta.digest]
-    work = _work_folder("explain", runs, [scale, words])
+    task = runs[0].recipe.task
+    reads_noise = task_module(task, "recipe").READS_NOISE
+    words = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
+    read = None if words is None else [words.meta.corpus, words.meta.digest]
+    work = _work_folder("explain", runs, [scale, read])
     for run in runs:
         if not (work / str(run.seed)).exists():
-            _explain_run(run, scale, work / str(run.seed), report_progress, noise_tokens)
-    tables, reasons = _read_tables(work, seeds), _shared_reasons(work, seeds)
-    task = task_module(runs[0].recipe.task, "explanation")
+            _explain_run(run, scale, work, report_progress, words)
+    tables = _read_tables(work, seeds)
+    # seeds of several folds have other test documents: what is defined in one of them has a mean
+    first, *others = (read_json(work / str(seed) / REASONS, "heed explain") for seed in seeds)
+    reasons = {key: why for key, why in first.items() if all(key in other for other in others)}
     agreement = _agreement(task, tables, reasons)
-    summary: pd.DataFrame = task.summarize_tables(tables, agreement, reasons)
+    part = task_module(task, "explanation")
+    summary: pd.DataFrame = part.summarize_tables(tables, agreement, reasons)
     with writing_folder(EXPLANATIONS / name, checksums=True) as out:
         for table in ("documents", "rankings", "units"):
             tables[table].to_parquet(out / f"{table}.parquet", index=False)
@@ -165,31 +153,31 @@ def write_explanations(
     return summary
 
 
-def _work_folder(stage: str, runs: list[RunInfo], settings: Any) -> Path:
-    """Return the folder of a stage's finished seeds.
-
-    It depends on the runs, the stage's settings, its code and the version of torch.
-    """
-    recipe = runs[0].recipe
-    import_stage_modules(recipe.task, stage)
-    weights = [sha256(run_folder(recipe.model, run.seed) / WEIGHTS) for run in runs]
-    key = json.dumps(
-        [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__], sort_keys=True
-    )
-    return WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-
-
-def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
-    """Return the tables of all seeds that are done."""
-    return {
-        file.stem: pd.concat(
-            [pd.read_parquet(work / str(seed) / file.name) for seed in seeds], ignore_index=True
+def _agreement(task: str, tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
+    """Return the agreement of seeds, or an empty table and its reason."""
+    documents = tables["documents"]
+    known = documents.iloc[:0] if "weights" in reasons else documents
+    part = task_module(task, "explanation")
+    agreement: pd.DataFrame = part.seed_agreement(tables | {"documents": known})
+    if agreement.empty and "weights" not in reasons:
+        reasons.setdefault(
+            "seeds", "no two seeds have the same test documents: this test compares their weights"
         )
-        for file in sorted((work / str(seeds[0])).glob("*.parquet"))
-    }
+    return agreement
 
 
-def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Any, dict[str, np.ndarray], np.ndarray]:
+def _explain_run(
+    run: RunInfo, scale: float, work: Path, report_progress: Progress, noise: Tokens | None
+) -> None:
+    """Write the tables of one seed, and why tests are not defined."""
+    tokens, _, rows = _draw(run, scale, "explain")
+    tables, reasons = task_module(run.recipe.task, "explanation").explain_run(
+        run, tokens, rows, scale, lambda done, total: report_progress(run.seed, done, total), noise
+    )
+    _keep(run, work, tables, REASONS, reasons)
+
+
+def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Tokens, dict[str, np.ndarray], np.ndarray]:
     """Return a run's tokens, its documents by split, and the test documents that are drawn.
 
     Raises HeedError where there is none to `aim` at, since all are empty.
@@ -205,45 +193,39 @@ def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Any, dict[str, np.ndarr
     return tokens, splits, rows
 
 
-def _explain_run(
-    run: RunInfo, scale: float, out: Path, report_progress: Progress, noise: Tokens | None
-) -> None:
-    """Write the tables of one seed into the folder `out`, and why tests are not defined."""
-    tokens, _, rows = _draw(run, scale, "explain")
-    task = task_module(run.recipe.task, "explanation")
-    explained: tuple[dict[str, pd.DataFrame], dict[str, str]] = task.explain_run(
-        run, tokens, rows, scale, lambda done, total: report_progress(run.seed, done, total), noise
-    )
-    tables, reasons = explained
-    with writing_folder(out) as folder:
-        for name, table in tables.items():
-            table.insert(0, "seed", run.seed)
-            table.to_parquet(folder / f"{name}.parquet", index=False)
-        write_json(folder / "reasons.json", reasons)
+def _work_folder(stage: str, runs: list[RunInfo], settings: object) -> Path:
+    """Return the folder of a stage's finished seeds.
 
-
-def _shared_reasons(work: Path, seeds: list[int]) -> dict[str, str]:
-    """Return the reasons that all seeds have, by what is not defined; the text is the first seed's.
-
-    Seeds of several folds have other test documents: what is defined in one of them has a mean.
+    It depends on the runs, the stage's settings, its code and the version of torch.
     """
-    first, *others = (
-        json.loads((work / str(seed) / "reasons.json").read_text(encoding="utf-8"))
-        for seed in seeds
+    recipe = runs[0].recipe
+    import_stage_modules(recipe.task, stage)
+    weights = [sha256(run_folder(recipe.model, run.seed) / WEIGHTS) for run in runs]
+    key = json.dumps(
+        [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__], sort_keys=True
     )
-    return {key: reason for key, reason in first.items() if all(key in other for other in others)}
+    return WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
-def _agreement(task: Any, tables: dict[str, pd.DataFrame], reasons: dict[str, str]) -> pd.DataFrame:
-    """Return the agreement of seeds, or an empty table and its reason."""
-    documents = tables["documents"]
-    known = documents.iloc[:0] if "weights" in reasons else documents
-    agreement: pd.DataFrame = task.seed_agreement(tables | {"documents": known})
-    if agreement.empty and "weights" not in reasons:
-        reasons.setdefault(
-            "seeds", "no two seeds have the same test documents: this test compares their weights"
+def _keep(
+    run: RunInfo, work: Path, tables: dict[str, pd.DataFrame], name: str, content: object
+) -> None:
+    """Write the tables of one seed, and one more file, into its folder of the finished seeds."""
+    with writing_folder(work / str(run.seed)) as folder:
+        for key, table in tables.items():
+            table.insert(0, "seed", run.seed)
+            table.to_parquet(folder / f"{key}.parquet", index=False)
+        write_json(folder / name, content)
+
+
+def _read_tables(work: Path, seeds: list[int]) -> dict[str, pd.DataFrame]:
+    """Return the tables of all seeds that are done."""
+    return {
+        file.stem: pd.concat(
+            [pd.read_parquet(work / str(seed) / file.name) for seed in seeds], ignore_index=True
         )
-    return agreement
+        for file in sorted((work / str(seeds[0])).glob("*.parquet"))
+    }
 
 
 def write_adversarial_model(
@@ -270,10 +252,17 @@ def write_adversarial_model(
     work = _work_folder("adversarial_attention", runs, as_json(adversarial_model))
     for run in runs:
         if not (work / str(run.seed)).exists():
-            with _naming(name, run):
+            try:
                 _judge_run(run, adversarial_model, work, report_progress)
+            except DivergedError as error:
+                raise DivergedError(
+                    f"{PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model "
+                    f"{adversarial_model.model}, by whose recipe it is trained. If this is the "
+                    "adversarial model, and no diagnostic MLP, make its `strength` smaller first"
+                ) from None
     tables = _read_tables(work, seeds)
-    summary = tables.pop("summary")
+    summary = tables.pop("summary").reindex(columns=ADVERSARIAL_SUMMARY)
+    summary = summary.astype({"documents": "Int64"})
     with writing_folder(ADVERSARIAL_ATTENTION / name, checksums=True) as out:
         for table, values in tables.items():
             values.to_parquet(out / f"{table}.parquet", index=False)
@@ -285,43 +274,17 @@ def write_adversarial_model(
     return summary
 
 
-@contextlib.contextmanager
-def _naming(name: str, run: RunInfo) -> Iterator[None]:
-    """Name the adversarial model and the seed of a training that diverges, and what to change."""
-    try:
-        yield
-    except DivergedError as error:
-        raise DivergedError(
-            f"{PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model "
-            f"{run.recipe.model}, "
-            "by whose recipe it is trained. If this is the adversarial model, and no diagnostic "
-            "MLP, make "
-            "its `strength` smaller first"
-        ) from None
-
-
 def _judge_run(
     run: RunInfo,
     adversarial_model: AdversarialAttention,
     work: Path,
     report_progress: AdversarialProgress,
 ) -> None:
-    """Write the tables of one seed into the folder `work`."""
+    """Write the tables of one seed."""
     tokens, parts, drawn = _draw(run, 1.0, "judge")
-    judged: tuple[dict[str, pd.DataFrame], dict[str, object] | None] = task_module(
-        run.recipe.task, "adversarial_attention"
-    ).judge_adversarial_model(
+    task = task_module(run.recipe.task, "adversarial_attention")
+    tables, diagnostic = task.judge_adversarial_model(
         run, adversarial_model, tokens, parts, drawn, work / f"{run.seed}-trainings",
         lambda what, done, total: report_progress(run.seed, what, done, total),
     )  # fmt: skip
-    tables, diagnostic = judged
-    summary = tables["summary"]
-    summary["seed"] = run.seed
-    tables["summary"] = summary.reindex(columns=ADVERSARIAL_SUMMARY).astype({"documents": "Int64"})
-    with writing_folder(work / str(run.seed)) as folder:
-        for name in ("documents", "units", "summary"):
-            if name != "summary":
-                tables[name].insert(0, "seed", run.seed)
-            tables[name].to_parquet(folder / f"{name}.parquet", index=False)
-        if diagnostic is not None:
-            write_json(folder / DIAGNOSTIC, diagnostic)
+    _keep(run, work, tables, DIAGNOSTIC, diagnostic)

@@ -1,29 +1,37 @@
-"""A test of weights: a class of one file, whose name is its entry in summary.csv.
+"""A test of weights: a class whose name is its entry in summary.csv, and what all tests share.
 
 A test says what it computes of a prediction, when weights pass or fail it, and how the report
 prints it: the texts are plain English, and the report translates them. `registry.TESTS` lists all
-tests; the stage, the criteria, the tables, the chapter and its figures go through that list.
+tests; the stage, the criteria, the tables and the chapter go through that list.
+
+The report reads these classes, so a module with a test imports torch in its functions alone.
 """
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-import torch
 
 if TYPE_CHECKING:
+    import torch
+
     from heed.models.classifier import WeightedSum
     from heed.models.dependence import TargetSteps
-    from heed.report.explanations import AdversarialAttention, Explanation
 
-# an explained model, and one that was trained against it, as the report reads their tables
-Explained: TypeAlias = "Explanation"
-Trained: TypeAlias = "AdversarialAttention"
 # the weighted sums behind some predictions, documents or steps of a translation, or behind one
 Weighted: TypeAlias = "WeightedSum | TargetSteps"
+
+# the weights themselves, their gradients, and what each weight adds to the sum
+WEIGHT_RANKINGS = ("attention", "weight_gradient", "product", "signed_product", "value_norm")
+HELD = "gradient_held_weights"  # gradient times input, the weights being constants
+GRADIENT_RANKINGS = ("gradient", HELD, "integrated_gradients")
+REMOVAL_RANKINGS = ("leave_one_out", "replacement")
+RANKINGS = (*WEIGHT_RANKINGS, *GRADIENT_RANKINGS, *REMOVAL_RANKINGS, "random")
+ALL_UNITS = 60  # documents with at most so many units leave out each of them, longer ones ...
+DRAWN_UNITS = 16  # ... so many drawn at random: about as many tokens are read
 
 PASS, FAIL, UNDEFINED = "pass", "fail", "undefined"
 # why a criterion is undefined, of more than one test
@@ -33,8 +41,6 @@ ONE_SEED = "no second seed"
 ROUNDING = 1e-9  # of differences of scores in the tables
 LARGEST_DIVERGENCE = math.log(2)  # of two distributions, by Jensen and Shannon, in nats
 SMALLEST = 1e-12  # log(0) is infinite, and the gradient of x log x at 0 is NaN
-SHARE_ENDS = (-0.03, 1.03)  # of an axis for values from 0 to 1
-DIVERGENCE_ENDS = (-0.02, LARGEST_DIVERGENCE + 0.03)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Prediction:
     probabilities: of all outcomes, (outcomes,)
     rankings: by name (units,); NaN for units that were not drawn
     measures: by their names in docs/contracts.md, as far as they need no rationales
-    weighted: the weighted sum behind the prediction, if there is one
+    weighted: the weighted sum behind a document's class, if there is one
     adversarial: the most different weights with the same prediction (units,), if they were searched
     numbers: for further random rankings
     predict_kept: maps units that are kept (n, units) to probabilities (n, outcomes) without the
@@ -56,32 +62,10 @@ class Prediction:
     probabilities: np.ndarray
     rankings: dict[str, np.ndarray]
     measures: dict[str, float]
-    weighted: "Weighted | None"
+    weighted: "WeightedSum | None"
     adversarial: np.ndarray | None
     numbers: np.random.Generator
-    predict_kept: Callable[[torch.Tensor], torch.Tensor] | None = None
-
-
-class Text(NamedTuple):
-    """A text of the report in English, with the values for its names in braces."""
-
-    english: str
-    values: tuple[tuple[str, str], ...] = ()
-
-
-class Axis(NamedTuple):
-    """One axis of a test's figure.
-
-    measure: that is drawn
-    label: of the axis
-    ends: of its scale; None: as far as the values go
-    limit: a dotted line
-    """
-
-    measure: str
-    label: str
-    ends: tuple[float, float] | None = None
-    limit: float | None = None
+    predict_kept: "Callable[[torch.Tensor], torch.Tensor] | None" = None
 
 
 class Column(NamedTuple):
@@ -108,28 +92,18 @@ class Judged:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The outcome of a criterion for a model.
-
-    outcome: PASS, FAIL or UNDEFINED
-    value: the score that decided, None where it is undefined
-    reason: why it is undefined
-    """
+    """PASS, FAIL or UNDEFINED by a criterion, with the deciding score or why there is none."""
 
     outcome: str
     value: float | None = None
     reason: str = ""
 
 
-Series = dict[str | Text, list[float]]  # name → a value for each seed
-Table = Literal["documents", "rankings", "seeds", "recency", "adversarial_attention"]
-
-
 class WeightsTest:
     """A test; a subclass overrides what it has.
 
-    name: of its results, and of its figure and criterion in the report
+    name: of its results, and of its criterion in the report
     table: of `heed explain` that has its measures, or that of `heed adversarial_attention`
-    rows: its name in that table, where it has another
     measures: in the order of summary.csv
     of_weights: measures that need a weighted sum; those of the others are defined without
     rankings: that it judges
@@ -139,8 +113,9 @@ class WeightsTest:
     """
 
     name: str
-    table: Table = "documents"
-    rows: str = ""
+    table: Literal["documents", "rankings", "seeds", "recency", "adversarial_attention"] = (
+        "documents"
+    )
     measures: tuple[str, ...] = ()
     of_weights: tuple[str, ...] = ()
     rankings: tuple[str, ...] = ()
@@ -148,22 +123,18 @@ class WeightsTest:
     of_translations: bool = True
     by_class: bool = False
 
-    # the criterion: its name, its rule, and why it may be undefined; empty without one
+    # the criterion: its name, its rule with the limits in it, and why it may be undefined
     criterion: str = ""
-    rule: Text = Text("")
+    rule: str = ""
+    limits: ClassVar[Mapping[str, str]] = {}
     reasons: tuple[str, ...] = ()
 
-    # the figure: nothing is drawn without a title
+    # the report: what the test can show and what it cannot, and its columns in the table of means
     title: str = ""
     claim: str = ""
-    caption: str = ""
-    axes: tuple[Axis, ...] = ()
-    has_groups: bool = False  # the series are groups of documents by their largest weight
-    series: ClassVar[Mapping[str, str]] = {}  # ranking or weights → name in the legend
-    printed: ClassVar[Mapping[str, str]] = {}  # measure that papers print → series
     columns: tuple[Column, ...] = ()
 
-    def measure_weights(self, weighted: Weighted, generator: torch.Generator) -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
         """Return the measures of one prediction's weights that need nothing else."""
         return {}
 
@@ -176,11 +147,8 @@ class WeightsTest:
     ) -> dict[str, dict[str, float]]:
         """Return the measures of each ranking of a prediction.
 
-        Args:
-            prediction: the prediction.
-            rationale: True for units with some, (units,)
-            share: of the units that is chosen to find the rationale: the corpus's mean share of it.
-
+        `rationale` (units,) is True for units with some; `share` of the units is chosen to find it:
+        the corpus's mean share of rationale.
         """
         return {}
 
@@ -203,47 +171,14 @@ class WeightsTest:
             return Outcome(UNDEFINED, reason=score)
         return Outcome(PASS if self.passes(score, judged) else FAIL, score)
 
-    def drawn_rows(self, explained: Explained, measure: str) -> dict[str, Series]:
-        """Return the rows of a model in the figure: its class, or nothing, and the series."""
-        return {"": self.drawn(explained, measure)}
+    def rows(self, summary: pd.DataFrame, column: Column) -> pd.DataFrame:
+        """Return the rows of the summary whose means a column of the table of means is of."""
+        rows = measured(summary, self.name, column.measure)
+        return rows[rows["ranking"].fillna("") == column.ranking]
 
-    def drawn(self, explained: Explained, measure: str) -> Series:
-        """Return the series of a model in the figure: its groups, or one for each of `series`."""
-        if self.has_groups:
-            return _by_largest_weight(explained, self.table, measure)
-        return {
-            name: explained.means(self.name, measure, ranking)
-            for ranking, name in self.series.items()
-        }
-
-    def mean_values(self, explained: Explained, column: Column) -> list[float]:
-        """Return the values of each seed whose mean stands in the table of means."""
-        return explained.means(self.name, column.measure, column.ranking)
-
-    def texts(self) -> Iterator[str]:
-        """Yield every text of the report that the test brings, for its translation."""
-        texts = [
-            self.criterion, self.rule.english, *self.reasons, self.title, self.claim, self.caption,
-            *(axis.label for axis in self.axes), *self.series.values(), *self.printed.values(),
-            *(column.title for column in self.columns),
-        ]  # fmt: skip
-        return filter(None, texts)
-
-
-# The upper ends of the groups of documents by their largest weight, as in Jain & Wallace 2019.
-LARGEST_WEIGHTS = (0.25, 0.5, 0.75, 1.0)
-FIRST_GROUP, NEXT_GROUP = "largest weight up to {end}", "up to {end}"
-
-
-def _by_largest_weight(explained: Explained, table: str, measure: str) -> Series:
-    """Return the means of groups of documents by their largest weight; empty without weights."""
-    if not explained.has_weights:
-        return {}
-    means = explained.by_largest_weight(table, measure)
-    return {
-        Text(NEXT_GROUP if i else FIRST_GROUP, (("end", f"{end:g}"),)): means.get(end, [])
-        for i, end in enumerate(LARGEST_WEIGHTS)
-    }
+    def means(self, summary: pd.DataFrame, column: Column) -> list[float]:
+        """Return the value of each seed whose mean stands in a column of the table of means."""
+        return self.rows(summary, column)["mean"].tolist()
 
 
 def measured(summary: pd.DataFrame, test: str, measure: str) -> pd.DataFrame:
@@ -272,12 +207,12 @@ def descending(ranking: np.ndarray) -> np.ndarray:
     return np.lexsort((draw, -ranking))
 
 
-def total_variation(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+def total_variation(first: "torch.Tensor", second: "torch.Tensor") -> "torch.Tensor":
     """Return 1/2 sum |p - q| over the last dimension, from 0 to 1."""
     return 0.5 * (first - second).abs().sum(-1)
 
 
-def jensen_shannon(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
+def jensen_shannon(first: "torch.Tensor", second: "torch.Tensor", dim: int = -1) -> "torch.Tensor":
     """Return the Jensen-Shannon divergence along `dim` in nats, from 0 to log 2 = 0.693.
 
     Entries that are 0 in both, as padding is, add nothing and have the gradient 0.
@@ -286,7 +221,7 @@ def jensen_shannon(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> 
     return 0.5 * (kullback_leibler(first, middle, dim) + kullback_leibler(second, middle, dim))
 
 
-def divergence_of_means(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+def divergence_of_means(first: "torch.Tensor", second: "torch.Tensor") -> "torch.Tensor":
     """Return the Jensen-Shannon divergence of weights (…, time, heads) averaged over heads, (…).
 
     Of several heads it is not the mean of theirs: two heads that have exchanged their weights are
@@ -295,7 +230,9 @@ def divergence_of_means(first: torch.Tensor, second: torch.Tensor) -> torch.Tens
     return jensen_shannon(first.mean(-1), second.mean(-1))
 
 
-def kullback_leibler(first: torch.Tensor, second: torch.Tensor, dim: int = -1) -> torch.Tensor:
+def kullback_leibler(
+    first: "torch.Tensor", second: "torch.Tensor", dim: int = -1
+) -> "torch.Tensor":
     """Return KL(first || second) along `dim` in nats; entries that are 0 in `first` add nothing."""
     ratio = first.clamp(min=SMALLEST).log() - second.clamp(min=SMALLEST).log()
     return (first * ratio).sum(dim)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from heed.explanation.other_weights import find_adversarial_weights
+from heed.explanation.adversarial_weights import find_adversarial_weights
 from heed.explanation.rankings import (
     ADVERSARIAL,
     GROUPS,
@@ -148,7 +148,7 @@ def _judge_steps(
         if adversarial is not None:
             measures |= adversarial.measures(k)
             weights = adversarial.weights[k, :length].mean(1).numpy()
-        steps.append(Prediction(length, np.empty(0), rankings, measures, step, weights, numbers))
+        steps.append(Prediction(length, np.empty(0), rankings, measures, None, weights, numbers))
     return steps
 
 

@@ -28,7 +28,7 @@ from heed.explanation.diagnostic_mlp import (
     move_weights,
     place_ids,
 )
-from heed.explanation.rankings import Subject, pad_by_row
+from heed.explanation.rankings import Subject
 from heed.explanation.stage import (
     AdversarialAttention,
     read_adversarial_model,
@@ -103,11 +103,6 @@ def read(name: str, table: str) -> pd.DataFrame:
     return pd.read_parquet(f"results/adversarial_attention/{name}/{table}.parquet")
 
 
-def batch_of(lengths: list[int]) -> Batch:
-    ids = torch.ones(len(lengths), max(lengths), dtype=torch.long)
-    return Batch(ids, torch.tensor(lengths), np.arange(len(lengths)))
-
-
 # The losses
 
 
@@ -119,10 +114,9 @@ def sum_of(values: list[list[float]], weights: list[list[float]]) -> WeightedSum
         output.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, -1.0]]))
         output.bias.zero_()
     lengths = torch.tensor([sum(w > 0 for w in row) for row in weights])
-    return WeightedSum(
-        numbers, torch.tensor(weights)[..., None].requires_grad_(), lengths, numbers,
-        torch.zeros(len(values), 2), torch.zeros(len(values), 2), output,
-    )  # fmt: skip
+    zeros = torch.zeros(len(values), 2)
+    given = torch.tensor(weights)[..., None].requires_grad_()
+    return WeightedSum(numbers, given, lengths, numbers, zeros, zeros, output)
 
 
 def test_the_loss_of_differing_is_the_distance_of_predictions_minus_the_divergence_of_weights():
@@ -160,7 +154,8 @@ def test_the_loss_of_deceiving_is_infinite_for_weight_on_rationale_alone_and_fin
 
 
 def test_places_say_where_a_token_stands_and_nothing_of_what_it_is():
-    ids = place_ids(batch_of([20, 3, 0]))
+    ids = torch.ones(3, 20, dtype=torch.long)
+    ids = place_ids(Batch(ids, torch.tensor([20, 3, 0]), np.arange(3)))
     assert ids[0].tolist() == [place for place in range(1, PLACES + 1) for _ in range(2)]
     assert ids[1, :4].tolist() == [1, 4, 7, 0] and not ids[2].any()
 
@@ -171,11 +166,9 @@ def test_moved_weights_are_those_of_another_document_of_the_same_length(document
     lengths = generator.integers(1, 5, documents)
     weights = {3 * row: generator.dirichlet(np.ones(n)) for row, n in enumerate(lengths)}
     moved = move_weights(weights, np.random.default_rng(0))
-    assert {row: len(each) for row, each in moved.items()} == {
-        row: len(each) for row, each in weights.items()
-    }
+    assert moved.keys() == weights.keys()
     for row, each in moved.items():
-        assert each.sum() == pytest.approx(1, abs=1e-6)
+        assert len(each) == len(weights[row]) and each.sum() == pytest.approx(1, abs=1e-6)
         if documents > 1 and len(each) > 1:
             assert not np.array_equal(each, weights[row]), "none keeps its own"
     originals = {tuple(each.round(9)) for each in weights.values()}
@@ -183,12 +176,18 @@ def test_moved_weights_are_those_of_another_document_of_the_same_length(document
     assert documents < 7 or np.mean(kept) >= 0.5, "of equal length: moved as they are"
 
 
-def test_weights_fit_another_length_with_the_sum_1():
-    assert fit_weights(np.asarray([0.2, 0.8]), 4).tolist() == [0.1, 0.1, 0.4, 0.4]
-    assert fit_weights(np.asarray([0.5, 0.3, 0.2]), 1).tolist() == [1]
-    assert fit_weights(np.asarray([0.0, 1.0]), 1).tolist() == [1], "equal where all would be 0"
-    assert fit_weights(np.empty(0), 2).tolist() == [0.5, 0.5]
-    assert fit_weights(np.asarray([1.0]), 0).tolist() == []
+@pytest.mark.parametrize(
+    ("weights", "fitted"),
+    [
+        ([0.2, 0.8], [0.1, 0.1, 0.4, 0.4]),
+        ([0.5, 0.3, 0.2], [1]),
+        ([0.0, 1.0], [1]),  # equal where all would be 0
+        ([], [0.5, 0.5]),
+        ([1.0], []),
+    ],
+)
+def test_weights_fit_another_length_with_the_sum_1(weights, fitted):
+    assert fit_weights(np.asarray(weights), len(fitted)).tolist() == fitted
 
 
 @pytest.fixture(scope="module")
@@ -214,11 +213,10 @@ def training() -> tuple[DiagnosticTraining, dict[int, int]]:
 
 def accuracy(training: DiagnosticTraining, guide: Guide, tmp_path: Path) -> float:
     rows = training.accuracies({"x": guide}, tmp_path, lambda *_: None)
-    majority, of_known = rows[-2:]
-    assert (majority["weights"], majority["mean"], majority["documents"]) == ("majority", 0.5, 40)
+    majorities = {row["weights"]: (row["mean"], row["documents"]) for row in rows[-2:]}
     # half of the good documents have no rationale
-    assert (of_known["weights"], of_known["documents"]) == ("majority_with_rationale", 30)
-    assert of_known["mean"] == pytest.approx(2 / 3)
+    expected = {"majority": (0.5, 40), "majority_with_rationale": (pytest.approx(2 / 3), 30)}
+    assert majorities == expected
     return next(row["mean"] for row in rows if row["measure"] == "accuracy")
 
 
@@ -227,11 +225,8 @@ def test_the_constant_token_finds_a_class_that_the_weights_carry_and_no_other(tr
     carrying = {row: np.eye(8, dtype=np.float32)[7 * label] for row, label in classes.items()}
     drawn = {row: np.random.default_rng(row).dirichlet(np.ones(8)) for row in classes}
     blind = {row: each.astype(np.float32) for row, each in drawn.items()}
-    blind = move_weights(blind, np.random.default_rng(0))
-    for weights, low, high in ((carrying, 1, 1), (blind, 0, 0.7)):
-        guide = Guide("", place_ids, weights, PLACES + 1)
-        folder = tmp_path / str(low)
-        assert low <= accuracy(diagnostic, guide, folder) <= high
+    assert accuracy(diagnostic, Guide("", place_ids, carrying, PLACES + 1), tmp_path / "a") == 1
+    assert accuracy(diagnostic, Guide("", place_ids, blind, PLACES + 1), tmp_path / "b") <= 0.7
     # the same weights point at random words, which tell nothing
     moved = Guide("", lambda batch: batch.ids, move_weights(carrying, np.random.default_rng(1)), 50)
     assert accuracy(diagnostic, moved, tmp_path / "moved") <= 0.7
@@ -253,11 +248,12 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
     assert not names & set(summary["test"]), "of one name there is one test"
     documents, units = read("deceiving", "documents"), read("deceiving", "units")
     assert documents["units"].sum() == len(units)
-    sums = units.groupby(["seed", "id"])[["base", "adversarial_model"]].sum()
-    assert np.allclose(sums, 1, atol=1e-5)
     assert set(documents.groupby("id").size()) == {2}, "the seeds have the same documents"
-    assert (units[units["rationale"]]["end"] - units[units["rationale"]]["start"] == 4).all()
-    of_rationale = units[units["rationale"]].groupby(["seed", "id"])["adversarial_model"].sum()
+    both = ["base", "adversarial_model"]
+    assert np.allclose(units.groupby(["seed", "id"])[both].sum(), 1, atol=1e-5)
+    rationale = units[units["rationale"]]
+    assert (rationale["end"] - rationale["start"] == 4).all()
+    of_rationale = rationale.groupby(["seed", "id"])["adversarial_model"].sum()
     known = documents.set_index(["seed", "id"])["rationale_weight"].dropna()
     assert known.to_dict() == pytest.approx(of_rationale.to_dict(), abs=1e-6)
     rows = summary.set_index(["measure", "weights", "seed"]).sort_index()
@@ -267,35 +263,28 @@ def test_the_tables_fit_each_other_and_the_summary_has_their_means():
         assert (row["mean"], row["documents"]) == (pytest.approx(values.mean()), len(values))
     for row in documents.to_dict("records"):
         own = units[(units["seed"] == row["seed"]) & (units["id"] == row["id"])]
-        base, other = (torch.tensor(own[name].to_numpy()) for name in ("base", "adversarial_model"))
-        assert row["mean_divergence"] == pytest.approx(float(jensen_shannon(base, other)), abs=1e-5)
+        apart = jensen_shannon(*(torch.tensor(own[name].to_numpy()) for name in both))
+        assert row["mean_divergence"] == pytest.approx(float(apart), abs=1e-5)
         assert row["mean_divergence"] <= row["divergence"] + 1e-6, "heads apart differ more"
     several = documents[documents["units"] > 1]["divergence"]
     assert several.max() <= np.log(2) and several.min() > 0
-    of_first = documents[documents["seed"] == 1]
-    right = of_first["label"] == of_first["predicted"]
-    read_whole = rows.loc[("accuracy", "", 1)]  # of all test documents, also those that are empty
-    assert abs(read_whole["mean"] * 12 - right.sum()) <= 12 - len(right)
     own, base = (rows.loc[(f"rationale_weight{of}", "", 1), "mean"] for of in ("", "_base"))
     assert own < base
     diagnostic = summary[(summary["test"] == "diagnostic") & (summary["seed"] == 1)]
     for measure, names in (("accuracy", [*GUIDES, *MAJORITIES]), ("accuracy_one_epoch", GUIDES)):
         assert diagnostic[diagnostic["measure"] == measure]["weights"].tolist() == names
-    description = json.loads(
-        Path("results/adversarial_attention/deceiving/diagnostic_mlps.json").read_text()
-    )
+    path = Path("results/adversarial_attention/deceiving/diagnostic_mlps.json")
+    description = json.loads(path.read_text())
     assert list(description["reads"]) == GUIDES and description["max_tokens"] == 12
 
 
 def test_guided_networks_are_trained_unless_the_adversarial_model_says_no():
-    summary = write("alone")
-    assert set(summary["test"]) == {"adversarial_model"}
-    assert sorted(path.name for path in Path("results/adversarial_attention/alone").iterdir()) == [
-        "SHA256SUMS", "documents.parquet", "summary.csv", "units.parquet",
-    ]  # fmt: skip
+    assert set(write("alone")["test"]) == {"adversarial_model"}
+    files = {path.name for path in Path("results/adversarial_attention/alone").iterdir()}
+    assert files == {"SHA256SUMS", "documents.parquet", "summary.csv", "units.parquet"}
 
 
-def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(monkeypatch, tmp_path):
+def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about():
     path = Path("data/tokens/tiny/evidence.parquet")
     table = pd.read_parquet(path)
     table.iloc[:0].to_parquet(path, index=False)
@@ -305,16 +294,9 @@ def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(monkey
             write("deceiving")
     finally:
         table.to_parquet(path, index=False)
-    undefined = summary.dropna(subset="reason").set_index(["measure", "weights"])["reason"]
-    assert undefined.to_dict() == dict.fromkeys(
-        [("rationale_weight_base", ""), ("rationale_weight", ""), ("auc", "attention"),
-         ("auc", "leave_one_out"), ("auc", "random")], NO_RATIONALE
-    ) | dict.fromkeys(
-        [(measure, name) for measure in ("accuracy", "accuracy_one_epoch")
-         for name in ("rationale", "base_without_rationale",
-                      "adversarial_model_without_rationale")],
-        SPLIT_WITHOUT,
-    ) | {("accuracy", "majority_with_rationale"): SPLIT_WITHOUT}  # fmt: skip
+    undefined = summary.dropna(subset="reason")
+    reasons = {reason: len(rows) for reason, rows in undefined.groupby("reason")}
+    assert reasons == {NO_RATIONALE: 5, SPLIT_WITHOUT: 7}
     assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
 
 
@@ -334,23 +316,22 @@ def test_a_hierarchical_adversarial_model_is_of_sentences_and_leaves_its_branch_
     assert not any(each.requires_grad for each in base.model.parameters())
 
 
-def test_deceiving_smooths_labels_as_the_bases_recipe_does(monkeypatch):
+@pytest.mark.parametrize("smoothing", [0.0, 0.4])
+def test_deceiving_smooths_labels_as_the_bases_recipe_does(smoothing):
     (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
-    rows = np.arange(4)
+    run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
     base = load_subject(run, tokens, np.arange(60))
-    nothing = {row: np.zeros(1, bool) for row in range(60)}
-    goal = AdversarialAttention("tiny-hybrid", "deceive", 1.0, 1)
-    parts = split_documents(run.recipe, tokens, 1)
-    batch, labels = base.encoded.batch(rows), np.zeros(60, np.int64)
-    for smoothing in (0.0, 0.4):
-        recipe = run.recipe.changed({"label_smoothing": smoothing})
-        smoothed = dataclasses.replace(run, recipe=recipe)
-        learner = AdversarialLearner(base, goal, nothing, labels, parts, smoothed)
-        expected = torch.nn.functional.cross_entropy(
-            base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
-            label_smoothing=smoothing,
-        )  # fmt: skip
-        assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
+    learner = AdversarialLearner(
+        base, AdversarialAttention("tiny-hybrid", "deceive", 1.0, 1),
+        {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
+        split_documents(run.recipe, tokens, 1), run,
+    )  # fmt: skip
+    batch = base.encoded.batch(np.arange(4))
+    expected = torch.nn.functional.cross_entropy(
+        base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
+        label_smoothing=smoothing,
+    )  # fmt: skip
+    assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_a_seed_that_is_done_is_not_repeated(monkeypatch, stop):
@@ -397,7 +378,7 @@ def test_a_base_without_a_weighted_sum_is_one_message():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("lying", "there is no adversarial model lying. Known: differing, deceiving, alone"),
+        ("lying", "params.yaml: adversarial_attention.lying: model is missing"),
         ("without", "adversarial_attention.without: goal is missing. `heed check` says more"),
         ("backward", "adversarial_attention.backward: strength is not above 0: -1"),
     ],
@@ -406,11 +387,6 @@ def test_an_adversarial_model_that_is_not_in_params_is_one_message(name, message
     with pytest.raises(HeedError) as caught:
         read_adversarial_model(name)
     assert message in str(caught.value)
-
-
-def test_padded_values_are_those_of_their_rows():
-    padded = pad_by_row({4: np.asarray([0.5, 1.5]), 7: np.empty(0)}, np.asarray([7, 4]), 3)
-    assert padded.tolist() == [[0, 0, 0], [0.5, 1.5, 0]]
 
 
 # params.yaml
@@ -423,6 +399,15 @@ EXPLAINED = ", ".join(
 )
 EXPLAINING = f"{SAMPLE}\nexplain: {{documents: 1, models: {{{EXPLAINED}}}}}\n"
 SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1"
+LIAR = f"adversarial_attention:\n  liar: {{{SECTION}}}\n"
+
+
+def test_a_section_is_read_and_its_model_is_explained():
+    assert parse(f"{EXPLAINING}{LIAR}").adversarial_attention["liar"].strength == 1
+    assert parse(SAMPLE).adversarial_attention == {}
+    message = f"adversarial_attention.liar.model: {MODEL} is not in explain.models: "
+    with pytest.raises(HeedError, match=message):
+        parse(f"{SAMPLE}\n{LIAR}")
 
 
 @pytest.mark.parametrize(
@@ -430,44 +415,27 @@ SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1,
     [
         ("liar", MODEL, "is the name of a model too"),
         ("liar", "Liar", "names have lower-case letters"),
-        (
-            MODEL,
-            "sample-attention",
-            "adversarial_attention.liar.model: there is no model sample-attention",
-        ),
+        (MODEL, "sample-attention", ".liar.model: there is no model sample-attention"),
         (MODEL, "sample-sentiment-mean", "pooling: mean gives every word the same weight"),
         (MODEL, "sample-sentiment-baseline", "pooling last is no weighted sum"),
         ("corpus: sample-sentiment", "corpus: sample-letters", "follows from the rest, found s"),
-        (
-            "goal: differ",
-            "goal: lie",
-            "adversarial_attention.liar.goal: input should be 'differ' or",
-        ),
+        ("goal: differ", "goal: lie", ".liar.goal: input should be 'differ' or"),
         ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
         ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
     ],
 )
 def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    section = f"adversarial_attention:\n  liar: {{{SECTION}}}\n"
-    assert parse(f"{EXPLAINING}{section}").adversarial_attention["liar"].strength == 1
     with pytest.raises(HeedError) as caught:
-        parse(f"{EXPLAINING}{section.replace(old, new, 1)}")
+        parse(f"{EXPLAINING}{LIAR.replace(old, new, 1)}")
     assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
-
-
-def test_the_model_of_an_adversarial_model_is_explained():
-    message = f"adversarial_attention.liar.model: {MODEL} is not in explain.models: "
-    with pytest.raises(HeedError, match=message):
-        parse(f"{SAMPLE}\nadversarial_attention:\n  liar: {{{SECTION}}}\n")
 
 
 def test_only_classifications_have_adversarial_models():
     text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
     name, model = next(iter(parse(text).models.items()))
-    section = SECTION.replace(MODEL, name).replace("sample-sentiment", model.corpus)
+    section = LIAR.replace(MODEL, name).replace("sample-sentiment", model.corpus)
     with pytest.raises(HeedError, match="adversarial models are of classifications"):
-        parse(f"{text}\nadversarial_attention:\n  liar: {{{section}}}\n")
-    assert parse(SAMPLE).adversarial_attention == {}
+        parse(f"{text}\n{section}")
 
 
 # Expected result, on the sample corpora
@@ -477,41 +445,31 @@ study: {name: known, title: Known truth}
 seeds: [1]
 sources: {sample: {kind: sample, documents: 2000, seed: 1}}
 corpora:
-  all: {source: sample, kind: sample-sentiment, split: {kind: random, test: 0.25, validation: 0.15}}
-  plain: {source: sample, kind: sample-plain, split: {kind: random, test: 0.25, validation: 0.15}}
+  NAME: {source: sample, kind: sample-NAME, split: {kind: random, test: 0.25, validation: 0.15}}
 experiments:
-  all: {task: classification, corpus: all, data: {label: sentiment}, title: All}
-  plain: {task: classification, corpus: plain, data: {label: sentiment}, title: Plain}
+  NAME: {task: classification, corpus: NAME, data: {label: sentiment}, title: Known}
 searches: {}
 defaults:
   classification: {embedding_dim: 32, embedding_std: 1.0, hidden_size: 32, linear_size: 32,
       pooling: attention, dropout: 0.2, epochs: 6, batch_size: 32, learning_rate: 0.01}
 models:
-  all-attention: {experiment: all, corpus: all, variant: attention, search: none,
-      match_parameters_of: all-attention}
-  plain-attention: {experiment: plain, corpus: plain, variant: attention, search: none,
-      match_parameters_of: plain-attention}
-explain:
-  documents: 1
-  models:
-    all-attention: {corpus: all, noise: all}
-    plain-attention: {corpus: plain, noise: plain}
+  m: {experiment: NAME, corpus: NAME, variant: attention, search: none, match_parameters_of: m}
+explain: {documents: 1, models: {m: {corpus: NAME, noise: NAME}}}
 adversarial_attention:
-  all-deceiving: {model: all-attention, corpus: all, goal: deceive, strength: 0.3, epochs: 10}
-  plain-deceiving: {model: plain-attention, corpus: plain, goal: deceive, strength: 0.3, epochs: 10}
+  deceiving: {model: m, corpus: NAME, goal: deceive, strength: 0.3, epochs: 10}
 """
 
 
 def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.Series:
     """Run the stages up to `adversarial_attention`; return the means by measure and weights."""
     monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text(STUDY)
+    Path("params.yaml").write_text(STUDY.replace("NAME", corpus))
     stages.download("sample")
     stages.tokenize(corpus)
-    stages.recipe(f"{corpus}-attention")
-    stages.train(f"{corpus}-attention", [1])
-    stages.adversarial_attention(f"{corpus}-deceiving", [1])
-    summary = pd.read_csv(f"results/adversarial_attention/{corpus}-deceiving/summary.csv")
+    stages.recipe("m")
+    stages.train("m", [1])
+    stages.adversarial_attention("deceiving", [1])
+    summary = pd.read_csv("results/adversarial_attention/deceiving/summary.csv")
     return summary.fillna({"weights": ""}).set_index(["measure", "weights"])["mean"]
 
 
@@ -519,7 +477,7 @@ def summary_of(corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_deceived_model_predicts_as_before_and_leave_one_out_still_finds_the_rationale(
     tmp_path, monkeypatch
 ):
-    means = summary_of("all", tmp_path, monkeypatch)
+    means = summary_of("sentiment", tmp_path, monkeypatch)
     assert means["accuracy_base", ""] >= 0.99, "solved"
     assert abs(means["accuracy", ""] - means["accuracy_base", ""]) <= 0.01
     assert means["rationale_weight_base", ""] > 0.5 > 0.05 > means["rationale_weight", ""]

@@ -9,12 +9,6 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from heed.explanation.adversarial_attention import (
-    NO_ADVERSARIAL_MODEL,
-    NONE_KEPT,
-    NONE_MOVED,
-    adversarial_model_runs,
-)
 from heed.explanation.agreement import NO_RATIONALE, NOT_PLANTED
 from heed.explanation.registry import CRITERIA
 from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax_gradients
@@ -27,6 +21,12 @@ from heed.explanation.test import (
     UNDEFINED,
     Judged,
     Outcome,
+)
+from heed.explanation.trained_models import (
+    NO_ADVERSARIAL_MODEL,
+    NONE_KEPT,
+    NONE_MOVED,
+    adversarial_model_runs,
 )
 from heed.explanation.unexplained import SUMMARY
 from tests.fixtures.report.made_up_explanation import adversarial_model_table
@@ -87,6 +87,11 @@ def test_seeds_agree_below_half_of_the_largest_divergence():
     assert judge("seeds", summary(changes=(0.0,))).reason == EQUAL
 
 
+LIAR = "adversarial_attention"
+LOST = adversarial_model_table([1, 2], accuracy=0.5)
+STILL = adversarial_model_table([1, 2], divergence=0.001)
+
+
 @pytest.mark.parametrize(
     ("figures", "outcome"),
     [
@@ -102,44 +107,34 @@ def test_seeds_agree_below_half_of_the_largest_divergence():
 def test_one_adversarial_model_with_the_same_predictions_and_other_weights_is_enough(
     figures, outcome
 ):
-    weak = adversarial_model_table([1], accuracy=0.5)
-    tables = [weak, adversarial_model_table([1, 2], **figures)]
-    judged = judge("adversarial_attention", summary(divergence=0.3), tables)
+    tables = [LOST, adversarial_model_table([1, 2], **figures)]
+    judged = judge(LIAR, summary(divergence=0.3), tables)
     assert judged.outcome == outcome
     assert (judged.value is None) == (outcome == UNDEFINED)
 
 
-def test_an_adversarial_model_that_failed_says_nothing():
-    lost, still = (
-        adversarial_model_table([1, 2], accuracy=0.5),
-        adversarial_model_table([1, 2], divergence=0.001),
-    )
-    assert judge("adversarial_attention", summary(), [lost]) == Outcome(UNDEFINED, reason=NONE_KEPT)
-    assert judge("adversarial_attention", summary(), [lost, still]) == Outcome(
-        UNDEFINED, reason=NONE_MOVED
-    )
-    assert (
-        judge(
-            "adversarial_attention", summary(), [lost, still, adversarial_model_table([1])]
-        ).outcome
-        == FAIL
-    )
-
-
 def test_one_seed_of_an_adversarial_model_is_enough():
-    table = adversarial_model_table([1, 2], accuracy=0.5)
+    table = LOST.copy()
     table.loc[(table["seed"] == 2) & (table["measure"] == "accuracy"), "mean"] = 0.9
     assert adversarial_model_runs(table)["kept"].to_dict() == {1: False, 2: True}
-    assert judge("adversarial_attention", summary(), [table]).outcome == FAIL
+    assert judge(LIAR, summary(), [table]).outcome == FAIL
 
 
-def test_without_adversarial_models_or_a_second_seed_the_criterion_is_undefined():
-    table = adversarial_model_table([1])
-    assert judge("adversarial_attention", summary(), []).reason == NO_ADVERSARIAL_MODEL
-    empty = table.assign(mean=np.nan)
-    assert judge("adversarial_attention", summary(), [empty]).reason == NO_ADVERSARIAL_MODEL
-    assert judge("adversarial_attention", summary(divergence=None), [table]).reason == ONE_SEED
-    assert judge("adversarial_attention", summary(changes=()), [table]).reason == NO_WEIGHTS
+@pytest.mark.parametrize(
+    ("table", "tables", "reason"),
+    [
+        (summary(), [LOST], NONE_KEPT),
+        (summary(), [LOST, STILL], NONE_MOVED),
+        (summary(), [], NO_ADVERSARIAL_MODEL),
+        (summary(), [LOST.assign(mean=np.nan)], NO_ADVERSARIAL_MODEL),
+        (summary(divergence=None), [STILL], ONE_SEED),
+        (summary(changes=()), [STILL], NO_WEIGHTS),
+    ],
+)
+def test_without_an_adversarial_model_that_says_something_the_criterion_is_undefined(
+    table, tables, reason
+):
+    assert judge(LIAR, table, tables) == Outcome(UNDEFINED, reason=reason)
 
 
 def test_planted_rationale_must_be_found_in_every_class():
@@ -172,5 +167,3 @@ def test_without_scaling_the_gradient_vanishes_as_keys_grow():
     assert medians[512, False] < 0.05 * medians[4, False]
     assert medians[512, True] == pytest.approx(medians[4, True], rel=0.1)
     assert largest[512, False] > 0.99 and largest[512, True] < 0.4
-    repeated = softmax_gradients(draws=100)
-    assert all((a.gradient == b.gradient).all() for a, b in zip(scores, repeated, strict=True))

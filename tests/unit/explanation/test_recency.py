@@ -1,10 +1,8 @@
 """Recency: where a model looks, and what noise does to it, where the true class is known."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
@@ -30,7 +28,6 @@ from heed.files import HeedError
 from heed.inputs.batches import EncodedCorpus
 from heed.inputs.vocabulary import UNKNOWN, build_vocabulary
 from heed.models.classifier import Classifier
-from heed.report.figures.lecture_002 import _describe
 from heed.tokens.arrays import MarkedTokens, Tokens, load_tokens
 from tests.conftest import HYPERPARAMETERS, write_tokens
 from tests.makers.classifiers import batch_for, make
@@ -116,19 +113,21 @@ def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text
     words = subject.encoded.vocabulary.words
     for i, row in enumerate(rows[:20].tolist()):
         batch = noisy.batch(np.arange(7 * i, 7 * i + 7))
-        read = [ids[ids > 0].tolist() for ids in batch.ids]
-        texts = dict(zip(NOISES, read, strict=True))
+        texts = dict(zip(NOISES, ([*ids[ids > 0].tolist()] for ids in batch.ids), strict=True))
         text = subject.encoded.batch(np.array([row])).ids[0].tolist()
         size = len(text)
         drawn = texts["right 4"][size:]
-        assert texts["none"] == text and texts["right 4"][:size] == text and size <= 12
-        assert texts["left 4"] == drawn + text and len(drawn) == 4 * size
-        assert texts["left 1"] == drawn[:size] + text and texts["right 1"] == text + drawn[:size]
-        assert texts["both 4"] == drawn[: 2 * size] + text + drawn[2 * size :]
-        assert texts["both 1"] == drawn[: size // 2] + text + drawn[size // 2 : size]
-        assert {words[i] for i in drawn} <= {*WORDS[:6], "<unknown>"}, (
-            "fine belongs to the rationale"
-        )
+        assert size <= 12 and len(drawn) == 4 * size
+        assert texts == {
+            "none": text,
+            "left 1": drawn[:size] + text,
+            "right 1": text + drawn[:size],
+            "both 1": drawn[: size // 2] + text + drawn[size // 2 : size],
+            "left 4": drawn + text,
+            "right 4": text + drawn,
+            "both 4": drawn[: 2 * size] + text + drawn[2 * size :],
+        }
+        assert {words[i] for i in drawn} <= {*WORDS[:6], "<unknown>"}, "fine is rationale"
         assert unknown[i] == pytest.approx(np.mean(np.array(drawn) == UNKNOWN))
     assert 0.05 < unknown.mean() < 0.3, "one word of seven is new"
 
@@ -136,17 +135,15 @@ def test_noise_is_the_same_words_on_each_side_without_rationale_and_cuts_no_text
 def test_noise_has_its_own_sentences(corpora):
     tokens, others = corpora
     subject = subject_for(tokens, pooling="attention", hierarchical=True)
-    noise = Noise(others, others.rows("train", 0))
     h = dataclasses.replace(HYPERPARAMETERS, hierarchical=True)
-    rows = tokens.rows("test", 0)[:3]
-    noisy, _ = add_noise(subject.encoded, tokens, noise, rows, h)
-    batch = noisy.batch(np.arange(7))
-    sentences = [[*filter(None, counts)] for counts in batch.sentences.tolist()]
+    noise, rows = Noise(others, others.rows("train", 0)), tokens.rows("test", 0)[:3]
+    batch = add_noise(subject.encoded, tokens, noise, rows, h)[0].batch(np.arange(7))
+    sentences = dict(zip(NOISES, ([*filter(None, each)] for each in batch.sentences.tolist()),
+                         strict=True))  # fmt: skip
     text = subject.encoded.batch(rows[:1]).sentences[0].tolist()
-    size, names = sum(text), list(NOISES)
-    assert sentences[0] == text and sentences[names.index("right 1")][: len(text)] == text
-    left = sentences[names.index("left 4")]
-    assert left[-len(text) :] == text and sum(left) == 5 * size
+    assert sentences["none"] == text == sentences["right 1"][: len(text)]
+    left = sentences["left 4"]
+    assert left[-len(text) :] == text and sum(left) == 5 * sum(text)
     assert max(left) <= 4, "a document of noise begins a sentence, and has a new one every 4 words"
 
 
@@ -181,23 +178,26 @@ def test_a_model_that_knows_positions_reads_no_noise_beyond_its_cap(corpora):
 
 
 def test_the_tenth_of_the_only_rationale_has_importance_1(solved, corpora):
-    tokens = corpora[0]
-    rationale = MarkedTokens(tokens)
-    rows = np.array([row for row in tokens.rows("test", 0) if rationale.mask(row).any()])
-    done = []
-    measured = list(measure_recency(solved["max"], rows, done.append))
-    assert done[-1] == len(measured) == len(rows)
-    for each in measured:
-        (place,) = np.flatnonzero(rationale.mask(each.row))
-        tenth = tenths(len(rationale.mask(each.row)))[place]
-        assert each.importance[tenth] == 1 and np.delete(each.importance, tenth).max() < 1
+    rationale, done = MarkedTokens(corpora[0]), []
+    rows = np.array([row for row in corpora[0].rows("test", 0) if rationale.mask(row).any()])
+    measured = measure_recency(solved["max"], rows, done.append)
+    assert done[-1] == len(rows) and sorted(measured.rows) == sorted(rows)
+    for row, importance in zip(measured.rows.tolist(), measured.importance, strict=True):
+        mask = rationale.mask(row)
+        (tenth,) = tenths(len(mask))[mask]
+        assert importance[tenth] == 1 and np.delete(importance, tenth).max() < 1
 
 
 def test_short_documents_are_left_out_and_counted(corpora):
     subject = subject_for(corpora[0], pooling="mean", max_tokens=9)
-    assert list(measure_recency(subject, np.arange(5), lambda done: None)) == []
-    table = positions_table([], {}, 5)
+    measured = measure_recency(subject, np.arange(5), lambda done: None)
+    table = positions_table(measured, {}, 5)
     assert table[["measure", "documents", "mean"]].to_numpy().tolist() == [["short", 5, 1.0]]
+
+
+def without_gradients(importance: list[np.ndarray]) -> Recency:
+    count = len(importance)
+    return Recency(np.arange(count), np.array(importance), np.full((count, 2), np.nan))
 
 
 def test_the_table_has_importance_rationale_and_their_ratio_by_tenth():
@@ -206,42 +206,40 @@ def test_the_table_has_importance_rationale_and_their_ratio_by_tenth():
     assert rationale_by_tenth(first).tolist() == [0] * 9 + [1]
     assert rationale_by_tenth(second).tolist() == [0] * 4 + [0.5] + [0] * 4 + [0.5]
     assert (mean_place(first), mean_place(second), mean_place(np.ones(11, bool))) == (9, 7, 5)
-    rising = np.arange(1, 11) / 10
-    measured = [
-        Recency(0, rising, 4.0, 1.0), Recency(1, rising[::-1], 2.0, 0.0),
-        Recency(2, None, 3.0, 2.0), Recency(3, rising, np.nan, np.nan),
-    ]  # fmt: skip
+    nan, rising = np.nan, np.arange(1, 11) / 10
+    importance = np.stack([rising, rising[::-1], np.full(10, nan), rising])
+    gradients = np.array([[4.0, 1.0], [2.0, 0.0], [3.0, 2.0], [nan, nan]])
+    measured = Recency(np.arange(4), importance, gradients)
     table = positions_table(measured, {0: first, 1: second, 2: first}, 6)
     rows = table.set_index(["measure", "at"])
-    assert rows.loc[("short", ""), "mean"] == pytest.approx(2 / 6)
-    assert rows.loc[("importance", "9"), "mean"] == pytest.approx((1 + 0.1 + 1) / 3)
+    means = {
+        ("short", ""): 2 / 6,
+        ("importance", "9"): (1 + 0.1 + 1) / 3,
+        ("last_minus_middle", ""): (0.45 - 0.45 + 0.45) / 3,
+        ("rationale_share", "9"): 0.75,
+        ("vanishing_ratio", ""): 3,  # of the means: (4 + 2 + 3) / (1 + 0 + 2)
+    }
+    assert {key: rows.loc[key, "mean"] for key in means} == pytest.approx(means)
     assert rows.loc[("importance", "9"), "documents"] == 3
-    assert rows.loc[("last_minus_middle", ""), "mean"] == pytest.approx((0.45 - 0.45 + 0.45) / 3)
-    assert rows.loc[("rationale_share", "9"), "mean"] == 0.75
-    assert "importance_by_rationale" not in set(table["measure"]), "of two documents: too few"
-    assert rows.loc[("vanishing_ratio", ""), "mean"] == 3, "of the means: (4 + 2 + 3) / (1 + 0 + 2)"
     assert rows.loc[("vanishing_ratio", ""), "documents"] == 3
+    assert "importance_by_rationale" not in set(table["measure"]), "of two documents: too few"
     places = places_table({0: first, 1: second, 2: first}, {0: True, 1: True, 2: False})
-    places = places.set_index("at")
-    assert places["mean"].to_dict() == {"7": 1.0, "9": 0.5}
-    assert places["documents"].to_dict() == {"7": 1, "9": 2}
+    places = places[["at", "mean", "documents"]]
+    assert places.to_numpy().tolist() == [["7", 1.0, 1], ["9", 0.5, 2]]
 
 
 def test_importance_that_follows_the_rationale_is_even_where_enough_documents_have_some():
-    numbers = np.random.default_rng(0)
-    rationale, measured = {}, []
+    numbers, rationale = np.random.default_rng(0), {}
     for row in range(120):
         length = int(numbers.integers(20, 60))
         place = int(length * row / 200)  # few in the last tenths
         rationale[row] = np.zeros(length, bool)
         rationale[row][place : place + 1 + place // 4] = True  # the later, the longer
-        if row < MIN_DOCUMENTS - 1:
-            rationale[row][-1] = True
-        follows = rationale_by_tenth(rationale[row])
-        measured.append(Recency(row, follows / follows.max(), np.nan, np.nan))
+        rationale[row][-1] |= row < MIN_DOCUMENTS - 1
     shares = np.stack([rationale_by_tenth(each) for each in rationale.values()])
     counts = (shares > 0).sum(0)
     known = (counts >= MIN_DOCUMENTS) & (shares.mean(0) >= MIN_SHARE)
+    measured = without_gradients([each / each.max() for each in shares])
     table = positions_table(measured, rationale, 120).set_index("measure")
     even = table.loc["importance_by_rationale"]
     assert even["mean"].to_numpy() == pytest.approx(1), "whatever the length of the rationale"
@@ -252,25 +250,13 @@ def test_importance_that_follows_the_rationale_is_even_where_enough_documents_ha
 
 def test_a_tenth_with_next_to_no_rationale_has_no_quotient():
     """Importance that is spread evenly would look like a bias towards it."""
-    rationale, measured = {}, []
-    for row in range(120):
-        rationale[row] = np.zeros(50, bool)
-        rationale[row][:40] = True
-        rationale[row][45] = row < 40
-        measured.append(Recency(row, np.ones(10), np.nan, np.nan))
-    table = positions_table(measured, rationale, 120).set_index("measure")
+    rationale = {row: np.arange(50) < 40 for row in range(120)}
+    for row in range(40):
+        rationale[row][45] = True
+    table = positions_table(without_gradients([np.ones(10)] * 120), rationale, 120)
+    table = table.set_index("measure")
     assert table.loc["importance_by_rationale"]["at"].tolist() == [str(i) for i in range(8)]
     assert table.loc["rationale_share"].set_index("at")["mean"]["9"] < MIN_SHARE
-
-
-def test_the_caption_of_noise_has_its_documents_and_nothing_where_no_text_leaves_room():
-    def explained(documents: int) -> SimpleNamespace:
-        row = {"measure": "noise", "documents": documents, "mean": 0.9 if documents else np.nan}
-        return SimpleNamespace(recency=pd.DataFrame([row]))
-
-    assert "With noise: 30–60 documents," in _describe([explained(60), explained(30)])
-    assert "With noise: 60 documents," in _describe([explained(60), explained(0)])
-    assert "With noise:" not in _describe([explained(0)])
 
 
 # Gradients of states
@@ -340,8 +326,8 @@ def test_the_end_is_where_each_direction_has_read_the_whole_document():
 def test_the_gradient_vanishes_on_its_way_from_the_last_state(solved, corpora):
     ratios = {}
     for name, subject in solved.items():
-        measured = list(measure_recency(subject, corpora[0].rows("test", 0), lambda done: None))
-        table = positions_table(measured, {}, len(measured)).set_index("measure")
+        measured = measure_recency(subject, corpora[0].rows("test", 0), lambda done: None)
+        table = positions_table(measured, {}, len(measured.rows)).set_index("measure")
         ratios[name] = table.loc["vanishing_ratio", "mean"]
     assert ratios["last"] > 5 * ratios["max"]
 

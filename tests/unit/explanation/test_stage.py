@@ -14,9 +14,9 @@ from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
 from heed.explanation.rankings import draw_documents
-from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS, RecencyTest
-from heed.explanation.registry import EXPLAINED, NOT_MEASURED, summarize
-from heed.explanation.stage import read_scale, write_explanations
+from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS
+from heed.explanation.registry import EXPLAINED, NOT_MEASURED, RecencyTest, summarize
+from heed.explanation.stage import read_explain, write_explanations
 from heed.files import HeedError
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
@@ -53,6 +53,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             for seed in (1, 2) if model == "tiny-attention" else (1,):
                 train(model, seed)
         yield folder
+
+
+@pytest.fixture
+def without_rationale() -> Iterator[None]:
+    """The corpus `tiny` without its rationale."""
+    path = Path("data/tokens/tiny/evidence.parquet")
+    rationale = pd.read_parquet(path)
+    rationale.iloc[:0].to_parquet(path, index=False)
+    yield
+    rationale.to_parquet(path, index=False)
 
 
 TESTS = {test.name for test in EXPLAINED}
@@ -104,8 +114,7 @@ def test_the_means_are_those_of_the_documents():
 
 
 def test_as_many_units_are_chosen_as_documents_with_rationale_have(monkeypatch):
-    shares = set()
-    measure = explanation.measure_rankings
+    shares, measure = set(), explanation.measure_rankings
 
     def note(judged, rationale, share):
         shares.add(share)
@@ -140,12 +149,6 @@ def test_a_hierarchical_model_is_explained_by_sentences():
     assert units["leave_one_out"].notna().all()
 
 
-def test_a_linear_branch_alone_has_a_reason_for_every_test():
-    summary = explain("tiny-linear").set_index("test")
-    assert set(summary.drop("uniform")["reason"]) == {NO_NETWORK}
-    assert set(summary.index) == {"uniform", *TESTS}
-
-
 @pytest.mark.parametrize("model", [*MODELS])
 def test_every_test_has_means_or_a_reason(model):
     summary = explain(model, scale=0.02, noise="tiny")
@@ -153,6 +156,8 @@ def test_every_test_has_means_or_a_reason(model):
     assert (summary["mean"].notna() ^ summary["reason"].notna()).all()
     expected = {"tiny-linear": 0, "tiny-last": 4}.get(model, len(TESTS) - 1)
     assert summary.dropna(subset="mean")["test"].nunique() == expected, "seeds need two of them"
+    if model == "tiny-linear":
+        assert set(summary[summary["test"] != "uniform"]["reason"]) == {NO_NETWORK}
     if model in ("tiny-uniform", "tiny-transformer"):
         permuted = summary[summary["test"] == "permutation"]["mean"]
         assert permuted.tolist() == [0, 0], "equal weights: exactly nothing changes"
@@ -191,14 +196,8 @@ def test_a_number_of_recency_that_is_not_defined_has_its_reason():
     assert np.isfinite(numbers.loc["accuracy_lost", "mean"])
 
 
-def test_a_corpus_without_rationale_is_no_noise_for_its_own_models():
-    path = Path("data/tokens/tiny/evidence.parquet")
-    rationale = pd.read_parquet(path)
-    rationale.iloc[:0].to_parquet(path)
-    try:
-        summary = explain("tiny-last", noise="tiny").set_index("measure")
-    finally:
-        rationale.to_parquet(path)
+def test_a_corpus_without_rationale_is_no_noise_for_its_own_models(without_rationale):
+    summary = explain("tiny-last", noise="tiny").set_index("measure")
     assert summary.loc["accuracy_lost", "reason"] == NOISE_HAS_LABELS
     table = pd.read_csv("results/explain/tiny-last/recency.csv")
     measures = {"short", "importance", "last_minus_middle", "vanishing_ratio"}
@@ -277,25 +276,28 @@ def test_what_no_document_has_is_a_row_with_its_reason():
     ("text", "scale"),
     [
         ("study: {name: x}", 1.0),
-        ("explain: {documents: 0.5, models: {}}", 0.5),
         ("", 1.0),
         # a number in YAML 1.2, as heed check has it
-        ("explain: {documents: 1e-1, models: {}}", 0.1),
+        ("explain: {documents: 1e-1, models: {m: {corpus: a, noise: b}}}", 0.1),
     ],
 )
-def test_the_number_of_documents_is_read_from_params(text, scale, tmp_path, monkeypatch):
+def test_the_section_is_read_from_params(text, scale, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert read_scale() == 1
+    assert read_explain().documents == 1
     Path("params.yaml").write_text(text)
-    assert read_scale() == scale
+    assert read_explain().documents == scale
+    assert [each.noise for each in read_explain().models.values()] == ["b"] * ("noise" in text)
 
 
-@pytest.mark.parametrize("text", ["explain: {documents: many}", "explain: {documents: 0}", "a: ["])
-def test_a_wrong_number_of_documents_is_one_message(text, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "text",
+    ["explain: {documents: many}", "explain: {documents: 0}", "a: [", "explain: {models: [m]}"],
+)
+def test_a_mistake_is_one_message(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(text)
-    with pytest.raises(HeedError, match=r"params.yaml: .*`heed check` says"):
-        read_scale()
+    with pytest.raises(HeedError, match=r"^params.yaml: explain: .*`heed check` says more$"):
+        read_explain()
 
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()

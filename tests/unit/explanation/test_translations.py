@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 import torch
 
-from heed.explanation import other_weights, translations
+from heed.explanation import adversarial_weights, translations
+from heed.explanation.adversarial_weights import EPSILON, find_adversarial_weights
 from heed.explanation.agreement import find_rationale
-from heed.explanation.other_weights import EPSILON, find_adversarial_weights
-from heed.explanation.rankings import ALL_UNITS, DRAWN_UNITS
 from heed.explanation.seeds import step_agreement
-from heed.explanation.test import total_variation
+from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, total_variation
 from heed.explanation.translations import (
     DRAWN_TARGETS,
     judge_pairs,
@@ -210,7 +209,7 @@ def reordered(count: int) -> tuple[PairBatch, torch.Tensor]:
 
 
 def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch):
-    monkeypatch.setattr(other_weights, "STEPS", 2)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
     torch.manual_seed(2)
     batch, classes = reordered(100)
     encoded = EncodedPairs(
@@ -234,7 +233,7 @@ def test_leave_one_out_finds_the_alignment_of_a_solved_model(solved, monkeypatch
 
 @pytest.mark.parametrize("name", ["transformer", "last-state"])
 def test_the_matrices_of_a_pair_have_a_row_for_each_word_of_the_target(name, monkeypatch):
-    monkeypatch.setattr(other_weights, "STEPS", 2)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
     model, batch = make_model(name, torch.float32), make_pairs(SOURCES, TARGETS)
     encoded = EncodedPairs(batch.rows, *([*map(np.array, side)] for side in (SOURCES, TARGETS)))
     weights = model.weights(batch)
@@ -252,7 +251,7 @@ def test_the_matrices_of_a_pair_have_a_row_for_each_word_of_the_target(name, mon
 
 
 def test_a_long_source_leaves_out_words_drawn_at_random(monkeypatch):
-    monkeypatch.setattr(other_weights, "STEPS", 2)
+    monkeypatch.setattr(adversarial_weights, "STEPS", 2)
     model, length = make_model("output", torch.float32), ALL_UNITS + 1
     encoded = EncodedPairs(
         np.array([7]), [np.resize(np.arange(4, 30), length)], [np.array([4, 5, 6])]

@@ -10,9 +10,6 @@ import pandas as pd
 import pytest
 
 from heed.evaluation.results import Comparison
-from heed.explanation.adversarial_attention import AdversarialModels
-from heed.explanation.agreement import Correlation, Plausibility
-from heed.explanation.diagnostic_mlp import DiagnosticNetworks
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
 from heed.files import HeedError
@@ -33,8 +30,14 @@ from heed.report.chapters.shared import caution
 from heed.report.explanations import Explanation, is_planted
 from heed.report.figures.drawing import draw
 from heed.report.figures.heatmaps import WORDS, choose_document, document_rankings, first_word
-from heed.report.figures.lecture_002 import _drawn, _format_ratio, by_place_of, noises, scaling
-from heed.report.figures.model_rows import _printed_lines, sizes_text
+from heed.report.figures.lecture_002 import (
+    _describe,
+    _drawn,
+    by_place_of,
+    noises,
+    printed_text,
+    scaling,
+)
 from heed.report.published import read_papers
 from heed.report.render import render
 from heed.report.results import Results, read_results
@@ -135,27 +138,24 @@ def test_the_gain_over_equal_weights_is_printed_with_every_model(chapter, compar
     assert gains == {"attention": pytest.approx(gain), "mean": None, "baseline": None}
 
 
-def test_every_test_has_a_figure_with_what_it_can_show_and_its_numbers(chapter):
-    figures = {key: each for key, each in chapter.items() if isinstance(each, Figure)}
-    tests = (
-        "correlation",
-        "permutation",
-        "adversarial-weights",
-        "erasure",
-        "seeds",
-        "diagnostic",
-        "adversarial-attention",
-        "input-removal",
-        "rationale",
-        "conicity",
-        "scaling",
+def test_each_test_has_its_claim_and_the_sentences_of_papers(results):
+    claims = {span.text: "".join(map(str, rest)) for span, *rest in chapters._claims(results)}
+    assert len(claims) == 10 and all("Shows" in claim for claim in claims.values())
+    assert (
+        "“" in claims["Shuffled weights"]
+        and "(Neely et al. 2022)" in (claims["Correlation with gradients and leave-one-out"])
     )
-    expected = {f"explanation_{test}" for test in tests}
-    assert set(figures) == expected | {f"{SENTIMENT}_recency", f"{SENTIMENT}_rankings"}
-    assert all(figure.claim for figure in figures.values())
-    for key in expected - {"explanation_scaling", "explanation_adversarial-attention"}:
-        assert "3 seeds, " in figures[key].caption and "documents" in figures[key].caption, key
-    assert "“" in figures["explanation_permutation"].caption, "a sentence of a paper"
+
+
+def test_the_tables_of_means_have_their_sizes_and_trained_models(chapter, explained):
+    means = chapter["explanation_means"]
+    assert means.caption.endswith("3 seeds, 8 documents for each.")
+    place = [column.heading for column in means.columns].index("Seeds")
+    seeds = rows_of(means)["attention"][place].value
+    assert seeds == pytest.approx(seed_divergence(explained.summary))
+    rows = {row.cells[1].value: row.cells[2] for row in chapter["explanation_trained"].rows}
+    assert rows["adversarial_model mean_divergence"].value == pytest.approx(0.65)
+    assert rows["diagnostic accuracy_one_epoch uniform"].value == pytest.approx(0.25)
 
 
 @pytest.mark.slow
@@ -166,64 +166,26 @@ def test_the_figures_are_drawn(chapter, tmp_path):
             assert (tmp_path / f"{key}.svg").stat().st_size > 3000
 
 
-def test_a_paper_is_drawn_beside_ours_where_the_corpus_is_its_own(results, comparison):
-    explained = results.explanations[0]
-    names, correlation = Correlation.printed, Correlation()
-    assert _printed_lines(results, explained, correlation) == []
-    assert "Ours read" not in blocks(results)["explanation_correlation"].caption
-    corpus = comparison.experiments[SENTIMENT].corpus
-    object.__setattr__(corpus.statistics, "kind", "imdb")
+def test_a_paper_is_printed_beside_ours_where_the_corpus_is_its_own(results):
+    explained = results.explanations[:1]
+    assert printed_text(results, explained, "correlation") == ""
+    statistics = explained[0].experiment.result.corpus.statistics
+    object.__setattr__(statistics, "kind", "imdb")
     try:
-        lines = {line.name: line.values for line in _printed_lines(results, explained, correlation)}
-        caption = blocks(results)["explanation_correlation"].caption
+        text = printed_text(results, explained, "correlation")
+        assert "Maini et al. 2020" in printed_text(results, explained, "recency")
     finally:
-        object.__setattr__(corpus.statistics, "kind", "sample-sentiment")
-    assert lines["2019: lstm+tanh"] == {
-        names["tau_gradient"]: [0.4372],
-        names["tau_leave_one_out"]: [0.3413],
-        names["tau_ceiling"]: [0.5169],
-    }
-    assert "(Neely et al. 2022)" in caption and "uncorrelated" not in caption
-    assert "Ours read at most 400 tokens of a text; the mean length is 100." in caption
+        object.__setattr__(statistics, "kind", "sample-sentiment")
+    assert text == (
+        "Jain & Wallace 2019 print: average+tanh 0.675/0.576/0.639, lstm+tanh 0.437/0.341/0.517. "
+        "Ours read at most 400 tokens of a text; the mean length is 100."
+    )
 
 
 @pytest.fixture
 def explained(results: Results) -> Explanation:
     """The last explained model: it has an adversarial model."""
     return results.explanations[-1]
-
-
-def test_guided_networks_have_both_lengths_of_training_and_the_majority_of_their_documents(
-    explained,
-):
-    (adversarial_model,), test = explained.adversarial_attention, DiagnosticNetworks()
-    short, whole = (
-        {name: drawn[label] for name, label in test.series.items()}
-        for measure in test.measures
-        for drawn in [test.drawn_trained(explained, adversarial_model, measure)]
-    )
-    assert all(len(values) == 3 for values in (*short.values(), *whole.values()))
-    assert short["uniform"][0] == whole["uniform"][0] - 0.25
-    assert short["majority"] == whole["majority"] != whole["majority_with_rationale"]
-    assert short["majority_with_rationale"] == whole["majority_with_rationale"]
-
-
-def test_an_adversarial_model_stands_beside_the_seeds_of_its_model(explained):
-    table = fixture.adversarial_model_table([1, 2], accuracy=0.5, divergence=0.4)
-    lost = dataclasses.replace(explained.adversarial_attention[0], summary=table)
-    drawn = AdversarialModels().drawn_trained
-    values = drawn(explained, lost, "mean_divergence")
-    assert values["predictions kept"] == [] and values["not kept"] == [0.4, 0.4]
-    assert values["two seeds of the model"] == [seed_divergence(explained.summary)]
-    assert drawn(explained, lost, "prediction_change")["two seeds of the model"] == []
-
-
-def test_the_divergence_of_seeds_is_that_of_each_pair(explained):
-    pairs = explained.seed_divergences()
-    assert len(pairs) == 3, "three seeds"
-    assert np.mean(pairs) == pytest.approx(seed_divergence(explained.summary))
-    groups = explained.by_largest_weight("seeds", "divergence").values()
-    assert max(map(len, groups)) == 3
 
 
 def test_accuracy_by_place_has_gaps_where_documents_are_few(explained):
@@ -236,25 +198,6 @@ def test_of_more_than_four_models_those_of_other_figures_are_drawn(results, expl
     several = [dataclasses.replace(explained, variant=name) for name in names]
     drawn = [each.variant for each in _drawn(results, several)]
     assert drawn == ["max", "attention", "mean", "baseline"]
-
-
-def test_classes_have_rows_of_their_own_unless_they_are_many(explained, monkeypatch):
-    test = Plausibility()
-    assert [*test.drawn_rows(explained, "auc")] == ["negative", "positive"]
-    monkeypatch.setattr("heed.explanation.agreement.MAX_CLASSES", 1)
-    assert [*test.drawn_rows(explained, "auc")] == [""]
-
-
-def test_of_the_seeds_of_translators_steps_are_counted(results, explained):
-    measure = dataclasses.replace(explained.experiment.measure, task="translation")
-    experiment = dataclasses.replace(explained.experiment, measure=measure)
-    translator = dataclasses.replace(explained, experiment=experiment)
-    only = dataclasses.replace(results, explanations=(translator,))
-    steps = "Of translators: 3 seeds, 8 steps for each."
-    assert sizes_text(only, [("seeds", "divergence")]) == steps
-    both = sizes_text(only, [("seeds", "divergence"), ("conicity", "conicity")])
-    assert both == f"3 seeds, 8 documents for each. {steps}"
-    assert "steps" not in sizes_text(results, [("seeds", "divergence")])
 
 
 def test_gold_links_of_generated_translations_are_planted(comparison):
@@ -316,7 +259,7 @@ def test_a_model_that_the_study_does_not_explain_is_left_out(comparison, folder)
     assert [each.model for each in left.explanations] == [EXPLAINED[0]]
     (row,) = blocks(left)["explanation_criteria"].rows
     assert "no adversarial model" in {cell.note for cell in row.cells}
-    assert "explanation_guided" not in blocks(left)
+    assert "explanation_trained" not in blocks(left)
 
 
 def test_a_changed_file_is_refused(comparison, tmp_path, folder):
@@ -354,6 +297,11 @@ def test_the_folders_without_a_model_have_summaries_without_a_row(tmp_path):
         assert (tmp_path / name / "none/SHA256SUMS").exists()
 
 
-def test_a_gradient_that_vanishes_has_a_ratio_of_few_digits():
-    ratios = [_format_ratio(each) for each in (1.84, 112.0, 188169998521795149824.0)]
-    assert ratios == ["1.8", "112.0", "1.9e+20"]
+def test_the_caption_of_noise_has_its_documents_and_nothing_where_no_text_leaves_room():
+    def explained(documents: int) -> types.SimpleNamespace:
+        row = {"measure": "noise", "documents": documents, "mean": 0.9 if documents else np.nan}
+        return types.SimpleNamespace(recency=pd.DataFrame([row]))
+
+    assert "With noise: 30–60 documents," in _describe([explained(60), explained(30)])
+    assert "With noise: 60 documents," in _describe([explained(60), explained(0)])
+    assert "With noise:" not in _describe([explained(0)])

@@ -1,10 +1,9 @@
-"""What the weights explain: the criteria by model, then a figure for each test of lecture 002."""
+"""What the weights explain: the criteria by model, the means of the tests, and what they show."""
 
-import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.explanation.test import Column as MeanColumn
@@ -15,7 +14,6 @@ from heed.report.blocks import (
     Cell,
     Column,
     Disclosure,
-    Figure,
     Group,
     Items,
     Paragraph,
@@ -27,12 +25,25 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import EXPLANATION, join_columns, on_page
 from heed.report.experiments import WeightsGain, weights_gain
-from heed.report.explanations import Explanation, say_text
-from heed.report.figures import model_rows
+from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
-from heed.report.figures.lecture_002 import recency, scaling
-from heed.report.formats import POINTS, Format, decimals, format_interval, format_number
-from heed.report.language import say
+from heed.report.figures.lecture_002 import (
+    common_mark,
+    printed_text,
+    recency,
+    scaling,
+    sentences_text,
+)
+from heed.report.formats import (
+    POINTS,
+    TEXT,
+    Format,
+    decimals,
+    format_count,
+    format_interval,
+    format_number,
+)
+from heed.report.language import say, say_count
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
@@ -51,28 +62,22 @@ def chapter(results: Results) -> list[Block]:
         (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
         for each in results.explanations
     ]
-    figures = (
-        *_of_tests(results),
-        *on_page((*recency(results), *document_rankings(results), scaling())),
-    )
+    figures = on_page((*recency(results), *document_rankings(results), scaling()))
     title, means = say("What the weights explain"), say("The means of the tests")
     parts: dict[str, tuple[Block, ...]] = {
         say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
         say("The figures of the tests ({count})", count=len(figures)): (Group(figures, "plots"),),
-        means: (_means(results, lines), *_all_means(results)),
+        means: (
+            _means(results, lines),
+            Items(tuple(_claims(results))),
+            *_of_trained(results),
+            *_all_means(results),
+        ),
     }
     disclosures = (
         Disclosure(summary, blocks, "others", heading=False) for summary, blocks in parts.items()
     )
     return [Section(EXPLANATION, title, (_take_home(results, lines), *disclosures))]
-
-
-def _of_tests(results: Results) -> Iterator[Figure]:
-    """Yield a figure for each test that an explained model has; paper has those of criteria."""
-    for test in TESTS:
-        if test.axes:
-            drawn = model_rows.figure_of_test(results, test)
-            yield from drawn if test.criterion else on_page(drawn)
 
 
 def _take_home(results: Results, lines: list[Line]) -> Table:
@@ -100,7 +105,7 @@ def _take_home(results: Results, lines: list[Line]) -> Table:
         ),
         notes=((_uniform_note(results),),),
         sources=(results.explanation_source, *results.comparison_sources),
-        mark=model_rows.common_mark(results),
+        mark=common_mark(results),
         style="first",
     )
 
@@ -109,7 +114,7 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     """Return the column of experiments, where there are several, with marks that differ."""
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ()
-    common = model_rows.common_mark(results)
+    common = common_mark(results)
 
     def value(line: Line) -> Cell:
         experiment = line[0].experiment
@@ -144,23 +149,40 @@ def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
 
 
 def _uniform_note(results: Results) -> str:
-    sentences = [model_rows.quote(each) for each in model_rows.sentences(results, "uniform")]
+    texts = [
+        say(
+            "Gain: over the same experiment’s model with equal weights, in points of the "
+            "metric by which models are compared. Without a gain there is nothing for weights to "
+            "explain."
+        )
+    ]
     explained = [each for each in results.explanations if each.has_weights]
     if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
-        sentences.insert(0, layer_note())
-    text = say(
-        "Gain: over the same experiment’s model with equal weights, in points of the "
-        "metric by which models are compared. Without a gain there is nothing for weights to "
-        "explain."
-    )
-    return " ".join([text, *sentences]) if sentences else f"{text} "
+        texts.append(layer_note())
+    return " ".join([*texts, sentences_text(results, "uniform")])
 
 
 def _rules() -> list[Texts]:
     """Return the criteria, as their tests declare them."""
     return [
-        (Span(say(test.criterion), "strong"), f": {say_text(test.rule)}")
+        (Span(say(test.criterion), "strong"), f": {say(test.rule, **test.limits)}")
         for test in CRITERIA.values()
+    ]
+
+
+def _claims(results: Results) -> list[Texts]:
+    """Return what each test can show and what it cannot, and what papers print of it."""
+    return [
+        (Span(say(test.title), "strong"), ": ", " ".join(filter(None, texts)))
+        for test in TESTS
+        if test.title
+        for texts in [
+            (
+                say(test.claim),
+                printed_text(results, results.explanations, test.name),
+                sentences_text(results, test.name),
+            )
+        ]
     ]
 
 
@@ -178,7 +200,18 @@ def _means(results: Results, lines: list[Line]) -> Table:
         "Of the ranking by attention; compr. and suff.: its comprehensiveness and sufficiency. "
         "Small second line: the standard deviation over seeds."
     )
-    sizes = model_rows.sizes_text(results, [(test.name, each.measure) for test, each in means])
+    counted = pd.concat(
+        test.rows(each.summary, column)
+        for each in results.explanations
+        for test, column in means
+        if test.table != "seeds"
+    )
+    sizes = say_count(
+        "{count} seed, {documents} documents for each.",
+        "{count} seeds, {documents} documents for each.",
+        counted["seed"].nunique(),
+        documents=range_of(counted["documents"].astype(int).tolist() or [0], format_count),
+    )
     return Table(
         "explanation_means",
         say("The means of the tests"),
@@ -186,7 +219,7 @@ def _means(results: Results, lines: list[Line]) -> Table:
         make_rows(columns, lines),
         caption=f"{caption} {sizes}",
         sources=(results.explanation_source,),
-        mark=model_rows.common_mark(results),
+        mark=common_mark(results),
         style="scores",
         files=("tex",),
         media=(PAGE,),
@@ -195,13 +228,48 @@ def _means(results: Results, lines: list[Line]) -> Table:
 
 def _mean_value(test: WeightsTest, column: MeanColumn) -> Callable[[Line], Cell]:
     def value(line: Line) -> Cell:
-        values = test.mean_values(line[0], column)
-        if not values:
-            return Cell(None)
-        note = f"± {format_number(float(np.std(values, ddof=1)), 3)}" if len(values) > 1 else ""
-        return Cell(float(np.mean(values)), note)
+        return _mean_of_seeds(test.means(line[0].summary, column))
 
     return value
+
+
+def _mean_of_seeds(values: list[float]) -> Cell:
+    if not values:
+        return Cell(None)
+    note = f"± {format_number(float(np.std(values, ddof=1)), 3)}" if len(values) > 1 else ""
+    return Cell(float(np.mean(values)), note)
+
+
+def _of_trained(results: Results) -> list[Block]:
+    """Return the means of models and networks that were trained with other weights."""
+    records = [
+        (model.name, " ".join(filter(None, map(str, key))), rows["mean"].tolist())
+        for each in results.explanations
+        for model in each.adversarial_attention
+        for key, rows in model.summary.dropna(subset="mean")
+        .fillna({"weights": ""})
+        .groupby(["test", "measure", "weights"], sort=False)
+    ]
+    if not records:
+        return []
+    folders = {each.folder: each for x in results.explanations for each in x.adversarial_attention}
+    columns = (
+        Column("model", say("Model"), value=lambda record: record[0], merge=True),
+        Column("metric", say("Metric"), TEXT, lambda record: record[1]),
+        Column("mean", say("Mean"), FIGURE, lambda record: _mean_of_seeds(record[2])),
+    )
+    table = Table(
+        "explanation_trained",
+        say("Trained adversarial models"),
+        columns,
+        make_rows(columns, records),
+        sources=results.sources.add(*(folder / "summary.csv" for folder in folders)),
+        mark=common_mark(results),
+        style="scores",
+        files=("tex",),
+        media=(PAGE,),
+    )
+    return [table]
 
 
 def _all_means(results: Results) -> tuple[Table, Paragraph]:
@@ -210,12 +278,15 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
     rows = [
         (each, row)
         for each in results.explanations
-        for row in each.summary.dropna(subset="mean").to_dict("records")
+        for row in each.summary.dropna(subset="mean")
+        .astype({"seed": int, "documents": int})
+        .fillna("")
+        .to_dict("records")
     ]
     columns = (
         *join_columns(lambda row: row[0].experiment),
         Column("variant", "", value=lambda row: row[0].variant),
-        *(Column(key, "", value=_plain_of(key)) for key in keys),
+        *(Column(key, "", value=_text_of(key)) for key in keys),
         Column("mean", "", decimals(6), lambda row: row[1]["mean"]),
     )
     key = "explanation_all-means"
@@ -225,11 +296,5 @@ def _all_means(results: Results) -> tuple[Table, Paragraph]:
     return table, Paragraph((say("All tests:"), " ", link), "small", media=(PAGE,))
 
 
-def _plain_of(key: str) -> Callable[[tuple[Explanation, dict[str, Any]]], str]:
-    def plain(row: tuple[Explanation, dict[str, Any]]) -> str:
-        value = row[1].get(key)
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return ""
-        return str(int(value)) if isinstance(value, float) else str(value)
-
-    return plain
+def _text_of(key: str) -> Callable[[tuple[Explanation, dict[str, object]]], str]:
+    return lambda row: str(row[1][key])

@@ -14,10 +14,10 @@ from matplotlib.transforms import Affine2D
 from heed.report.blocks import EVERYWHERE, PAGE, Figure
 from heed.report.browser import full_colour, read_prediction_table
 from heed.report.experiments import Experiment
-from heed.report.explanations import Explanation, ranking_names
+from heed.report.explanations import Explanation
 from heed.report.figures import drawing
 from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
-from heed.report.figures.model_rows import heading
+from heed.report.figures.lecture_002 import heading
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -25,7 +25,6 @@ WORDS = 60  # that are drawn of a document
 BEFORE = 10  # of them before the first rationale, where the document is longer
 STRIP = 22  # words below each other's rankings in one line
 RANK_CELL, RANK_LETTER = 0.155, 0.06  # inches: a row, a letter of a word
-RANKINGS = ("attention", "gradient", "leave_one_out")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,13 +130,19 @@ def first_word(rationale: np.ndarray) -> int:
 
 def _rows(document: Document) -> dict[str, np.ndarray]:
     """Return the rows of the figure: values from 0 to 1, NaN where there is none."""
-    names, rows = ranking_names(), {}
-    for ranking in RANKINGS:
+    names = {
+        "attention": say("attention"),
+        "gradient": say("gradient"),
+        "leave_one_out": say("leave-one-out"),
+        "rationale": say("rationale"),
+    }
+    rows = {}
+    for ranking, name in names.items():
         values = document.units[ranking].to_numpy(np.float64)
-        largest = np.nanmax(values) if np.isfinite(values).any() else 0
-        rows[names[ranking]] = values / largest if largest > 0 else values
-    rationale = document.units["rationale"].to_numpy(np.float64)
-    return rows | ({say("rationale"): rationale} if rationale.any() else {})
+        largest = np.nanmax(values, initial=0)
+        if ranking != "rationale" or largest > 0:
+            rows[name] = values / largest if largest > 0 else values
+    return rows
 
 
 def _draw_rankings(figure: matplotlib.figure.Figure, document: Document, strips: int) -> None:

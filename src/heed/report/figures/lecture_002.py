@@ -1,4 +1,6 @@
-"""The figures of lecture 002's recency bias, and of its scaling by the root of d_k."""
+"""Lecture 002: the figures of recency and of scaling, and what papers say of its tests."""
+
+from collections.abc import Sequence
 
 import matplotlib.figure
 import pandas as pd
@@ -6,19 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from heed.evaluation.results import format_significant
-from heed.explanation.recency import RecencyTest
-from heed.explanation.scaling import (
-    CAPTION,
-    CLAIM,
-    DIMENSIONS,
-    KEYS,
-    TITLE,
-    Scores,
-    softmax_gradients,
-)
+from heed.explanation.scaling import DIMENSIONS, KEYS, Scores, softmax_gradients
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation, range_of
-from heed.report.figures import drawing, model_rows
+from heed.report.figures import drawing
 from heed.report.figures.drawing import (
     HEIGHT,
     INK,
@@ -31,13 +24,71 @@ from heed.report.figures.drawing import (
     short_name,
 )
 from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
-from heed.report.formats import format_count, format_number
+from heed.report.formats import format_count
 from heed.report.language import say
 from heed.report.results import Results
 
 NOISE_AXES = 1.2  # inches: the height of the axes of noise
 FEWEST = 20  # documents of a mean that is drawn, for each seed
 SPREAD = 0.5  # of the distance of two kinds of noise, over which the models are spread
+
+
+def heading(results: Results, explanation: Explanation) -> str:
+    """Return the title of the model's experiment where there are several, with its own mark."""
+    if len({each.experiment.key for each in results.explanations}) == 1:
+        return ""
+    experiment = explanation.experiment
+    mark = "" if common_mark(results) else experiment.mark
+    return experiment.title + (f" ({mark})" if mark else "")
+
+
+def common_mark(results: Results) -> str:
+    """Return the mark that all explained models have, or nothing."""
+    marks = {each.experiment.mark for each in results.explanations}
+    return marks.pop() if len(marks) == 1 else ""
+
+
+def sentences_text(results: Results, test: str) -> str:
+    """Return the sentences of papers on a test, each with its paper."""
+    return " ".join(
+        f"“{each.sentence}” ({each.paper})."
+        for each in results.papers.sentences
+        if each.test == test
+    )
+
+
+def printed_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
+    """Return what papers print of a test on the corpora of these models, if those are complete."""
+    kinds, read, lengths = set[str](), list[int](), list[int]()
+    tested = {each.corpus for each in results.papers.scores if each.test == test}
+    for each in explained:
+        result = each.experiment.result
+        statistics = result.corpus.statistics
+        if statistics.kind in tested and not statistics.reduced:
+            kinds.add(statistics.kind)
+            read.append(result.models[each.variant].hyperparameters.max_tokens)
+            lengths.append(round(statistics.tokens / statistics.documents))
+    by_paper: dict[str, dict[str, list[str]]] = {}
+    for score in results.papers.scores:
+        if score.test == test and score.corpus in kinds:
+            models = by_paper.setdefault(score.paper, {})
+            models.setdefault(score.model, []).append(format_significant(score.mean, 3))
+    if not by_paper:
+        return ""
+    texts = [
+        say(
+            "{paper} print: {models}.",
+            paper=paper,
+            models=", ".join(f"{model} {'/'.join(values)}" for model, values in models.items()),
+        )
+        for paper, models in by_paper.items()
+    ]
+    cut = say(
+        "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
+        tokens=range_of(read, format_count),
+        length=range_of(lengths, format_count),
+    )
+    return " ".join([*texts, cut])
 
 
 def recency(results: Results) -> list[Figure]:
@@ -54,22 +105,25 @@ def recency(results: Results) -> list[Figure]:
 
 
 def _figure(results: Results, explained: list[Explanation]) -> Figure:
-    experiment, claim = explained[0].experiment, say(RecencyTest.claim)
+    experiment = explained[0].experiment
+    claim = say(
+        "Shows where in the text words count, and whether noise moves the prediction. It does not "
+        "show that a model forgets: words at the end may be the better ones."
+    )
     drawn = _drawn(results, explained)
-    caption = _describe(explained) + _ratios(results, explained)
+    texts = [_describe(explained), _ratios(explained), printed_text(results, explained, "recency")]
     names = {each.variant for each in drawn}
     if others := [each.variant for each in explained if each.variant not in names]:
-        caption += " " + say("Not drawn: {names}.", names=", ".join(others))
-    for sentence in model_rows.sentences(results, "recency"):
-        caption += f" {model_rows.quote(sentence)}"
+        texts.append(say("Not drawn: {names}.", names=", ".join(others)))
+    caption = " ".join(filter(None, [*texts, sentences_text(results, "recency")]))
     return Figure(
         f"{experiment.key}_recency",
-        say(RecencyTest.title),
+        say("Recency: place in the text, and noise"),
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
         lambda figure: _draw(figure, drawn, looks(results)),
         (WIDTH, 4.1),
-        subject=model_rows.heading(results, explained[0]),
+        subject=heading(results, explained[0]),
         alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
@@ -78,14 +132,28 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 
 def _describe(explained: list[Explanation]) -> str:
     """Describe the figure, with its number of documents."""
-    known = _knows_rationale(explained)
-    caption = say(RecencyTest.by_rationale if known else RecencyTest.by_mean)
-    caption += " " + say(RecencyTest.caption, count=FEWEST)
+    if _knows_rationale(explained):
+        importance = say(
+            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
+            "divided by its share of the rationale; 1: importance follows the rationale."
+        )
+    else:
+        importance = say(
+            "Importance: the change of the log probability when a tenth of the text is unknown, "
+            "divided by the mean of all tenths."
+        )
+    place = say(
+        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in "
+        "fewer than {count} documents of a seed, or with hardly any of it, are left out. Noise: "
+        "words before the text, after it, or both, in multiples of its length; strokes from the "
+        "worst seed to the best.",
+        count=FEWEST,
+    )
     tables = (_rows(each, "noise") for each in explained)
     counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
-        return caption
-    return f"{caption} " + say(
+        return f"{importance} {place}"
+    return f"{importance} {place} " + say(
         "With noise: {documents} documents, the same in all seeds.",
         documents=range_of(counts, format_count),
     )
@@ -100,31 +168,17 @@ def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
     return [each for each in explained if each.variant in names[:MAX_VARIANTS]]
 
 
-def _format_ratio(ratio: float) -> str:
-    """Return a ratio of gradients; one of many digits, where a gradient vanishes, with two."""
-    return format_number(ratio, 1) if ratio < 10_000 else format_significant(ratio, 2)
-
-
-def _ratios(results: Results, explained: list[Explanation]) -> str:
-    """Return the ratios of gradients at the end and in the middle, and what Maini et al. print."""
-    ours = [
-        f"{each.variant} {_format_ratio(float(rows['mean'].mean()))}"
+def _ratios(explained: list[Explanation]) -> str:
+    """Return the ratios of gradients at the end and in the middle."""
+    ratios = {
+        each.variant: float(rows["mean"].mean())
         for each in explained
         if len(rows := _rows(each, "vanishing_ratio"))
-    ]
-    if not ours:
+    }
+    if not ratios:
         return ""
-    printed = [
-        f"{each.model} {_format_ratio(each.mean)}"
-        for each in model_rows.printed(results, explained[0], "recency")
-        if each.measure == "vanishing_ratio"
-    ]
-    models = ", ".join(ours)
-    text = " " + say("Gradient at the end over that in the middle: {models}.", models=models)
-    if printed:
-        text += " " + say("Maini et al. 2020 print: {models}.", models=", ".join(printed))
-        text += f" {model_rows.cut_text(results, 'recency')}"
-    return text
+    models = ", ".join(f"{name} {format_significant(each, 3)}" for name, each in ratios.items())
+    return say("Gradient at the end over that in the middle: {models}.", models=models)
 
 
 def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
@@ -218,10 +272,19 @@ def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) 
 
 def scaling() -> Figure:
     """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
-    claim, caption = say(CLAIM), say(CAPTION, keys=KEYS)
+    claim = say(
+        "Shows why scores are divided by the root of the dimension: without it the softmax takes "
+        "one word, and hardly a gradient goes through it. It is computed from random numbers, and "
+        "not from these models."
+    )
+    caption = say(
+        "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
+        "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half.",
+        keys=KEYS,
+    )
     return Figure(
         "explanation_scaling",
-        say(TITLE),
+        say("Gradient of the softmax by the dimension of keys"),
         caption,
         (),
         _draw_scaling,

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import torch
 
+from heed.explanation.documents import judge_documents
 from heed.explanation.rankings import GROUPS, Document, Subject, group_size, no_sum_reason
 from heed.explanation.recency import COLUMNS, TENTHS, count_documents, explain_recency
 from heed.explanation.registry import (
     EXPLAINED,
     UnitPositions,
     document_measures,
-    judge_documents,
     measure_rankings,
     summarize,
     unit_table,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from heed.explanation.rankings import HELD
 from heed.explanation.registry import (
     EXPLAINED,
     document_measures,
@@ -15,6 +14,7 @@ from heed.explanation.registry import (
     summarize,
 )
 from heed.explanation.seeds import step_agreement
+from heed.explanation.test import HELD
 from heed.explanation.test import Prediction as Step
 from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
