@@ -22,13 +22,10 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import (
     DEGENERATE,
-    corrected_p_column,
     difference_value,
     glossary_address,
-    interval_column,
-    interval_columns,
     join_columns,
-    p_column,
+    tested_columns,
 )
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
@@ -176,10 +173,7 @@ def _difference_columns(
     heading, difference = say("{variant} over it", variant=attention), "attention_minus_this_pp"
     columns = (
         Column("gain_pp", over, POINTS, strong_difference("gain"), unit=unit),
-        interval_column(results, "gain"),
-        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
-        p_column("gain"),
-        corrected_p_column("gain"),
+        *tested_columns(results, "gain"),
         Column("verdict", say("Verdict"), VERDICT, difference_value("gain", "verdict")),
         Column(difference, heading, POINTS, strong_difference("compared_model"), unit=unit),
         Column("attention_over_this", say("Verdict"), VERDICT, "compared_model.verdict"),

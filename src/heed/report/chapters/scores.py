@@ -21,12 +21,9 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import (
-    corrected_p_column,
     difference_value,
-    interval_column,
-    interval_columns,
     join_columns,
-    p_column,
+    tested_columns,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
@@ -163,10 +160,7 @@ def _columns(results: Results, metric: str) -> tuple[Column, ...]:
         Column("", say("± p.p."), decimals(2), std, paper=False),
         Column("value_std_pp", "", decimals(3), std),
         Column("gain_pp", say("Gain"), POINTS, difference_value(gain, "mean"), unit=say("p.p.")),
-        interval_column(results, gain, paper=False),
-        *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
-        p_column(gain),
-        corrected_p_column(gain),
+        *tested_columns(results, gain, paper=False),
     )  # fmt: skip
 
 

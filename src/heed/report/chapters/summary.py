@@ -20,14 +20,11 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
 from heed.report.chapters.shared import (
-    corrected_p_column,
     difference_value,
     experiment_title,
-    interval_column,
-    interval_columns,
     join_columns,
     link_terms,
-    p_column,
+    tested_columns,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_charts
@@ -175,10 +172,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
         ),
         Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
         Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
-        interval_column(results, "gain"),
-        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
-        p_column("gain"),
-        corrected_p_column("gain"),
+        *tested_columns(results, "gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
         *(Column(name, "", metric, score_of(name)) for name in names),
         *(
