@@ -112,38 +112,34 @@ class Browser:
 def describe_weights(hyperparameters: Architecture) -> str:
     """Return the meaning of a word's weight, and that a linear branch has a part in predictions."""
     h = hyperparameters
-    pooling = say(POOLINGS[h.pooling])
     sentences = [
-        say("Here {pooling}.", pooling=pooling)
-        if h.attention == "none"
-        else say(
-            "Here self-attention comes first, with the mean over its heads; {pooling}, and its "
-            "weights are multiplied by those of self-attention.",
-            pooling=pooling,
+        say(
+            "Here {pooling}."
+            if h.attention == "none"
+            else "Here self-attention comes first, with the mean over its heads; {pooling}, and "
+            "its weights are multiplied by those of self-attention.",
+            pooling=say(POOLINGS[h.pooling]),
         )
     ]
     if h.encoder == "embeddings":
-        sentences.append(
-            say(
-                "There is no recurrence: the weights are of the words’ embeddings themselves, and "
-                "no word has read another."
-            )
+        embeddings = say(
+            "There is no recurrence: the weights are of the words’ embeddings themselves, and "
+            "no word has read another."
         )
+        sentences.append(embeddings)
     if h.encoder == "transformer":
-        sentences.append(
-            say(
-                "The states come from a transformer: each of them has read all words, through "
-                "attention that is not part of these weights."
-            )
+        transformer = say(
+            "The states come from a transformer: each of them has read all words, through "
+            "attention that is not part of these weights."
         )
+        sentences.append(transformer)
     if h.tfidf_branch != "none":
-        sentences.append(
-            say(
-                "The prediction is the network's and the linear branch's together: what the "
-                "branch adds (linear_branch: {features}) is in no word's weight.",
-                features=h.tfidf_branch,
-            )
+        branch = say(
+            "The prediction is the network's and the linear branch's together: what the "
+            "branch adds (linear_branch: {features}) is in no word's weight.",
+            features=h.tfidf_branch,
         )
+        sentences.append(branch)
     return " ".join(sentences)
 
 
@@ -300,7 +296,6 @@ class Answers:
     """
 
     right: tuple[bool, ...]
-    predicted: tuple[str, ...]
     probabilities: tuple[float, ...]
 
     @property
@@ -343,7 +338,10 @@ def read_changed_documents(
     Raises HeedError: a file is missing or broken.
     """
     documents = {document.id: document for document in browser.documents}
-    without, with_attention = (read_answers(each, [*documents]) for each in (baseline, attention))
+    without, with_attention = (
+        {name: _answers(rows) for name, rows in read_predictions(each, [*documents]).items()}
+        for each in (baseline, attention)
+    )
     changed = [
         ChangedDocument(document, heaviest_part(document.tokens), without[name], each)
         for name, document in documents.items()
@@ -353,21 +351,10 @@ def read_changed_documents(
     return sorted(changed, key=lambda each: (-abs(each.change), each.document.id))
 
 
-def read_answers(folder: Path, names: list[str]) -> dict[str, Answers]:
-    """Return a model's predictions of these test documents, by id.
-
-    Raises HeedError: the file is missing or broken.
-    """
-    return {name: _answers(rows) for name, rows in read_predictions(folder, names).items()}
-
-
 def _answers(rows: pd.DataFrame) -> Answers:
     right, true_class = rows["label"] == rows["predicted"], f"p:{rows['label'].iloc[0]}"
-    return Answers(
-        tuple(map(bool, right)),
-        tuple(rows["predicted"]),
-        tuple(map(float, rows[true_class])) if true_class in rows else (),
-    )
+    probabilities = map(float, rows[true_class]) if true_class in rows else ()
+    return Answers(tuple(map(bool, right)), tuple(probabilities))
 
 
 def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
@@ -383,26 +370,12 @@ def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.Dat
     """Return all tokens of a document with the weights of a pooling that does not choose them.
 
     Of `last` half of the vector is from the last token and half from the first, with `mean` all
-    tokens count alike; of a hierarchical model that is so of words in sentences and of sentences.
-    None for another pooling, or with self-attention.
+    tokens count alike. None for another pooling, with self-attention, or of a hierarchical model.
     """
-    h = hyperparameters
-    if h.pooling not in ("last", "mean") or h.attention != "none":
+    h, count = hyperparameters, len(tokens)
+    if h.pooling not in ("last", "mean") or h.attention != "none" or h.hierarchical:
         return None
-    if not h.hierarchical:
-        weights = _pooled(np.zeros(len(tokens), int), h.pooling)
-        return tokens.assign(weight=weights, sentence_weight=np.nan)
-    names, numbers = np.unique(tokens["sentence"].to_numpy(), return_inverse=True)
-    of_sentences = _pooled(np.zeros(len(names), int), h.pooling)[numbers]
-    weights = _pooled(numbers, h.pooling) * of_sentences
-    return tokens.assign(weight=weights, sentence_weight=of_sentences)
-
-
-def _pooled(groups: np.ndarray, pooling: str) -> np.ndarray:
-    """Return the weights of successive units within their groups; those of a group sum to 1."""
-    sizes = np.bincount(groups)[groups]
-    if pooling == "mean":
-        return 1.0 / sizes
-    is_first = np.append(True, groups[1:] != groups[:-1])
-    is_last = np.append(groups[1:] != groups[:-1], True)
-    return 0.5 * is_first + 0.5 * is_last
+    weights = np.full(count, 1 / count)
+    if h.pooling == "last":
+        weights = 0.5 * np.eye(count)[0] + 0.5 * np.eye(count)[-1]
+    return tokens.assign(weight=weights, sentence_weight=np.nan)

@@ -234,27 +234,25 @@ def _line(
         talk.get(variant, NO_SCORES).average_scores("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
-    published = declared.published
+    published, of_talk = declared.published, talk_gain(talk)
+    reproduction = None
+    if published:
+        reasons = [published.reason, mark(result.corpus)]
+        if not published.comparable or mark(result.corpus):
+            text = say("not comparable: {reasons}", reasons="; ".join(filter(None, reasons)))
+            reproduction = Reproduction(NOT_COMPARABLE, text)
+        else:
+            reproduction = _reproduction(of_talk, gain)
     return Line(
         talk=(baseline, attention) if baseline and attention else None,
-        talk_gain=talk_gain(talk),
+        talk_gain=of_talk,
         comparable=bool(published and published.comparable and not mark(result.corpus)),
-        reproduction=_reproduction(declared, result.corpus, talk_gain(talk), gain),
+        reproduction=reproduction,
     )
 
 
-def _reproduction(
-    declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: TestedDifference | None
-) -> Reproduction | None:
-    """Return whether the talk's gain was reproduced.
-
-    The gain on a reduced or generated corpus is never comparable.
-    """
-    if not declared.published:
-        return None
-    if not declared.published.comparable or mark(corpus):
-        reasons = "; ".join(filter(None, [declared.published.reason, mark(corpus)]))
-        return Reproduction(NOT_COMPARABLE, say("not comparable: {reasons}", reasons=reasons))
+def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
+    """Return whether the talk's gain, on a comparable corpus, was reproduced."""
     if talk_gain is None or gain is None:
         return Reproduction("", say("comparable, but one of the two has no gain"))
     if gain.whole is None:
@@ -266,11 +264,12 @@ def _reproduction(
         return Reproduction(NOT_REPRODUCED, outside)
     if gain.verdict in (BETTER, WORSE):
         return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
-    if gain.verdict == SAME:
-        none = say("undecided: the talk’s gain lies in our interval, but ours is practically none")
-        return Reproduction(UNDECIDED, none)
-    chance = say("undecided: the talk’s gain lies in our interval, but ours may be chance")
-    return Reproduction(UNDECIDED, chance)
+    text = say(
+        "undecided: the talk’s gain lies in our interval, but ours is practically none"
+        if gain.verdict == SAME
+        else "undecided: the talk’s gain lies in our interval, but ours may be chance"
+    )
+    return Reproduction(UNDECIDED, text)
 
 
 def _degradations(

@@ -25,7 +25,6 @@ from heed.report.blocks import (
     Phrase,
     Row,
     Section,
-    Span,
     Table,
 )
 from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
@@ -49,7 +48,6 @@ MILLIMETRE = POINTS_OF_INCH / 25.4  # points
 LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
 # The width of a character of typewriter type, and of a digit, over that of others.
 TYPEWRITER, DIGIT = 1.06, 1.12
-MARKED = r"{} \textbf{{({})}}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,10 +190,8 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
     for figure in (each for group in groups for each in group.blocks if _is_in_column(each)):
         width, height = figure.size
         narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
-        sizes[figure.key] = (
-            narrow,
-            height if figure.in_rows else max(height * narrow / width, LOWEST),
-        )
+        lower = height if figure.in_rows else max(height * narrow / width, LOWEST)
+        sizes[figure.key] = narrow, lower
     return sizes
 
 
@@ -245,17 +241,17 @@ def _fit(block: Table, indices: list[int]) -> Fit:
     Where none does, the smallest, and the columns in parts that do, each with the columns that
     name its rows: the first, and the next one where the first leaves out equal values.
     """
-    texts = sum(bool(block.columns[index].width) for index in indices)
+    columns = [block.columns[index] for index in indices]
+    texts = sum(bool(column.width) for column in columns)
     large = len(indices) <= SMALL and texts < MANY_TEXTS
-    large = large and not any(block.columns[index].code for index in indices)
+    large = large and not any(column.code for column in columns)
     for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
             return Fit(chosen, broken, [indices])
-    merged = sum(1 for _ in itertools.takewhile(lambda index: block.columns[index].merge, indices))
+    merged = sum(1 for _ in itertools.takewhile(lambda column: column.merge, columns))
     names = min(merged + 1, len(indices) - 1)
-    room = LINE_WIDTH - sum(widths[:names])
-    others = widths[names:]
+    room, others = LINE_WIDTH - sum(widths[:names]), widths[names:]
     count = -(-int(sum(others)) // int(room))
     share = min(room, max(1.1 * sum(others) / count, *others))  # parts of equal widths
     parts: list[list[int]] = [[]]
@@ -350,20 +346,17 @@ def _cell(block: Table, row: Row, index: int) -> Latex:
     if isinstance(value.value, Formula):
         return Latex(value.value.tex)
     if isinstance(value.value, Phrase):
-        return Latex("".join(map(_span, spans(value.value.texts))))
+        texts = ((span.style, escape(span.text)) for span in spans(value.value.texts))
+        wrong = r"\underline{{\textbf{{{}}}}}"
+        return Latex("".join(wrong.format(t) if style == "wrong" else t for style, t in texts))
     text = block.printed(row, index)
     if column.format.align == "number":
         return Latex(cell(text)) if text else Latex("")
-    unbroken = column.code and not column.width
-    printed = escape(text).replace(r"\allowbreak{}", "") if unbroken else escape(text)
-    printed = rf"\texttt{{{printed}}}" if column.code else printed
-    return Latex(MARKED.format(printed, escape(value.mark)) if value.mark else printed)
-
-
-def _span(span: Span) -> str:
-    """Return a part of a cell's text; wrong words are bold and underlined."""
-    text = escape(span.text)
-    return rf"\underline{{\textbf{{{text}}}}}" if span.style == "wrong" else text
+    printed = escape(text)
+    if column.code:
+        unbroken = printed if column.width else printed.replace(r"\allowbreak{}", "")
+        printed = rf"\texttt{{{unbroken}}}"
+    return Latex(rf"{printed} \textbf{{({escape(value.mark)})}}" if value.mark else printed)
 
 
 def _note(value: Cell, column: Column) -> Latex:

@@ -10,16 +10,14 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from heed import __version__
 from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.paths import RUN
 from heed.pipeline import md5
-from heed.records import read_record
 from heed.report.html import environment
 from heed.report.results import read_training_time, training_folder
 
@@ -40,21 +38,6 @@ class GitState:
     commit: str
     date: str
     changed: list[str]
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchTiming:
-    """The machine and duration of a search, and its trials: results/timing/search/SEARCH.json."""
-
-    seconds: float
-    on: str
-    trials: list[Any]
-
-    @property
-    def machine_kinds(self) -> list[str]:
-        """The machine kinds that its trials ran on, as far as they were noted."""
-        starts = [start for trial in self.trials for start in trial["starts"]]
-        return sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,26 +62,18 @@ def write_provenance(
     `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
     their kinds: a published report does not.
     """
-    results = root / "results"
-    trainings = _read_trainings(results, models, with_hosts)
-    searches = {}
-    for timing in sorted((results / "timing" / "search").glob("*.json")):
-        with reading(timing, command := f"heed search {timing.stem}"):
-            searches[timing.stem] = read_record(SearchTiming, read_json(timing, command))
+    trainings = list(_read_trainings(root / "results", models, with_hosts))
+    timings = sorted((root / "results" / "timing" / "search").glob("*.json"))
     files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
-    text = (
-        environment()
-        .get_template("provenance.html.jinja")
-        .render(
-            git=git_state(root),
-            machine=machine(),
-            versions=versions(),
-            files=[(name, sha256(file), md5(file)) for name, file in files.items()],
-            trainings=trainings,
-            searches=searches,
-            with_hosts=with_hosts,
-            core_hours=sum(each.core_hours for each in trainings),
-        )
+    template = environment().get_template("provenance.html.jinja")
+    text = template.render(
+        git=git_state(root),
+        machine=machine(),
+        versions=versions(),
+        files=[(name, sha256(file), md5(file)) for name, file in files.items()],
+        trainings=trainings,
+        searches={each.stem: _read_search(each, with_hosts) for each in timings},
+        core_hours=sum(each.core_hours for each in trainings),
     )
     write_text(path, text)
 
@@ -162,35 +137,42 @@ def run_git(root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) -> list[Trainings]:
-    """Return the trainings of each model that has any.
+def _read_trainings(
+    results: Path, models: Collection[str], with_hosts: bool
+) -> Iterator[Trainings]:
+    """Yield the trainings of each model that has any.
 
     Times of models that the study no longer has are left out where an older heed wrote them.
     """
-    trainings = []
     for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
         model = folder.name
         seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
+        runs = []
         with contextlib.suppress(*([] if model in models else [HeedError])):
             runs = [read_training_time(results, model, seed) for seed in seeds]
+        if runs:
             kinds = [_read_machine_kind(results / "train" / model / f"{seed}") for seed in seeds]
             hosts = [f"{run.host}: " if with_hosts else "" for run in runs]
-            machines = {host + kind for host, kind in zip(hosts, kinds, strict=True)}
-            ends = [run.ended for run in runs]
-            if runs:
-                trainings.append(
-                    Trainings(
-                        model,
-                        len(runs),
-                        sum(run.seconds for run in runs),
-                        sum(run.core_minutes for run in runs) / 60,
-                        sorted(machines),
-                        min(ends),
-                        max(ends),
-                        model in models,
-                    )
-                )
-    return trainings
+            yield Trainings(
+                model,
+                len(runs),
+                sum(run.seconds for run in runs),
+                sum(run.core_minutes for run in runs) / 60,
+                sorted({host + kind for host, kind in zip(hosts, kinds, strict=True)}),
+                min(run.ended for run in runs),
+                max(run.ended for run in runs),
+                model in models,
+            )
+
+
+def _read_search(path: Path, with_hosts: bool) -> dict[str, object]:
+    """Return the trials and seconds of a search, and the machines that it ran on."""
+    with reading(path, command := f"heed search {path.stem}"):
+        timing = read_json(path, command)
+        starts = [start for trial in timing["trials"] for start in trial["starts"]]
+        kinds = sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
+        machines = [timing["on"], *kinds] if with_hosts else kinds
+        return {"trials": len(timing["trials"]), "seconds": timing["seconds"], "machines": machines}
 
 
 def _read_machine_kind(run: Path) -> str:
