@@ -187,19 +187,7 @@ SIGNS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class ComparedModel:
-    """A column of the matrix: what attention is compared with.
-
-    `key` begins the names of its columns in the CSV file. `has_names`: whether the cells name the
-    model, since it is not the same in all experiments.
-    """
-
-    key: str
-    heading: str
-    short: str
-    get: Callable[[Experiment], TestedDifference | None]
-    has_names: bool = False
+GetDifference = Callable[[Experiment], TestedDifference | None]
 
 
 def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
@@ -210,7 +198,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     verdicts = [
         column
         for compared_model in _compared_models(experiments)
-        for column in _columns(compared_model, bool(unit))
+        for column in _columns(*compared_model, bool(unit))
     ]
     if any(each.line.reproduction for each in experiments):
         verdicts += [
@@ -258,9 +246,12 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
     return say("Verdicts on attention{details}", details=details)
 
 
-def _compared_models(experiments: list[Experiment]) -> list[ComparedModel]:
+def _compared_models(
+    experiments: list[Experiment],
+) -> list[tuple[str, str, str, GetDifference, bool]]:
+    """Return what attention is compared with in some experiment, as `_columns` takes it."""
 
-    def strongest(kind: str) -> Callable[[Experiment], TestedDifference | None]:
+    def strongest(kind: str) -> GetDifference:
         return lambda each: getattr(each.attention_comparison, f"strongest_{kind}", None)
 
     reference_model = strongest("reference_model")
@@ -268,20 +259,25 @@ def _compared_models(experiments: list[Experiment]) -> list[ComparedModel]:
     references = describe_reference_models(each.measure.task for each in experiments)
     only = references.get(names.pop()) if len(names) == 1 else None
     headings = say("Against the best reference model"), say("Best reference model")
-    if has_one := bool(only and only.against):
+    if only and only.against:
         headings = only.against, only.short
-    against_control = say("Against the strongest control"), say("Strongest control")
-    compared_models = [
-        ComparedModel("baseline", say("Against the baseline"), say("Baseline"), lambda e: e.gain),
-        ComparedModel("control", *against_control, strongest("control"), True),
-        ComparedModel("reference_model", *headings, reference_model, not has_one),
+    control = say("Against the strongest control"), say("Strongest control")
+    compared_models: list[tuple[str, str, str, GetDifference, bool]] = [
+        ("baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain, False),
+        ("control", *control, strongest("control"), True),
+        ("reference_model", *headings, reference_model, not (only and only.against)),
     ]
-    return [each for each in compared_models if any(map(each.get, experiments))]
+    return [each for each in compared_models if any(map(each[3], experiments))]
 
 
-def _columns(compared_model: ComparedModel, has_unit: bool) -> tuple[Column, ...]:
-    """Return the column for people, and those of the CSV file: model, verdict and difference."""
-    key, get = compared_model.key, compared_model.get
+def _columns(
+    key: str, heading: str, short: str, get: GetDifference, has_names: bool, has_unit: bool
+) -> tuple[Column, ...]:
+    """Return the column for people, and those of the CSV file: model, verdict and difference.
+
+    `key` begins the names of these columns. `has_names`: whether the cells name the model, since it
+    is not the same in all experiments; `has_unit`: whether the table's title has the unit.
+    """
 
     def cell(experiment: Experiment) -> Phrase | str:
         difference = get(experiment)
@@ -290,11 +286,11 @@ def _columns(compared_model: ComparedModel, has_unit: bool) -> tuple[Column, ...
         value = difference.mean
         number = format_points(value) if has_unit else difference.measure.difference(value)
         verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
-        name = (" (", glossary_link(difference.second), ")") if compared_model.has_names else ()
+        name = (" (", glossary_link(difference.second), ")") if has_names else ()
         return Phrase((verdict, f" {number}", *name))
 
     return (
-        Column("", compared_model.heading, TEXT, cell, short=compared_model.short),
+        Column("", heading, TEXT, cell, short=short),
         Column(key, "", value=difference_value(get, "second")),
         Column(f"{key}_verdict", "", value=difference_value(get, "verdict")),
         Column(f"{key}_pp", "", POINTS, difference_value(get, "mean")),

@@ -46,8 +46,20 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
         "ran on a kind of its own could a difference between the kinds count as one between the "
         "variants (docs/report.md)."
     )
-    items = tuple((f"{_name(kind)}: {_list_runs(variants)}",) for kind, variants in runs.items())
-    return [Paragraph((f"{warning} {meaning}",)), Items(items)]
+    items = []
+    for kind, variants in runs.items():
+        texts = [
+            say_count(
+                "{variant} with seed {seeds}",
+                "{variant} with seeds {seeds}",
+                len(seeds),
+                variant=variant,
+                seeds=", ".join(map(str, seeds)),
+            )
+            for variant, seeds in variants.items()
+        ]
+        items.append((f"{_name(kind)}: {'; '.join(texts)}",))
+    return [Paragraph((f"{warning} {meaning}",)), Items(tuple(items))]
 
 
 def all_machine_kinds(results: Results) -> list[Block]:
@@ -76,19 +88,6 @@ def all_machine_kinds(results: Results) -> list[Block]:
 
 def _name(kind: str) -> str:
     return kind if kind != NOT_NOTED else say("machine kind not noted")
-
-
-def _list_runs(variants: dict[str, list[int]]) -> str:
-    return "; ".join(
-        say_count(
-            "{variant} with seed {seeds}",
-            "{variant} with seeds {seeds}",
-            len(seeds),
-            variant=variant,
-            seeds=", ".join(map(str, seeds)),
-        )
-        for variant, seeds in variants.items()
-    )
 
 
 def chapter(results: Results) -> list[Block]:

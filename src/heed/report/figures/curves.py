@@ -1,6 +1,5 @@
 """Curves: loss and the validated figure by epoch; accuracy, or BLEU, by the length of texts."""
 
-import functools
 from collections.abc import Sequence
 
 import matplotlib.figure
@@ -13,7 +12,6 @@ from heed.report.experiments import Experiment
 from heed.report.figures.drawing import (
     HEIGHT,
     INK,
-    LINE,
     LINE_HEIGHT,
     MAX_HEIGHT,
     SOFT,
@@ -32,11 +30,9 @@ from heed.report.figures.variants import (
     Look,
     Tables,
     describe_choice,
-    draw_panels,
     looks,
     make_figure,
     panel_columns,
-    panel_size,
     read_tables,
     validation_measure,
 )
@@ -174,19 +170,15 @@ def _name_runs(axes: Axes, runs: pd.DataFrame) -> None:
 
 GROUP_AXES = 1.9  # inches: the height of the axes
 LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
-GROUP_PANEL, GROUP_FRAME = 1.15, 0.75
 
 
 def by_length(
     results: Results, experiment: Experiment, variants: Sequence[str], key: str = "lengths"
 ) -> Figure:
-    """Return accuracy, or BLEU, by the length of the text: its mean and its range over seeds.
-
-    With more than four variants each has a panel of its own.
-    """
+    """Return accuracy, or BLEU, by the length of the text: its mean and its range over seeds."""
     tables = read_tables(results, experiment, "lengths", variants)
     groups = {variant: by_group(table) for variant, table in tables.items()}
-    look, with_panels = looks(results), len(variants) > MAX_VARIANTS
+    look = looks(results)
     translated = experiment.measure.is_of_sentences
     caption = say(
         "The test sentences in groups of about equal size, from the shortest to the longest; "
@@ -211,13 +203,8 @@ def by_length(
         "lengths",
         title,
         caption + describe_choice(results, experiment, variants),
-        panel_size(len(variants), GROUP_PANEL, GROUP_FRAME) if with_panels else (WIDTH, HEIGHT),
-        functools.partial(
-            _draw_panels if with_panels else _draw_together,
-            groups=groups,
-            look=look,
-            translated=translated,
-        ),
+        (WIDTH, HEIGHT),
+        lambda figure: _draw_lengths(figure, groups, look, translated),
         variants,
     )
 
@@ -236,23 +223,19 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
     return groups["value"].agg(["mean", "min", "max"]).join(others)
 
 
-def _draw_line(axes: Axes, groups: pd.DataFrame, look: Look) -> None:
-    x = range(len(groups))
-    axes.fill_between(x, groups["min"], groups["max"], color=look.colour, alpha=0.15, lw=0)
-    axes.plot(x, groups["mean"], **look.style)
-
-
-def _draw_together(
+def _draw_lengths(
     figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
 ) -> None:
-    axes = figure.subplots()
+    axes, ends = figure.subplots(), []
     for variant, each in groups.items():
-        _draw_line(axes, each, look[variant])
+        x, colour = range(len(each)), look[variant].colour
+        axes.fill_between(x, each["min"], each["max"], color=colour, alpha=0.15, lw=0)
+        axes.plot(x, each["mean"], **look[variant].style)
+        ends.append(look[variant].end(variant, x, each["mean"]))
     if translated:
         axes.set_ylim(bottom=0)
     _name_groups(axes, next(iter(groups.values())), translated)
     axes.set_ylabel("BLEU" if translated else say("accuracy"))
-    ends = [look[key].end(key, range(len(each)), each["mean"]) for key, each in groups.items()]
     label_ends(axes, ends, GROUP_AXES)
 
 
@@ -274,25 +257,3 @@ def _name_groups(axes: Axes, groups: pd.DataFrame, translated: bool) -> None:
         else "tokens of the text, mean of each group (test documents)"
     )
     axes.set_xlabel(label)
-
-
-def _draw_panels(
-    figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
-) -> None:
-
-    def draw(axes: Axes, variant: str) -> None:
-        for each in groups.values():
-            axes.plot(range(len(each)), each["mean"], color=LINE, lw=0.7)
-        _draw_line(axes, groups[variant], look[variant])
-        lengths = groups[variant]["length"].tolist()
-        ends = sorted({0, len(lengths) - 1})
-        axes.set_xticks(ends, [f"{lengths[end]:.0f}" for end in ends])
-
-    for axes in draw_panels(figure, [*groups], draw):
-        axes.set_ylabel("BLEU" if translated else say("accuracy"))
-    label = say(
-        "words of the source, mean of each group"
-        if translated
-        else "tokens of the text, mean of each group"
-    )
-    figure.supxlabel(label, fontsize=9, color=SOFT)
