@@ -285,8 +285,9 @@ def _degradations(
                 talk.get(variant, NO_SCORES).summary.get("accuracy")
                 for talk in (degraded_talk, original_talk)
             )
-            known = after and before and measure_of(degraded).is_accuracy
-            talk_change = 100 * (float(after) - float(before)) if known else None
+            talk_change = None
+            if after and before and measure_of(degraded).is_accuracy:
+                talk_change = 100 * (float(after) - float(before))
             values, original_values = (
                 each.compared_score(each.models[variant]).values for each in (degraded, original)
             )

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import os
-import re
 import signal
 from collections import Counter
 from pathlib import Path
@@ -22,7 +21,6 @@ from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
 from heed.report.figures.curves import _name_groups, by_length, curves
 from heed.report.figures.drawing import (
     DARK,
-    LINE_HEIGHT,
     MAX_HEIGHT,
     SERIES,
     STYLE,
@@ -31,33 +29,25 @@ from heed.report.figures.drawing import (
     LineEnd,
     draw_figures,
     label_ends,
-    spread_apart,
 )
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     drawn_variants,
     looks,
     ordered_variants,
-    panel_columns,
 )
 from heed.report.results import Results
 from heed.tasks.classification import figures as confusion
 from heed.tasks.classification import report as classification
 from heed.tasks.translation import report as translation
-from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
 
 FEW_CLASSES, MANY_CLASSES = "letters-author", "news"  # experiments of the talk
 NAMES = (
-    "pooling",
-    "hybrid",
-    "parameter-matched",
-    "uniform",
-    "searched",
-    "searched-baseline",
+    "pooling", "hybrid", "parameter-matched", "uniform", "searched", "searched-baseline",
     "searched-mean",
-)
+)  # fmt: skip
 
 
 def comparison_with(names: tuple[str, ...], study: str = "sample") -> Comparison:
@@ -109,17 +99,11 @@ def draw(figure: Figure) -> Drawing:
     return drawing
 
 
-def test_a_variant_looks_the_same_in_all_experiments_and_like_no_other(results):
-    look = looks(results)
-    assert len(look) == len(NAMES) + 3
-    assert len({(each.colour, each.marker) for each in look.values()}) == len(look)
-    assert look["attention"].colour == SERIES[0] and look["baseline"].colour == SERIES[1]
-
-
-def test_many_variants_of_one_role_still_differ():
+def test_a_variant_looks_the_same_in_all_experiments_and_like_no_other():
     names = tuple(f"variant-{number}" for number in range(24))
     look = looks(SimpleNamespace(comparison=comparison_with(names)))
-    assert len({(each.colour, each.marker) for each in look.values()}) == 27
+    assert len({(each.colour, each.marker) for each in look.values()}) == len(look) == 27
+    assert look["attention"].colour == SERIES[0] and look["baseline"].colour == SERIES[1]
 
 
 def test_the_four_variants_of_a_figure_have_four_colours_and_four_kinds_of_line(results):
@@ -164,12 +148,6 @@ def test_a_study_with_four_variants_has_no_second_figure_of_all(tmp_path):
     assert not any(getattr(each, "style", "") == "figures-all" for each in blocks)
 
 
-@pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 4), (6, 3), (9, 5), (10, 5), (11, 4)])
-def test_panels_stand_in_rows_that_are_about_equally_long(count, columns):
-    assert panel_columns(count) == columns
-    assert -count % columns < columns
-
-
 def test_no_figure_is_larger_than_a_page(talk, tmp_path):
     data = made_up_translation.comparison()
     results = read_made_up(made_up_translation.study(), data, tmp_path)
@@ -201,24 +179,6 @@ def test_labels_of_lines_that_end_at_one_point_are_pushed_apart():
     boxes = sorted(text.get_window_extent().y0 for text in axes.texts if text.get_gid())
     assert min(b - a for a, b in itertools.pairwise(boxes)) > 8
     assert axes.get_ylim() == pytest.approx((-0.05, 1.05)), "labels do not change the scale"
-
-
-@pytest.mark.parametrize(
-    ("positions", "expected"),
-    [
-        ([0.1, 0.5, 0.9], [0.1, 0.5, 0.9]),
-        ([0.5, 0.5], [0.5, 0.6]),
-        ([1.0, 1.0, 0.2], [0.9, 1.0, 0.2]),
-        ([0.0, -0.3], [0.1, 0.0]),
-    ],
-)
-def test_labels_move_no_further_than_they_must(positions, expected):
-    assert spread_apart(positions, 0.1) == pytest.approx(expected)
-
-
-def test_labels_without_room_for_all_still_do_not_overlap():
-    places = sorted(spread_apart([0.5] * 12, LINE_HEIGHT))
-    assert all(b - a >= LINE_HEIGHT - 1e-9 for a, b in itertools.pairwise(places))
 
 
 def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
@@ -272,14 +232,6 @@ def test_the_classes_with_the_most_errors_come_first(talk):
     labels = [text.get_text().split(" → ")[0] for text in drawing.axes[0].get_yticklabels()]
     counts = [next(wrong[name] for name in wrong if name.startswith(each[:14])) for each in labels]
     assert counts == sorted(wrong.values())[::-1][: confusion.MAX_CLASSES]
-
-
-def test_what_a_shade_means_holds_in_dark_mode_too():
-    """In dark mode a strong colour is a light one: no text may call it dark."""
-    texts = [path.read_text() for path in (ROOT / "src/heed/report").rglob("figures/*.py")]
-    texts += [path.read_text() for path in (ROOT / "src/heed/report/chapters").glob("*.py")]
-    assert len(texts) > 20
-    assert not [text for text in texts if re.search(r"[Dd]arker", text)]
 
 
 def figure_with(key: str, draw) -> Figure:

@@ -20,7 +20,6 @@ from heed.evaluation.results import (
     clip_interval,
     format_rounded,
     mean_and_std,
-    paired_gain,
 )
 from heed.files import HeedError, write_json, write_text
 from heed.pipeline import folder_md5, md5
@@ -424,13 +423,6 @@ def page_of(table: Table) -> str:
     return html.page([table], lambda figure: "", "title", "", "")
 
 
-def test_a_difference_that_is_rounded_to_zero_is_neither_up_nor_down():
-    figure = Column("figure", "Figure", value=lambda change: Cell("0.5", "0.5", change))
-    columns = (Column("name", "Name"), figure)
-    table = Table("made-up", "", columns, make_rows(columns, ["+0.1", "−0.1", "0.0"]))
-    assert re.findall(r'<span class="(\w*)">\(', page_of(table)) == ["up", "down", ""]
-
-
 def test_the_talks_figures_are_printed_with_ours(rendered):
     folder = rendered("talk")
     page = Page(folder / "index.html")
@@ -555,15 +547,6 @@ def test_numbers_are_printed_with_a_real_minus_a_dash_for_none_and_no_p_of_zero(
     assert format_number(0.5) == "0.5000" and format_number(None) == "–"
     p = {None: "–", 0.0: "< 0.001", 1e-300: "< 0.001", 0.00099: "< 0.001", 0.0213: "0.021"}
     assert {each: format_p(each) for each in p} == p and format_p(1.0) == "1.000"
-
-
-def test_deviation_and_gain_are_the_sample_deviation_in_percentage_points():
-    paired = paired_gain([0.9, 0.8], [0.8, 0.8])
-    assert paired.mean_pp == pytest.approx(5) and paired.std_pp == pytest.approx(7.0710678)
-    assert (
-        mean_and_std([0.8, 0.9]).std_pp == pytest.approx(7.0710678)
-        and mean_and_std([0.8]).std_pp is None
-    )
 
 
 @pytest.mark.slow
