@@ -171,34 +171,29 @@ def compare_attention(
     if BASELINE not in result.models or not result.attention:
         return None
     variant, *others = result.attention
-    gain, *compared_models = (each for each in differences if each.first == variant)
+    gain, *compared = (each for each in differences if each.first == variant)
     # Reference models first: that one of them wins is the most important news.
-    compared_models.sort(key=lambda each: each.second in result.models)
-    baseline = result.models[BASELINE].hyperparameters
+    compared.sort(key=lambda each: each.second in result.models)
+    h = result.models[BASELINE].hyperparameters
+    reads_last = getattr(h, "pooling", "") == "last" and h.is_recurrent and not h.score_functions
     return AttentionComparison(
-        variant=variant,
-        baseline=gain,
-        compared_models=compared_models,
-        controls=[each for each in compared_models if each.second in result.controls],
-        reference_models=[
-            each for each in compared_models if each.second in result.reference_models
-        ],
-        other_gains=[
-            each for each in differences if each.first in others and each.second == BASELINE
-        ],
-        pairs=[each for each in differences if each.result.family == "pairs"],
-        is_last_state=getattr(baseline, "pooling", "") == "last"
-        and baseline.is_recurrent
-        and not baseline.score_functions,
-        is_control=equal_weights_control(result, variant) == BASELINE,
+        variant,
+        gain,
+        compared,
+        [each for each in compared if each.second in result.controls],
+        [each for each in compared if each.second in result.reference_models],
+        [each for each in differences if each.first in others and each.second == BASELINE],
+        [each for each in differences if each.result.family == "pairs"],
+        reads_last,
+        equal_weights_control(result, variant) == BASELINE,
     )
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
     """Return every difference of an experiment: those of its question first, the gains first."""
-    order = {variant: index for index, variant in enumerate(result.attention)}
     measure = measure_of(result)
-    return [
+    answers = {variant: index for index, variant in enumerate(result.attention)}
+    tested = [
         TestedDifference(
             first,
             second,
@@ -207,15 +202,13 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
             measure,
             difference.interval_pp,
         )
-        for first, others in sorted(
-            result.comparisons.items(), key=lambda item: order.get(item[0], len(order))
-        )
+        for first, others in result.comparisons.items()
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
     ]
+    return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
 
 
 def _clip(difference: Difference, second: float) -> Difference:
-    """Return the difference with the parts of its intervals that are possible."""
     mean, others = difference.mean_pp, difference.others
     bootstrap = clip_interval(others.bootstrap_pp, mean, second)
     return dataclasses.replace(
@@ -230,10 +223,10 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
 
     `seeds` are those of the study, in the order of the runs.
     """
-    attention_comparison = compare_attention(result, tested_differences(result, method))
-    if attention_comparison is None:
+    compared = compare_attention(result, tested_differences(result, method))
+    if compared is None:
         return _no_comparison(result)
-    gain, ahead = attention_comparison.baseline, attention_comparison.better_models
+    gain, ahead = compared.baseline, compared.better_models
     gain_sentence = _gain_sentence(gain, result)
     sentences = [
         degenerate_sentence(result, seeds),
@@ -242,32 +235,37 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
         _doubt_sentence(gain),
     ]
     if gain.verdict == BETTER:
-        sentences += [
-            _control_sentence(e, result) for e in attention_comparison.controls if e not in ahead
-        ]
-        if not attention_comparison.controls and not attention_comparison.is_control:
+        others = [each for each in compared.controls if each not in ahead]
+        sentences += [_control_sentence(each, result) for each in others]
+        if not compared.controls and not compared.is_control:
             sentences.append(say("no control was trained, so the gain need not be attention's"))
-    sentences += [_gain_sentence(each, result) for each in attention_comparison.other_gains]
-    sentences += [_pair_sentence(each) for each in attention_comparison.pairs]
+    sentences += [_gain_sentence(each, result) for each in compared.other_gains]
+    sentences += [
+        say(
+            "{first} against {second}: {verdict}, {size}",
+            first=pair.first,
+            second=pair.second,
+            verdict=verdict_text(pair.verdict),
+            size=pair.size,
+        )
+        for pair in compared.pairs
+    ]
     return Answer(
-        _verdict(attention_comparison, result),
+        _verdict(compared, result),
         _capitalize(gain_sentence),
         tuple(_capitalize(each) for each in sentences if each),
     )
 
 
 def _no_comparison(result: ExperimentResult) -> Answer:
-    """Return the answer of an experiment without a baseline, or without attention."""
     missing = [] if BASELINE in result.models else [say("baseline")]
-    if not result.attention:
-        missing.append(say("variant that answers the study's question"))
+    missing += [] if result.attention else [say("variant that answers the study's question")]
     names = say(" and no ").join(missing)
     sentence = say("No comparison, since there is no {names}.", names=names)
     return Answer(say("no comparison"), sentence, (sentence,))
 
 
 def _capitalize(sentence: str) -> str:
-    """Return a sentence with a capital and one full stop."""
     return sentence[0].upper() + sentence[1:].removesuffix(".") + "."
 
 
@@ -284,51 +282,50 @@ def verdict_text(verdict: str) -> str:
     )
 
 
-def _verdict(attention_comparison: AttentionComparison, result: ExperimentResult) -> str:
+def _verdict(compared: AttentionComparison, result: ExperimentResult) -> str:
     """Return the verdict of an experiment: over the baseline, over the controls, against others."""
-    gain = attention_comparison.baseline
-    parts = [
-        {
-            BETTER: say("beats the baseline"),
-            WORSE: say("worse than the baseline"),
-            SAME: say("practically the same as the baseline"),
-        }.get(gain.verdict, verdict_text(gain.verdict))
-    ]
-    level = [each for each in attention_comparison.controls if each.verdict not in (BETTER, WORSE)]
-    if level and gain.verdict == BETTER:
+    verdict = compared.baseline.verdict
+    over_baseline = {
+        BETTER: say("beats the baseline"),
+        WORSE: say("worse than the baseline"),
+        SAME: say("practically the same as the baseline"),
+    }
+    parts = [over_baseline.get(verdict, verdict_text(verdict))]
+    level = [each for each in compared.controls if each.verdict not in (BETTER, WORSE)]
+    if level and verdict == BETTER:
         names = _join([_describe(each.second, result) for each in level])
         parts.append(say("not shown better than {names}", names=names))
-    losses = [each for each in attention_comparison.compared_models if each.verdict == WORSE]
+    losses = [each for each in compared.compared_models if each.verdict == WORSE]
     parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
     return "; ".join(parts)
 
 
 def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on an attention variant against the baseline."""
-    names = {"name": gain.first, "size": gain.size}
-    if gain.ends is None and gain.one_seed:
-        return say("one seed decides nothing: {name} against the baseline was {size}", **names)
+    situation = gain.verdict
     if gain.ends is None:
-        return say(
-            "one test sentence decides nothing: {name} against the baseline was {size}"
-            if gain.measure.is_of_sentences
-            else "one test document decides nothing: {name} against the baseline was {size}",
-            **names,
-        )
+        items = ONE_SENTENCE if gain.measure.is_of_sentences else ONE_DOCUMENT
+        situation = ONE_SEED if gain.one_seed else items
+    elif gain.verdict == UNDECIDED and gain.might_count_alone:
+        situation = CHANCE
     return say(
         {
+            ONE_SEED: "one seed decides nothing: {name} against the baseline was {size}",
+            ONE_SENTENCE: "one test sentence decides nothing: {name} against the baseline was "
+            "{size}",
+            ONE_DOCUMENT: "one test document decides nothing: {name} against the baseline was "
+            "{size}",
             BETTER: "{name} did better than the baseline: {size}",
             WORSE: "{name} did worse than the baseline: {size}",
             SAME: "{name} and the baseline are practically the same: {size}, within {margin}",
             NOT_CONVERGED: "{name} against the baseline was {size}, which decides nothing: "
             "{reason}",
-            UNDECIDED: "{name} against the baseline was {size}: it may be chance"
-            if gain.might_count_alone
-            else "{name} against the baseline was {size}: too uncertain to call",
-        }[gain.verdict],
+            UNDECIDED: "{name} against the baseline was {size}: too uncertain to call",
+            CHANCE: "{name} against the baseline was {size}: it may be chance",
+        }[situation],
+        name=gain.first,
+        size=gain.size,
         margin=gain.measure.margin(gain.method.equivalence_margin),
         reason=_not_converged(gain, result),
-        **names,
     )
 
 
@@ -338,23 +335,21 @@ def _doubt_sentence(gain: TestedDifference) -> str:
         return ""
     if gain.might_count_alone:
         return say("as the only comparison that difference would count, but not among several")
-    if gain.result.seeds_needed is None:
-        return say(
-            "to see a difference of this size would take more test sentences, or over 1,000 seeds"
-            if gain.measure.is_of_sentences
-            else "to see a difference of this size would take more test documents, or over 1,000 "
-            "seeds"
+    if gain.result.seeds_needed is not None:
+        return say_count(
+            "to see a difference of this size would take about {count} seed",
+            "to see a difference of this size would take about {count} seeds",
+            gain.result.seeds_needed,
         )
-    return say_count(
-        "to see a difference of this size would take about {count} seed",
-        "to see a difference of this size would take about {count} seeds",
-        gain.result.seeds_needed,
+    return say(
+        "to see a difference of this size would take more test sentences, or over 1,000 seeds"
+        if gain.measure.is_of_sentences
+        else "to see a difference of this size would take more test documents, or over 1,000 seeds"
     )
 
 
 def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
     """Name the runs of both models that had not converged; empty where all had."""
-    models = {name: result.models.get(name) for name in (difference.first, difference.second)}
     reasons = [
         say(
             "{count} of {runs} runs of {name}",
@@ -362,14 +357,13 @@ def _not_converged(difference: TestedDifference, result: ExperimentResult) -> st
             runs=len(model.converged),
             name=name,
         )
-        for name, model in models.items()
-        if model and not model.has_converged
+        for name in (difference.first, difference.second)
+        if (model := result.models.get(name)) and not model.has_converged
     ]
     return say("{runs} had not converged", runs=_join(reasons)) if reasons else ""
 
 
 def _better_sentence(compared_model: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on a model or a reference model with a better score than the variant."""
     return say(
         {
             WORSE: "{compared_model} ({metric}) did better than {name} ({own}): {size}",
@@ -391,41 +385,33 @@ def _better_sentence(compared_model: TestedDifference, result: ExperimentResult)
 
 
 def _control_sentence(control: TestedDifference, result: ExperimentResult) -> str:
-    """Return the sentence on a control that is not ahead, where the baseline was beaten."""
     return say(
         {
             BETTER: "over {control} it gained {size}",
             SAME: "{control} gained practically the same without attention: {size} between them",
             NOT_CONVERGED: "{size} over {control}, but {reason}",
-        }.get(
-            control.verdict, "{size} over {control} may be chance: the gain need not be attention's"
-        ),
+            UNDECIDED: "{size} over {control} may be chance: the gain need not be attention's",
+        }[UNDECIDED if control.verdict == WORSE else control.verdict],
         control=_describe(control.second, result),
         size=control.size,
         reason=_not_converged(control, result),
     )
 
 
-def _pair_sentence(pair: TestedDifference) -> str:
-    """Return the sentence on a variant against its own baseline or its own mean."""
+def _describe(name: str, result: ExperimentResult) -> str:
     return say(
-        "{first} against {second}: {verdict}, {size}",
-        first=pair.first,
-        second=pair.second,
-        verdict=verdict_text(pair.verdict),
-        size=pair.size,
+        "the {name} model"
+        if name in result.reference_models
+        else "the control {name}"
+        if name in result.controls
+        else "the variant {name}",
+        name=name,
     )
 
 
-def _describe(name: str, result: ExperimentResult) -> str:
-    """Return a model or a reference model as a sentence names it."""
-    if name in result.reference_models:
-        return say("the {name} model", name=name)
-    if name in result.controls:
-        return say("the control {name}", name=name)
-    return say("the variant {name}", name=name)
-
-
 def _join(names: list[str]) -> str:
-    """Return the names as a list in a sentence."""
     return say(" and ").join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+# Situations of a gain beside its verdicts: it has no interval, or is significant uncorrected.
+ONE_SEED, ONE_SENTENCE, ONE_DOCUMENT, CHANCE = "one seed", "one sentence", "one document", "chance"

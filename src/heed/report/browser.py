@@ -112,38 +112,34 @@ class Browser:
 def describe_weights(hyperparameters: Architecture) -> str:
     """Return the meaning of a word's weight, and that a linear branch has a part in predictions."""
     h = hyperparameters
-    pooling = say(POOLINGS[h.pooling])
     sentences = [
-        say("Here {pooling}.", pooling=pooling)
-        if h.attention == "none"
-        else say(
-            "Here self-attention comes first, with the mean over its heads; {pooling}, and its "
-            "weights are multiplied by those of self-attention.",
-            pooling=pooling,
+        say(
+            "Here {pooling}."
+            if h.attention == "none"
+            else "Here self-attention comes first, with the mean over its heads; {pooling}, and "
+            "its weights are multiplied by those of self-attention.",
+            pooling=say(POOLINGS[h.pooling]),
         )
     ]
     if h.encoder == "embeddings":
-        sentences.append(
-            say(
-                "There is no recurrence: the weights are of the words’ embeddings themselves, and "
-                "no word has read another."
-            )
+        embeddings = say(
+            "There is no recurrence: the weights are of the words’ embeddings themselves, and "
+            "no word has read another."
         )
+        sentences.append(embeddings)
     if h.encoder == "transformer":
-        sentences.append(
-            say(
-                "The states come from a transformer: each of them has read all words, through "
-                "attention that is not part of these weights."
-            )
+        transformer = say(
+            "The states come from a transformer: each of them has read all words, through "
+            "attention that is not part of these weights."
         )
+        sentences.append(transformer)
     if h.tfidf_branch != "none":
-        sentences.append(
-            say(
-                "The prediction is the network's and the linear branch's together: what the "
-                "branch adds (linear_branch: {features}) is in no word's weight.",
-                features=h.tfidf_branch,
-            )
+        branch = say(
+            "The prediction is the network's and the linear branch's together: what the "
+            "branch adds (linear_branch: {features}) is in no word's weight.",
+            features=h.tfidf_branch,
         )
+        sentences.append(branch)
     return " ".join(sentences)
 
 
@@ -169,11 +165,8 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
     tokens = dict(list(weights.groupby("id", sort=False)))
     predictions: dict[str, list[VariantPredictions]] = {name: [] for name in documents["id"]}
     for variant, other in others.items():
-        table = read_prediction_table(other / PREDICTED, ["id", "split", "label", "predicted"])
-        table = table[(table["split"] == "test") & table["id"].isin(predictions)]
-        table = table.assign(**{key: table[key].map(label_text) for key in ("label", "predicted")})
-        for name, rows in table.groupby("id", sort=False):
-            predictions[str(name)].append(_count_predictions(variant, rows))
+        for name, rows in read_predictions(other, [*predictions]).items():
+            predictions[name].append(_count_predictions(variant, rows))
     rows_of_documents: list[Any] = list(documents.itertuples())  # mypy does not know their types
     ranks = weights.groupby("id")["weight"].rank(method="first", ascending=False)
     known = weights[weights.groupby("id")["rationale"].transform("any")]
@@ -184,6 +177,21 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
     )
+
+
+def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
+    """Return a model's predictions of these test documents by id, with its seeds in order.
+
+    A multi-label prediction is a text, as `documents` has it: then there are no probabilities.
+
+    Raises HeedError: the file is missing or broken.
+    """
+    table = read_prediction_table(folder / PREDICTED)
+    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
+    if len(table) and not isinstance(table["label"].iloc[0], str):
+        table = table.filter(regex="^(?!p:)")
+    texts = {key: table[key].map(label_text) for key in ("label", "predicted")}
+    return {str(name): rows for name, rows in table.assign(**texts).groupby("id", sort=False)}
 
 
 def read_prediction_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
@@ -203,14 +211,12 @@ def _count_predictions(variant: str, rows: pd.DataFrame) -> VariantPredictions:
         ((str(name), int(count)) for name, count in counts.items()),
         key=lambda each: (-each[1], each[0]),
     )
-    right = int((rows["label"] == rows["predicted"]).sum())
-    return VariantPredictions(
-        variant, classes, "always" if right == len(rows) else "sometimes" if right else "never"
-    )
+    right = rows["label"] == rows["predicted"]
+    often = "always" if right.all() else "sometimes" if right.any() else "never"
+    return VariantPredictions(variant, classes, often)
 
 
 def _share(weights: pd.DataFrame, chosen: pd.Series) -> WeightShare:
-    """Return the shares of the chosen rows, mean over documents."""
     weight = (weights["weight"] * chosen).groupby(weights["id"]).sum()
     words = chosen.groupby(weights["id"]).mean()
     return WeightShare(float(weight.mean()), float(words.mean()), len(weight))
@@ -290,7 +296,6 @@ class Answers:
     """
 
     right: tuple[bool, ...]
-    predicted: tuple[str, ...]
     probabilities: tuple[float, ...]
 
     @property
@@ -333,7 +338,10 @@ def read_changed_documents(
     Raises HeedError: a file is missing or broken.
     """
     documents = {document.id: document for document in browser.documents}
-    without, with_attention = (read_answers(each, [*documents]) for each in (baseline, attention))
+    without, with_attention = (
+        {name: _answers(rows) for name, rows in read_predictions(each, [*documents]).items()}
+        for each in (baseline, attention)
+    )
     changed = [
         ChangedDocument(document, heaviest_part(document.tokens), without[name], each)
         for name, document in documents.items()
@@ -343,25 +351,10 @@ def read_changed_documents(
     return sorted(changed, key=lambda each: (-abs(each.change), each.document.id))
 
 
-def read_answers(folder: Path, names: list[str]) -> dict[str, Answers]:
-    """Return a model's predictions of these test documents, by id.
-
-    Raises HeedError: the file is missing or broken.
-    """
-    table = read_prediction_table(folder / PREDICTED)
-    table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
-    return {str(name): _answers(rows) for name, rows in table.groupby("id", sort=False)}
-
-
 def _answers(rows: pd.DataFrame) -> Answers:
-    label, predicted = (rows[key].map(label_text) for key in ("label", "predicted"))
-    true_class = f"p:{label.iloc[0]}"
-    has_one_label = isinstance(rows["label"].iloc[0], str)
-    return Answers(
-        tuple(bool(each) for each in label == predicted),
-        tuple(predicted),
-        tuple(map(float, rows[true_class])) if has_one_label else (),
-    )
+    right, true_class = rows["label"] == rows["predicted"], f"p:{rows['label'].iloc[0]}"
+    probabilities = map(float, rows[true_class]) if true_class in rows else ()
+    return Answers(tuple(map(bool, right)), tuple(probabilities))
 
 
 def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
@@ -377,26 +370,12 @@ def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.Dat
     """Return all tokens of a document with the weights of a pooling that does not choose them.
 
     Of `last` half of the vector is from the last token and half from the first, with `mean` all
-    tokens count alike; of a hierarchical model that is so of words in sentences and of sentences.
-    None for another pooling, or with self-attention.
+    tokens count alike. None for another pooling, with self-attention, or of a hierarchical model.
     """
-    h = hyperparameters
-    if h.pooling not in ("last", "mean") or h.attention != "none":
+    h, count = hyperparameters, len(tokens)
+    if h.pooling not in ("last", "mean") or h.attention != "none" or h.hierarchical:
         return None
-    if not h.hierarchical:
-        weights = _pooled(np.zeros(len(tokens), int), h.pooling)
-        return tokens.assign(weight=weights, sentence_weight=np.nan)
-    names, numbers = np.unique(tokens["sentence"].to_numpy(), return_inverse=True)
-    of_sentences = _pooled(np.zeros(len(names), int), h.pooling)[numbers]
-    weights = _pooled(numbers, h.pooling) * of_sentences
-    return tokens.assign(weight=weights, sentence_weight=of_sentences)
-
-
-def _pooled(groups: np.ndarray, pooling: str) -> np.ndarray:
-    """Return the weights of successive units within their groups; those of a group sum to 1."""
-    sizes = np.bincount(groups)[groups]
-    if pooling == "mean":
-        return 1.0 / sizes
-    is_first = np.append(True, groups[1:] != groups[:-1])
-    is_last = np.append(groups[1:] != groups[:-1], True)
-    return 0.5 * is_first + 0.5 * is_last
+    weights = np.full(count, 1 / count)
+    if h.pooling == "last":
+        weights = 0.5 * np.eye(count)[0] + 0.5 * np.eye(count)[-1]
+    return tokens.assign(weight=weights, sentence_weight=np.nan)

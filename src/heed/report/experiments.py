@@ -135,7 +135,7 @@ def _experiment(
         before = comparison.experiments[original]
         degradations = _degradations(result, before, talk[name], talk[original])
     comparisons = tested_differences(result, method)
-    attention_comparison = compare_attention(result, comparisons)
+    compared = compare_attention(result, comparisons)
     return Experiment(
         key=name,
         title=declared.title,
@@ -146,13 +146,8 @@ def _experiment(
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result, seeds),
         answer=answer(result, method, seeds),
-        line=_line(
-            declared,
-            result,
-            talk[name],
-            attention_comparison.baseline if attention_comparison else None,
-        ),
-        attention_comparison=attention_comparison,
+        line=_line(declared, result, talk[name], compared.baseline if compared else None),
+        attention_comparison=compared,
         comparisons=comparisons,
         talk=talk[name],
         degraded_from=degraded_from,
@@ -168,54 +163,26 @@ def mark(corpus: Corpus) -> str:
 
 
 def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
-    corpus, listed = result.corpus, ", ".join(map(str, seeds))
-    parts = [
-        _describe_size(result),
-        say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
-        if corpus.folds
-        else "",
-        say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
-        _describe_near_duplicates(result),
-        describe_vectors(corpus.statistics),
-    ]
-    if corpus.statistics.generated:
-        parts.append(say(" Its text is generated: the scores say nothing about real text."))
-    if corpus.statistics.reduced:
-        parts.append(say(" REDUCED: a random part of its source, or of its training split."))
-    return "".join(parts)
-
-
-def _describe_size(result: ExperimentResult) -> str:
-    """Return the name of the corpus, and how many documents or pairs it has in each split."""
-    statistics = result.corpus.statistics
-    values = {
-        "name": result.corpus.name,
-        "documents": format_count(statistics.documents),
-        "tokens": format_count(statistics.tokens),
-        **{split: format_count(count) for split, count in statistics.splits.items()},
-    }
-    if measure_of(result).is_of_sentences:
-        return say(
-            "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
-            "{validation} to validate, {test} to test; ",
-            **values,
-        )
-    return say(
-        "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
+    corpus, statistics = result.corpus, result.corpus.statistics
+    of_sentences, listed = measure_of(result).is_of_sentences, ", ".join(map(str, seeds))
+    size = say(
+        "Corpus {name}: {documents} pairs of sentences, {tokens} tokens; {train} to train, "
         "{validation} to validate, {test} to test; "
-        if result.corpus.folds
+        if of_sentences
+        else "Corpus {name}: {documents} documents, {tokens} tokens; in fold 0 {train} to train, "
+        "{validation} to validate, {test} to test; "
+        if corpus.folds
         else "Corpus {name}: {documents} documents, {tokens} tokens; {train} to train, "
         "{validation} to validate, {test} to test; ",
-        **values,
+        name=corpus.name,
+        documents=format_count(statistics.documents),
+        tokens=format_count(statistics.tokens),
+        **{split: format_count(count) for split, count in statistics.splits.items()},
     )
-
-
-def _describe_near_duplicates(result: ExperimentResult) -> str:
-    """Return how many test documents have a near duplicate in train, of all folds together."""
-    statistics = result.corpus.statistics
-    near = statistics.near_duplicates
-    tested = statistics.documents if result.corpus.folds else statistics.splits["test"]
-    return say(
+    folds = say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
+    near = statistics.near_duplicates  # of all folds together
+    tested = statistics.documents if corpus.folds else statistics.splits["test"]
+    near_duplicates = say(
         {
             (False, True): " Test documents with a near duplicate in train: {count} of {tested} "
             "({share}).",
@@ -225,11 +192,23 @@ def _describe_near_duplicates(result: ExperimentResult) -> str:
             "({share}).",
             (True, False): " Test sentences with a near duplicate in train: at least {count} of "
             "{tested} ({share}).",
-        }[measure_of(result).is_of_sentences, near.complete],
+        }[of_sentences, near.complete],
         count=format_count(near.total),
         tested=format_count(tested),
         share=f"{near.total / tested:.1%}",
     )
+    parts = [
+        size,
+        folds if corpus.folds else "",
+        say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
+        near_duplicates,
+        describe_vectors(statistics),
+    ]
+    if statistics.generated:
+        parts.append(say(" Its text is generated: the scores say nothing about real text."))
+    if statistics.reduced:
+        parts.append(say(" REDUCED: a random part of its source, or of its training split."))
+    return "".join(parts)
 
 
 def describe_vectors(statistics: CorpusStatistics) -> str:
@@ -255,27 +234,25 @@ def _line(
         talk.get(variant, NO_SCORES).average_scores("accuracy").get("f1", "")
         for variant in TALK_VARIANTS
     )
-    published = declared.published
+    published, of_talk = declared.published, talk_gain(talk)
+    reproduction = None
+    if published:
+        reasons = [published.reason, mark(result.corpus)]
+        if not published.comparable or mark(result.corpus):
+            text = say("not comparable: {reasons}", reasons="; ".join(filter(None, reasons)))
+            reproduction = Reproduction(NOT_COMPARABLE, text)
+        else:
+            reproduction = _reproduction(of_talk, gain)
     return Line(
         talk=(baseline, attention) if baseline and attention else None,
-        talk_gain=talk_gain(talk),
+        talk_gain=of_talk,
         comparable=bool(published and published.comparable and not mark(result.corpus)),
-        reproduction=_reproduction(declared, result.corpus, talk_gain(talk), gain),
+        reproduction=reproduction,
     )
 
 
-def _reproduction(
-    declared: "Declared", corpus: Corpus, talk_gain: float | None, gain: TestedDifference | None
-) -> Reproduction | None:
-    """Return whether the talk's gain was reproduced.
-
-    The gain on a reduced or generated corpus is never comparable.
-    """
-    if not declared.published:
-        return None
-    if not declared.published.comparable or mark(corpus):
-        reasons = "; ".join(filter(None, [declared.published.reason, mark(corpus)]))
-        return Reproduction(NOT_COMPARABLE, say("not comparable: {reasons}", reasons=reasons))
+def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Reproduction:
+    """Return whether the talk's gain, on a comparable corpus, was reproduced."""
     if talk_gain is None or gain is None:
         return Reproduction("", say("comparable, but one of the two has no gain"))
     if gain.whole is None:
@@ -287,11 +264,12 @@ def _reproduction(
         return Reproduction(NOT_REPRODUCED, outside)
     if gain.verdict in (BETTER, WORSE):
         return Reproduction(REPRODUCED, say("reproduced: the talk’s gain lies in our interval"))
-    if gain.verdict == SAME:
-        none = say("undecided: the talk’s gain lies in our interval, but ours is practically none")
-        return Reproduction(UNDECIDED, none)
-    chance = say("undecided: the talk’s gain lies in our interval, but ours may be chance")
-    return Reproduction(UNDECIDED, chance)
+    text = say(
+        "undecided: the talk’s gain lies in our interval, but ours is practically none"
+        if gain.verdict == SAME
+        else "undecided: the talk’s gain lies in our interval, but ours may be chance"
+    )
+    return Reproduction(UNDECIDED, text)
 
 
 def _degradations(
@@ -300,7 +278,6 @@ def _degradations(
     degraded_talk: dict[str, Talk],
     original_talk: dict[str, Talk],
 ) -> list[Degradation]:
-    """Return the change of baseline and attention from the original experiment to the degraded."""
     degradations = []
     for variant in TALK_VARIANTS:
         if variant in degraded.models and variant in original.models:
@@ -338,8 +315,7 @@ def weights_gain(experiment: Experiment, variant: str) -> WeightsGain:
     control = equal_weights_control(result, variant)
     if not control:
         return WeightsGain(None, "", None, None)
-    pair = (variant, control)
-    tested = next((e for e in experiment.comparisons if (e.first, e.second) == pair), None)
+    ends = {(each.first, each.second): each.ends for each in experiment.comparisons}
     value = result.score_of(control)
     gain = 100 * (result.score_of(variant) - value)
-    return WeightsGain(value, control, gain, tested.ends if tested else None)
+    return WeightsGain(value, control, gain, ends.get((variant, control)))

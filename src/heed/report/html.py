@@ -164,7 +164,6 @@ def markdown_table(block: Table) -> str:
 
 
 def _markdown_cell(block: Table, row: Row, index: int) -> str:
-    """Return a cell with its mark and with what stands below it in small."""
     cell = row.cells[index]
     added = [f"({text})" for text in (cell.mark, cell.change) if text]
     return escape_markdown(" ".join(filter(None, [block.printed(row, index), cell.note, *added])))

@@ -7,7 +7,7 @@ parts, each with the columns that name its rows.
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeGuard
 
 import jinja2
@@ -22,12 +22,9 @@ from heed.report.blocks import (
     Figure,
     Formula,
     Group,
-    Heading,
-    Paragraph,
     Phrase,
     Row,
     Section,
-    Span,
     Table,
 )
 from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
@@ -42,23 +39,15 @@ LONG, BROKEN = 30, (62, 34)
 # A table with more columns, or with so many of texts that break, is in smaller print.
 SMALL, MANY_TEXTS = 6, 3
 BELOW_WIDTH = 125  # millimetres of a line below a row
-# The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
-FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.45, 0.78
-# In points: the height of a page, the width of a column of two, a line of a caption, and the mean
-# width of its characters.
-PAGE_HEIGHT, COLUMN_WIDTH, CAPTION_LINE, CAPTION_CHARACTER = 739, 240, 9.5, 4.1
-# Lines that are kept on one page: of a table, with its caption; after a heading; of a heading.
-TOGETHER, LEAST, HEADING = 14, 4, 3
+# The largest heights of a figure, alone and in a column, in pages.
+FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT = 0.6, 0.45
+COLUMN_WIDTH = 240  # points, of a column of two
 LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
 POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
 LOWEST = 1.3  # inches, of a figure that is drawn lower because it is narrower
 # The width of a character of typewriter type, and of a digit, over that of others.
 TYPEWRITER, DIGIT = 1.06, 1.12
-MARKED = r"{} \textbf{{({})}}"
-
-
-FigureRow = tuple[list[Figure], list[Figure]]  # two columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,8 +118,7 @@ def environment(language: str) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     functions = (
-        kind, spans, tabulars, compact, heading, bookmark, on_paper, lines_together, figure_columns,
-        has_columns,
+        kind, spans, tabulars, compact, heading, bookmark, on_paper, figure_columns, has_columns,
     )  # fmt: skip
     jinja.filters |= {"tex": Latex, **{each.__name__: each for each in functions}}
     jinja.globals |= {
@@ -197,20 +185,14 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
 
     They are drawn anew in the width of a column, since print that is scaled down is too small.
     """
-    return {
-        figure.key: _column_size(figure)
-        for group in blocks
-        if isinstance(group, Group) and has_columns(group)
-        for figure in group.blocks
-        if _is_in_column(figure)
-    }
-
-
-def _column_size(figure: Figure) -> tuple[float, float]:
-    """Return the width of a column, or of a figure that is narrower, and the figure's height."""
-    width, height = figure.size
-    narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
-    return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
+    sizes = {}
+    groups = (block for block in blocks if isinstance(block, Group) and has_columns(block))
+    for figure in (each for group in groups for each in group.blocks if _is_in_column(each)):
+        width, height = figure.size
+        narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
+        lower = height if figure.in_rows else max(height * narrow / width, LOWEST)
+        sizes[figure.key] = narrow, lower
+    return sizes
 
 
 def has_columns(group: Group) -> bool:
@@ -223,57 +205,10 @@ def _is_in_column(block: Block) -> TypeGuard[Figure]:
     return isinstance(block, Figure) and PAPER in block.media and not block.wide
 
 
-def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
-    """Return the figures as wide as a column in rows of two columns, of about equal heights."""
-    rows: list[FigureRow] = []
-    heights = [PAGE_HEIGHT, PAGE_HEIGHT]
-    for figure in blocks:
-        if not _is_in_column(figure):
-            continue
-        shorter = heights.index(min(heights))
-        height = _column_height(figure)
-        if heights[shorter] + height > ROW_HEIGHT * PAGE_HEIGHT:
-            rows.append(([], []))
-            heights, shorter = [0, 0], 0
-        rows[-1][shorter].append(figure)
-        heights[shorter] += height
-    return rows
-
-
-def _column_height(figure: Figure) -> int:
-    """Return about how high a figure with its caption is in a column, in points."""
-    _, height = _column_size(figure)
-    drawn = min(POINTS_OF_INCH * height, COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
-    texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
-    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
-    return int(drawn + CAPTION_LINE * lines + 12)
-
-
-def lines_together(blocks: Sequence[Block]) -> int:
-    """Return how many lines a page must have room for where these blocks begin.
-
-    A heading stands with what follows it, a short table on one page. Figures are LaTeX's floats,
-    which move to the next page where they do not fit, while the text goes on.
-    """
-    first, *others = blocks
-    if isinstance(first, Table):
-        return min(_table_lines(first), TOGETHER)
-    if isinstance(first, Group) and first.style == "plots":
-        return LEAST
-    if isinstance(first, Paragraph) and others and isinstance(others[0], Table):
-        return LEAST + lines_together(others)
-    inner = others if isinstance(first, Heading) else on_paper(getattr(first, "blocks", ()))
-    return (HEADING if inner else LEAST) + (lines_together(inner) if inner else 0)
-
-
-def _table_lines(block: Table) -> int:
-    """Return about how many lines a table has, with its caption."""
-    indices = block.column_indices(PAPER)
-    lines = 5 + len(block.caption) // 100
-    for row in block.rows:
-        lines += 1 + any(row.cells[index].note for index in indices)
-        lines += sum(block.columns[index].below for index in indices)
-    return lines
+def figure_columns(blocks: Iterable[Block]) -> list[list[Figure]]:
+    """Return the figures as wide as a column in rows of two."""
+    figures = [figure for figure in blocks if _is_in_column(figure)]
+    return [figures[start : start + 2] for start in range(0, len(figures), 2)]
 
 
 def tabulars(block: Table) -> list[Tabular]:
@@ -286,7 +221,6 @@ def tabulars(block: Table) -> list[Tabular]:
 def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabular:
     """Return these columns of a table; the last part has the lines below rows."""
     below = [index for index in block.column_indices(PAPER) if block.columns[index].below]
-    below = below if is_last else []
     groups, start = [], 1
     for name, part in itertools.groupby(block.columns[index].group for index in indices):
         groups.append((name, count := len(list(part)), start))
@@ -295,9 +229,9 @@ def _tabular(block: Table, indices: list[int], fit: Fit, is_last: bool) -> Tabul
         Latex("".join(_specification(block, index, fit.broken) for index in indices)),
         groups if any(name for name, *_ in groups) else [],
         [_head(block, index) for index in indices],
-        _lines(block, indices, below),
+        _lines(block, indices, below if is_last else []),
         Latex(fit.chosen.command),
-        bool(below),
+        bool(below) and is_last,
     )
 
 
@@ -307,17 +241,17 @@ def _fit(block: Table, indices: list[int]) -> Fit:
     Where none does, the smallest, and the columns in parts that do, each with the columns that
     name its rows: the first, and the next one where the first leaves out equal values.
     """
-    texts = sum(bool(block.columns[index].width) for index in indices)
+    columns = [block.columns[index] for index in indices]
+    texts = sum(bool(column.width) for column in columns)
     large = len(indices) <= SMALL and texts < MANY_TEXTS
-    large = large and not any(block.columns[index].code for index in indices)
+    large = large and not any(column.code for column in columns)
     for chosen, broken in itertools.product(PRINTS if large else PRINTS[1:], BROKEN):
         widths = [_width(block, index, chosen, broken) for index in indices]
         if sum(widths) <= LINE_WIDTH:
             return Fit(chosen, broken, [indices])
-    merged = sum(1 for _ in itertools.takewhile(lambda index: block.columns[index].merge, indices))
+    merged = sum(1 for _ in itertools.takewhile(lambda column: column.merge, columns))
     names = min(merged + 1, len(indices) - 1)
-    room = LINE_WIDTH - sum(widths[:names])
-    others = widths[names:]
+    room, others = LINE_WIDTH - sum(widths[:names]), widths[names:]
     count = -(-int(sum(others)) // int(room))
     share = min(room, max(1.1 * sum(others) / count, *others))  # parts of equal widths
     parts: list[list[int]] = [[]]
@@ -332,7 +266,6 @@ def _fit(block: Table, indices: list[int]) -> Fit:
 
 
 def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
-    """Return about how wide a column is in points, with the space beside it."""
     column, cells = block.columns[index], [row.cells[index] for row in block.rows]
     texts = [block.printed(row, index) for row in block.rows]
     if width := _broken_width(block, index, broken):
@@ -372,7 +305,6 @@ def _specification(block: Table, index: int, broken: int) -> str:
 
 
 def _breaking(width: int) -> str:
-    """Return the LaTeX type of a column whose text breaks at so many millimetres."""
     return rf">{{\raggedright\arraybackslash}}p{{{width}mm}}"
 
 
@@ -396,26 +328,17 @@ def _lines(block: Table, indices: list[int], below: list[int]) -> list[Line]:
     lines: list[Line] = []
     merging = [index for index in indices if block.columns[index].merge]
     for above, row in zip((None, *block.rows), block.rows, strict=False):
-        merged = _merged(row, above, merging) if above else set()
+        merged: set[int] = set()
+        for index in merging if above else ():
+            if above is None or row.cells[index].value != above.cells[index].value:
+                break
+            merged.add(index)
         notes = [_note(row.cells[index], block.columns[index]) for index in indices]
         known = [index for index in below if block.printed(row, index) != DASH]
-        lines.append(
-            Line(
-                row.kind,
-                [Latex("") if index in merged else _cell(block, row, index) for index in indices],
-                notes if any(notes) else [],
-                [_below(block, row, index, len(indices)) for index in known],
-            )
-        )
+        cells = [Latex("") if index in merged else _cell(block, row, index) for index in indices]
+        texts = [_below(block, row, index, len(indices)) for index in known]
+        lines.append(Line(row.kind, cells, notes if any(notes) else [], texts))
     return lines
-
-
-def _merged(row: Row, above: Row, merging: list[int]) -> set[int]:
-    same = (row.cells[index].value == above.cells[index].value for index in merging)
-    return {
-        index
-        for index, _ in itertools.takewhile(lambda each: each[1], zip(merging, same, strict=True))
-    }
 
 
 def _cell(block: Table, row: Row, index: int) -> Latex:
@@ -423,24 +346,20 @@ def _cell(block: Table, row: Row, index: int) -> Latex:
     if isinstance(value.value, Formula):
         return Latex(value.value.tex)
     if isinstance(value.value, Phrase):
-        return Latex("".join(map(_span, spans(value.value.texts))))
+        texts = ((span.style, escape(span.text)) for span in spans(value.value.texts))
+        wrong = r"\underline{{\textbf{{{}}}}}"
+        return Latex("".join(wrong.format(t) if style == "wrong" else t for style, t in texts))
     text = block.printed(row, index)
     if column.format.align == "number":
         return Latex(cell(text)) if text else Latex("")
-    unbroken = column.code and not column.width
-    printed = escape(text).replace(r"\allowbreak{}", "") if unbroken else escape(text)
-    printed = rf"\texttt{{{printed}}}" if column.code else printed
-    return Latex(MARKED.format(printed, escape(value.mark)) if value.mark else printed)
-
-
-def _span(span: Span) -> str:
-    """Return a part of a cell's text; wrong words are bold and underlined."""
-    text = escape(span.text)
-    return rf"\underline{{\textbf{{{text}}}}}" if span.style == "wrong" else text
+    printed = escape(text)
+    if column.code:
+        unbroken = printed if column.width else printed.replace(r"\allowbreak{}", "")
+        printed = rf"\texttt{{{unbroken}}}"
+    return Latex(rf"{printed} \textbf{{({escape(value.mark)})}}" if value.mark else printed)
 
 
 def _note(value: Cell, column: Column) -> Latex:
-    """Return the small second line of a cell, on the side on which its column's values are."""
     if not value.note:
         return Latex("")
     change = rf"\,({escape(value.change)})" if value.change else ""
@@ -450,7 +369,6 @@ def _note(value: Cell, column: Column) -> Latex:
 
 
 def _below(block: Table, row: Row, index: int, count: int) -> Latex:
-    """Return a line below a row, as wide as the table."""
     text = f"{block.columns[index].heading}: {block.printed(row, index)}"
     column = rf"@{{\quad}}{_breaking(BELOW_WIDTH)}"
     return Latex(rf"\multicolumn{{{count}}}{{{column}}}{{{escape(text)}}}")

@@ -5,6 +5,7 @@ predictions are degenerate, or weights equal.
 """
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Iterable
 from typing import Any
@@ -68,23 +69,16 @@ class Measure:
         return not self.scale.in_points or self.metric in self.scale.percentages
 
     @property
-    def points(self) -> str:
-        """The unit of differences that are no percentage points."""
-        if self.in_hundreds:
-            return say("{name} points", name=self.name)
-        return say("hundredths")
-
-    @property
     def unit(self) -> str:
         """The unit of differences, in a heading."""
-        return say("p.p.") if self.in_percentage_points else self.points
+        return say("p.p.") if self.in_percentage_points else self.long_unit
 
     @property
     def long_unit(self) -> str:
         """The unit of differences, in full."""
         if self.in_percentage_points:
             return say("percentage points")
-        return self.points
+        return say("{name} points" if self.in_hundreds else "hundredths", name=self.name)
 
     def scaled(self, value: float) -> float:
         """Return the figure on the scale that it is printed on."""
@@ -97,37 +91,24 @@ class Measure:
 
     def difference(self, value: float) -> str:
         """Return a difference with its sign and its unit."""
+        return self._with_unit(format_points(value))
+
+    def margin(self, value: float) -> str:
+        """Return a margin around zero with its unit."""
+        return self._with_unit(f"±{value:g}")
+
+    def limit(self, value: float) -> str:
+        """Return the size of a difference with its unit."""
+        return self._with_unit(f"{value:g}")
+
+    def _with_unit(self, number: str) -> str:
         return say(
             "{gain} p.p."
             if self.in_percentage_points
             else "{gain} {name} points"
             if self.in_hundreds
             else "{gain} hundredths",
-            gain=format_points(value),
-            name=self.name,
-        )
-
-    def margin(self, value: float) -> str:
-        """Return a margin around zero with its unit."""
-        return say(
-            "±{margin} p.p."
-            if self.in_percentage_points
-            else "±{margin} {name} points"
-            if self.in_hundreds
-            else "±{margin} hundredths",
-            margin=f"{value:g}",
-            name=self.name,
-        )
-
-    def limit(self, value: float) -> str:
-        """Return the size of a difference with its unit."""
-        return say(
-            "{limit} p.p."
-            if self.in_percentage_points
-            else "{limit} {name} points"
-            if self.in_hundreds
-            else "{limit} hundredths",
-            limit=f"{value:g}",
+            gain=number,
             name=self.name,
         )
 
@@ -185,7 +166,8 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
         control = result.models[name].hyperparameters if name in result.models else None
         if control is None or control.learns_weights or control.pooling != "mean":
             continue
-        if name.startswith(f"{variant}-") or _without(control) == _without(h):
+        weights = {key: getattr(h, key) for key in WEIGHTS}
+        if name.startswith(f"{variant}-") or dataclasses.replace(control, **weights) == h:
             return name
     return ""
 
@@ -208,11 +190,6 @@ def layer_note() -> str:
         "A control without self-attention lacks its layer too, so that the gain over it need not "
         "be one of learned weights."
     )
-
-
-def _without(h: Architecture) -> dict[str, Any]:
-    """Return the hyperparameters without those that make weights."""
-    return {key: value for key, value in dataclasses.asdict(h).items() if key not in WEIGHTS}
 
 
 MAJORITY = "majority"
@@ -245,6 +222,7 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
     A part of a sentence, without a capital and a full stop; empty where there is neither.
     """
     majority, measure = _majority(result, seeds), measure_of(result)
+    constant = statistics.fmean(majority) if majority else -math.inf
     parts = []
     for name, model in result.models.items():
         degenerate = degenerate_seeds(model, result, seeds)
@@ -253,18 +231,17 @@ def degenerate_sentence(result: ExperimentResult, seeds: list[int]) -> str:
             parts.append(say("every run of {name} is degenerate", name=name))
         elif degenerate:
             scores = [f"{seed} ({measure.format(each)})" for seed, each in degenerate.items()]
-            parts.append(
-                say_count(
-                    "{name} is degenerate with seed {seeds}",
-                    "{name} is degenerate with seeds {seeds}",
-                    len(degenerate),
-                    name=name,
-                    seeds=", ".join(scores),
-                )
+            text = say_count(
+                "{name} is degenerate with seed {seeds}",
+                "{name} is degenerate with seeds {seeds}",
+                len(degenerate),
+                name=name,
+                seeds=", ".join(scores),
             )
-        if majority and mean < (constant := statistics.fmean(majority)):
-            scores = [measure.format(mean), measure.format(constant)]
-            parts.append(report_of(result.task).below_majority(name, *scores))
+            parts.append(text)
+        if mean < constant:
+            words = report_of(result.task)
+            parts.append(words.below_majority(name, measure.format(mean), measure.format(constant)))
     return "; ".join(parts)
 
 
@@ -273,8 +250,7 @@ def explain_degenerate(result: ExperimentResult) -> str:
     measure = measure_of(result)
     values = {"metric": measure.name, "far": measure.limit(FAR_PP)}
     if MAJORITY in result.reference_models:
-        explained: str = report_of(result.task).explain_degenerate(values)
-        return explained
+        return str(report_of(result.task).explain_degenerate(values))
     return say(
         "A run is degenerate if its {metric} is more than {far} below the median of the "
         "model's other runs.",

@@ -10,16 +10,14 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from heed import __version__
 from heed.files import HeedError, read_json, reading, sha256, write_text
 from heed.paths import RUN
 from heed.pipeline import md5
-from heed.records import read_record
 from heed.report.html import environment
 from heed.report.results import read_training_time, training_folder
 
@@ -40,21 +38,6 @@ class GitState:
     commit: str
     date: str
     changed: list[str]
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchTiming:
-    """The machine and duration of a search, and its trials: results/timing/search/SEARCH.json."""
-
-    seconds: float
-    on: str
-    trials: list[Any]
-
-    @property
-    def machine_kinds(self) -> list[str]:
-        """The machine kinds that its trials ran on, as far as they were noted."""
-        starts = [start for trial in self.trials for start in trial["starts"]]
-        return sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,19 +62,20 @@ def write_provenance(
     `models` are those of the study; `with_hosts`: whether to name the machines that trained, beside
     their kinds: a published report does not.
     """
-    trainings = _read_trainings(root / "results", models, with_hosts)
+    trainings = list(_read_trainings(root / "results", models, with_hosts))
+    timings = sorted((root / "results" / "timing" / "search").glob("*.json"))
     files = {name: root / name for name in HASHED_FILES if (root / name).exists()}
-    context = {
-        "git": git_state(root),
-        "machine": machine(),
-        "versions": versions(),
-        "files": [(name, sha256(file), md5(file)) for name, file in files.items()],
-        "trainings": trainings,
-        "searches": _read_searches(root / "results" / "timing" / "search"),
-        "with_hosts": with_hosts,
-        "core_hours": sum(each.core_hours for each in trainings),
-    }
-    write_text(path, environment().get_template("provenance.html.jinja").render(context))
+    template = environment().get_template("provenance.html.jinja")
+    text = template.render(
+        git=git_state(root),
+        machine=machine(),
+        versions=versions(),
+        files=[(name, sha256(file), md5(file)) for name, file in files.items()],
+        trainings=trainings,
+        searches={each.stem: _read_search(each, with_hosts) for each in timings},
+        core_hours=sum(each.core_hours for each in trainings),
+    )
+    write_text(path, text)
 
 
 def git_state(root: Path) -> GitState:
@@ -153,50 +137,47 @@ def run_git(root: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _read_trainings(results: Path, models: Collection[str], with_hosts: bool) -> list[Trainings]:
-    """Return the trainings of each model that has any.
+def _read_trainings(
+    results: Path, models: Collection[str], with_hosts: bool
+) -> Iterator[Trainings]:
+    """Yield the trainings of each model that has any.
 
     Times of models that the study no longer has are left out where an older heed wrote them.
     """
-    trainings = []
     for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
         model = folder.name
         seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
+        runs = []
         with contextlib.suppress(*([] if model in models else [HeedError])):
-            if runs := {seed: read_training_time(results, model, seed) for seed in seeds}:
-                machines = {
-                    f"{f'{run.host}: ' if with_hosts else ''}"
-                    f"{_read_machine_kind(results, model, seed)}"
-                    for seed, run in runs.items()
-                }
-                trainings.append(
-                    Trainings(
-                        model=model,
-                        runs=len(runs),
-                        seconds=sum(run.seconds for run in runs.values()),
-                        core_hours=sum(run.core_minutes for run in runs.values()) / 60,
-                        machines=sorted(machines),
-                        first=min(run.ended for run in runs.values()),
-                        last=max(run.ended for run in runs.values()),
-                        in_study=model in models,
-                    )
-                )
-    return trainings
+            runs = [read_training_time(results, model, seed) for seed in seeds]
+        if runs:
+            kinds = [_read_machine_kind(results / "train" / model / f"{seed}") for seed in seeds]
+            hosts = [f"{run.host}: " if with_hosts else "" for run in runs]
+            yield Trainings(
+                model,
+                len(runs),
+                sum(run.seconds for run in runs),
+                sum(run.core_minutes for run in runs) / 60,
+                sorted({host + kind for host, kind in zip(hosts, kinds, strict=True)}),
+                min(run.ended for run in runs),
+                max(run.ended for run in runs),
+                model in models,
+            )
 
 
-def _read_machine_kind(results: Path, model: str, seed: int) -> str:
+def _read_search(path: Path, with_hosts: bool) -> dict[str, object]:
+    """Return the trials and seconds of a search, and the machines that it ran on."""
+    with reading(path, command := f"heed search {path.stem}"):
+        timing = read_json(path, command)
+        starts = [start for trial in timing["trials"] for start in trial["starts"]]
+        kinds = sorted({start["machine_kind"] for start in starts if "machine_kind" in start})
+        machines = [timing["on"], *kinds] if with_hosts else kinds
+        return {"trials": len(timing["trials"]), "seconds": timing["seconds"], "machines": machines}
+
+
+def _read_machine_kind(run: Path) -> str:
     """Return the machine kind that a run has noted; a text that says so where it has none."""
     kind = ""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        run = json.loads((results / "train" / model / str(seed) / RUN).read_text(encoding="utf-8"))
-        kind = run.get("machine_kind", "")
+        kind = json.loads((run / RUN).read_text(encoding="utf-8")).get("machine_kind", "")
     return kind or "machine kind not noted"
-
-
-def _read_searches(folder: Path) -> dict[str, SearchTiming]:
-    """Return the timing of each search, by name."""
-    searches = {}
-    for path in sorted(folder.glob("*.json")):
-        with reading(path, command := f"heed search {path.stem}"):
-            searches[path.stem] = read_record(SearchTiming, read_json(path, command))
-    return searches

@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -96,8 +96,7 @@ def check_commit(root: Path, study: str) -> None:
     if not run_git(root, "for-each-ref", "--contains", commit, "refs/heads", "refs/remotes"):
         raise HeedError(
             f"git: no branch has the present commit {commit[:10]}, which the published report "
-            f"would name: "
-            "it can get lost. Make a branch of it: git switch --create NAME"
+            "would name: it can get lost. Make a branch of it: git switch --create NAME"
         )
     new = run_git(root, "ls-files", "--others", "--exclude-standard", "-z", "src", "workflow")
     of_study = {*COPIED, str(HEED_STUDIES / f"{study}.yaml"), str(own_study_file(study)), ""}
@@ -106,15 +105,12 @@ def check_commit(root: Path, study: str) -> None:
         names = f"{', '.join(others[:3])}{', ...' * (len(others) > 3)}"
         raise HeedError(
             f"git: not as in the present commit, which the published report would name: {names}. "
-            f"Only what "
-            f"belongs to the study {study} may differ. Commit the rest, or undo it"
+            f"Only what belongs to the study {study} may differ. Commit the rest, or undo it"
         )
 
 
 def with_published_report(readme: str, published_report: PublishedReport) -> str:
-    """Return README.md of a published report with the code that made it, below the title at
-    first.
-    """
+    """Return README.md of a published report with the code that made it, below the title."""
     if BEGIN.format(name=MADE_BY) not in readme:
         title, _, rest = readme.partition("\n")
         readme = f"{title}\n\n{BEGIN}{END}\n{rest}".format(name=MADE_BY)
@@ -122,39 +118,23 @@ def with_published_report(readme: str, published_report: PublishedReport) -> str
 
 
 def write_list(root: Path) -> None:
-    """Write the code that made each published report into the index, where it has a place for
-    that.
-    """
-    if not (index := root / INDEX).exists():
+    """Write the code of each published report that the index has a summary of into the index."""
+    index = root / INDEX
+    text = index.read_text(encoding="utf-8") if index.exists() else ""
+    if BEGIN.format(name=LIST) not in text:
         return
-    text = index.read_text(encoding="utf-8")
-    if BEGIN.format(name=LIST) in text:
-        write_text(index, with_block(text, LIST, _list_published_reports(root, text)))
-
-
-def _list_published_reports(root: Path, index: str) -> str:
-    """Return a table of the published reports whose summary the index has, and which are older."""
-    published_reports = {
+    reports = {
         path.parent.name: read_published_report(path.parent)
         for path in sorted((root / PUBLISHED_REPORTS).glob(f"*/{PUBLISHED_REPORT}"))
-        if BEGIN.format(name=path.parent.name) in index
+        if BEGIN.format(name=path.parent.name) in text
     }
-    older = [
-        name
-        for name, published_report in published_reports.items()
-        if published_report.version != __version__
-    ]
-    rows = [
-        ["Published report", "heed", "Commit", "Files that differed from it"],
-        ["---"] * 4,
-        *(
-            [f"[{name}]({name}/index.html)", *published_report.cells()]
-            for name, published_report in published_reports.items()
-        ),
-    ]
+    older = [name for name, each in reports.items() if each.version != __version__]
     says = f"Of an older version: {', '.join(older)}" if older else "None is of an older version"
+    rows = [["Published report", "heed", "Commit", "Files that differed from it"], ["---"] * 4]
+    rows += [[f"[{name}]({name}/index.html)", *each.cells()] for name, each in reports.items()]
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
-    return f"The present version is heed {__version__}. {says}.\n\n{table}"
+    block = f"The present version is heed {__version__}. {says}.\n\n{table}"
+    write_text(index, with_block(text, LIST, block))
 
 
 def with_block(text: str, name: str, block: str) -> str:
@@ -188,16 +168,16 @@ def publish(
     _check_files(root)
     name = params.study.name
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
-    params = map_texts(params, remove_paths)
+    params = without_paths(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
     folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
     generated = all(each.corpus.statistics.generated for each in comparison.experiments.values())
-    readme = folder / README
+    readme, pdf = folder / README, root / "reports" / PDF
     addresses = Addresses(
         params="params.yaml",
         method="../../statistics.md",
-        paper=PDF if (root / "reports" / PDF).exists() else "",
+        paper=PDF if pdf.exists() else "",
         reading=README if readme.exists() else "",
         provenance=PROVENANCE,
         made_by=f"heed {published_report.version}, {published_report.short_commit}",
@@ -207,7 +187,12 @@ def publish(
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
-        _copy_files(root, out, remove_paths)
+        for file in COPIED:
+            shutil.copyfile(root / file, out / file)
+        for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
+            write_text(path, remove_paths(path.read_text(encoding="utf-8")))
+        if pdf.exists():
+            shutil.copyfile(pdf, out / PDF)
         write_json(out / PUBLISHED_REPORT, as_json(published_report))
         if readme.exists():  # written by hand, but for the sentence on the code
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
@@ -218,18 +203,7 @@ def publish(
     return folder
 
 
-def _copy_files(root: Path, out: Path, remove_paths: Callable[[str], str]) -> None:
-    """Copy the files of the study beside its page, and remove this machine's paths from all."""
-    for file in COPIED:
-        write_text(out / file, (root / file).read_text(encoding="utf-8"))
-    for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
-        write_text(path, remove_paths(path.read_text(encoding="utf-8")))
-    if (pdf := root / "reports" / PDF).exists():
-        shutil.copyfile(pdf, out / PDF)
-
-
 def _check_files(root: Path) -> None:
-    """Raise HeedError where a file to copy is missing, or report.pdf is of another report."""
     for file in COPIED:
         if not (root / file).exists():
             raise HeedError(f"{file}: there is none yet. Run the study first: snakemake --cores 4")
@@ -286,67 +260,47 @@ def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: boo
     )
 
 
+BEFORE_PATH = r"(?<![\w.~/-])"
 WHOLE_NAME = r"(?![\w-]|\.\w)"  # not the beginning of another folder's name
-PATH_KEYS = ("path", "paths", "vectors")  # of the user's files; `paths` has several
-REST_OF_PATH = (
-    r"[^\s\"'`<>|,;:()\[\]{}]*"  # the rest of a path within a text, up to what may follow one
-)
+REST_OF_PATH = r"[^\s\"'`<>|,;:()\[\]{}]*"  # within a text, up to what may follow a path
 
 
 def path_remover(root: Path, files: list[Path]) -> Callable[[str], str]:
     """Return a function that removes the folders of this machine from a text.
 
     A path in `root` becomes relative to it. Of a path in the home folder, and of every absolute
-    path under a key of PATH_KEYS in the YAML `files`, the name stays.
+    path in the YAML `files`, the name stays.
     """
-
-    def relative(match: re.Match[str]) -> str:
-        return "" if match[0].endswith("/") else "."
-
-    def name(match: re.Match[str]) -> str:
-        return Path(match[0]).name
-
-    home = str(Path.home())
     contents = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
-    values = {value for content in contents for value in _absolute_paths(content)}
-    patterns = [(re.escape(str(root.resolve())) + WHOLE_NAME + "/?", relative)]
-    patterns += [(re.escape(value), name) for value in sorted(values, key=len, reverse=True)]
-    if home != "/":
-        patterns.append((re.escape(home) + WHOLE_NAME + REST_OF_PATH, name))
-    compiled = [(re.compile(rf"(?<![\w.~/-]){pattern}"), replace) for pattern, replace in patterns]
+    paths = {text for text in _texts(contents) if text.startswith(("/", "~/"))}
+    known = [re.escape(path) for path in sorted(paths, key=len, reverse=True)]
+    if (home := str(Path.home())) != "/":
+        known.append(re.escape(home) + WHOLE_NAME + REST_OF_PATH)
+    in_root = re.compile(BEFORE_PATH + re.escape(str(root.resolve())) + WHOLE_NAME + "(/?)")
+    elsewhere = re.compile(f"{BEFORE_PATH}(?:{'|'.join(known)})") if known else None
 
     def remove_paths(text: str) -> str:
-        for pattern, replace in compiled:
-            text = pattern.sub(replace, text)
-        return text
+        text = in_root.sub(lambda match: "" if match[1] else ".", text)
+        return elsewhere.sub(lambda match: Path(match[0]).name, text) if elsewhere else text
 
     return remove_paths
 
 
-def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a section of params.yaml with `change` applied to all texts in it."""
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {key: map_texts(each, change) for key, each in value.items()}
-    if isinstance(value, list):
-        return [map_texts(each, change) for each in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value)]
-        changed = {name: map_texts(getattr(value, name), change) for name in names}
-        return dataclasses.replace(value, **changed)
-    return value
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
-def _absolute_paths(value: Any) -> Iterator[str]:
-    """Yield every absolute path under a key of PATH_KEYS, at any depth."""
-    if isinstance(value, dict):
-        for key, each in value.items():
-            texts = each.values() if key == "paths" and isinstance(each, dict) else [each]
-            for text in texts if key in PATH_KEYS else ():
-                if isinstance(text, str) and text.startswith(("/", "~")):
-                    yield text
-            yield from _absolute_paths(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _absolute_paths(each)
+def without_paths(params: "Params", change: Callable[[str], str]) -> "Params":
+    """Return a study with `change` applied to all of its titles and to its note."""
+    study = dataclasses.replace(
+        params.study, title=change(params.study.title), note=change(params.study.note)
+    )
+    experiments = {
+        key: dataclasses.replace(each, title=change(each.title))
+        for key, each in params.experiments.items()
+    }
+    return dataclasses.replace(params, study=study, experiments=experiments)

@@ -38,7 +38,6 @@ NO_SCORES = Talk({}, {})
 
 
 def _as_printed(row: dict[str, str]) -> dict[str, str]:
-    """Return the figures of a row with the four decimals that the talk prints, and its support."""
     scores = {key: row[key] for key in ("precision", "recall", "f1") if row.get(key)}
     printed = {key: f"{float(value):.4f}" for key, value in scores.items()}
     return printed | ({"support": row["support"]} if row.get("support") else {})

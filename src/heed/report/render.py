@@ -3,10 +3,8 @@
 `heed report` writes them, and `heed report --check` compares them with the present results.
 """
 
-import csv
 import dataclasses
-import difflib
-import io
+import itertools
 import re
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ from heed.report.browser import describe_rationale, describe_weights
 from heed.report.chapters import expected_results
 from heed.report.chapters.headline import headline
 from heed.report.chapters.summary import generated_warning
-from heed.report.experiments import Experiment
 from heed.report.figures.drawing import draw_figures
 from heed.report.html import quote_formulas
 from heed.report.language import say, use_language
@@ -55,74 +52,35 @@ class Addresses:
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return text, address and explanation of each; without an address the command."""
-        reading = [(say("Our reading"), self.reading, "")] if self.reading else []
+        provenance = say("Provenance") + f": {self.made_by}" * bool(self.made_by)
+        about = say("Commit, machine, core-hours") if self.provenance else "heed provenance"
         return [
             (say("Paper (PDF)"), self.paper, "" if self.paper else "make pdf"),
-            *reading,
+            *([(say("Our reading"), self.reading, "")] if self.reading else []),
             (say("Parameters"), self.params, "params.yaml"),
             (say("Method"), self.method, say("How the differences are tested")),
-            (
-                say("Provenance") + f": {self.made_by}" * bool(self.made_by),
-                self.provenance,
-                say("Commit, machine, core-hours") if self.provenance else "heed provenance",
-            ),
+            (provenance, self.provenance, about),
         ]
 
 
-IN_REPORTS = Addresses()
-
-
 def citation(study: str) -> str:
-    """Return the BibTeX entry of heed, with the name of a study."""
-    fields = {"title": TITLE, "author": AUTHOR, "year": YEAR, "version": VERSION}
-    # Double braces: the team is one name, and the title keeps its case.
-    lines = [
-        f"  {key} = {{{{{value}}}}}," if key in ("title", "author") else f"  {key} = {{{value}}},"
-        for key, value in fields.items()
-    ]
-    return "\n".join(["@software{heed,", *lines, f"  note = {{Study {study}}}", "}"])
+    """Return the BibTeX entry of heed, with the name of a study.
 
-
-def write_series(
-    experiments: list[Experiment], evaluations: dict[Path, Measure], folder: Path
-) -> None:
-    """Write curves.csv, confusion.csv and comparisons.csv into a folder.
-
-    They have the columns that dvc.yaml names, also where no model of the study has such values.
-    `evaluations` are the folders of the models' evaluations, with what decides between models.
+    Double braces: the team is one name, and the title keeps its case.
     """
-    confusions = [each for each in evaluations if (each / "confusion.csv").exists()]
-    comparisons = [
-        {
-            "experiment": experiment.key,
-            "compared": f"{each.first} − {each.second}",
-            "difference_pp": each.mean,
-            "low_pp": each.low,
-            "high_pp": each.high,
-            "p_holm": each.result.p_holm,
-        }
-        for experiment in experiments
-        for each in experiment.comparisons
-    ]
-    series = {
-        "curves": (
-            [_curves(*each) for each in evaluations.items()],
-            ["seed", "epoch", "model", "metric", "validation"],
-        ),
-        "confusion": (
-            [_confusion(each) for each in confusions],
-            ["actual", "predicted", "documents", "model", "share"],
-        ),
-        "comparisons": (
-            [pd.DataFrame(comparisons)],
-            ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"],
-        ),
-    }
-    for name, (tables, columns) in series.items():
-        table = pd.concat(tables) if tables else pd.DataFrame()
-        table = table.reindex(columns=[*table, *(each for each in columns if each not in table)])
-        text = quote_formulas(table).to_csv(index=False, lineterminator="\n", float_format="%.6g")
-        write_text(folder / f"{name}.csv", text)
+    return (
+        f"@software{{heed,\n  title = {{{{{TITLE}}}}},\n  author = {{{{{AUTHOR}}}}},\n"
+        f"  year = {{{YEAR}}},\n  version = {{{VERSION}}},\n  note = {{Study {study}}}\n}}"
+    )
+
+
+CURVES = ["seed", "epoch", "model", "metric", "validation"]
+
+
+CONFUSION = ["actual", "predicted", "documents", "model", "share"]
+
+
+COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
 
 
 def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
@@ -139,7 +97,6 @@ def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
 
 
 def _confusion(evaluation: Path) -> pd.DataFrame:
-    """Return the documents of a model by true and predicted class, with shares of the true."""
     counts = (
         read_table(evaluation / "confusion.csv")
         .groupby(["label", "predicted"], as_index=False)["documents"]
@@ -167,7 +124,7 @@ def render(
     results_folder: Path,
     folder: Path,
     with_documents: bool = True,
-    links: Addresses = IN_REPORTS,
+    links: Addresses = Addresses(),
     processes: int = 1,
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
@@ -208,14 +165,36 @@ def render(
 
 
 def _write_plots(results: Results, folder: Path) -> None:
-    """Write the tables that `dvc plots show` draws."""
+    """Write curves.csv, confusion.csv and comparisons.csv, which `dvc plots show` draws.
+
+    They have the columns that dvc.yaml names, also where no model of the study has such values.
+    """
+    evaluations = [
+        (results.evaluation_folder(model), each.measure)
+        for each in results.experiments
+        for model in results.models(each).values()
+    ]
+    comparisons = [
+        (
+            *(experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high),
+            each.result.p_holm,
+        )
+        for experiment in results.experiments
+        for each in experiment.comparisons
+    ]
+    curves = [_curves(*each) for each in evaluations]
+    confusions = [_confusion(each) for each, _ in evaluations if (each / "confusion.csv").exists()]
+    series = {
+        "curves": pd.concat(curves) if curves else pd.DataFrame(columns=CURVES),
+        "confusion": pd.concat(confusions) if confusions else pd.DataFrame(columns=CONFUSION),
+        "comparisons": pd.DataFrame(comparisons, columns=COMPARISONS),
+    }
     with writing_folder(folder) as out:
-        measures = {
-            results.evaluation_folder(model): each.measure
-            for each in results.experiments
-            for model in results.models(each).values()
-        }
-        write_series(results.experiments, measures, out)
+        for name, table in series.items():
+            text = quote_formulas(table).to_csv(
+                index=False, lineterminator="\n", float_format="%.6g"
+            )
+            write_text(out / f"{name}.csv", text)
 
 
 def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:
@@ -266,6 +245,7 @@ def _write_documents(results: Results, folder: Path) -> None:
 
 
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*%?")
+TAG, IMAGE = re.compile(r"<[^>]*>"), re.compile(r"data:image/svg[^\"]*")
 MAX_LINES = 5  # of differences for each file
 # The folders of results that the report reads.
 RESULTS = (
@@ -290,10 +270,10 @@ def check_report(
 ) -> str:
     """Render the report into a temporary folder and compare both; return a message of success.
 
-    The first arguments are those of `render`; `reports` is the report to check, and `lock` is
+    The first arguments are as in `render`; `reports` is the report to check, and `lock` is
     dvc.lock, which records what DVC's cache has.
 
-    Raises HeedError: they do not agree; the message has every number that differs, and both values.
+    Raises HeedError: they do not agree; the message has the numbers that differ, and both values.
     """
     problems = list(changed_outputs(lock, RESULTS))
     with tempfile.TemporaryDirectory() as folder:
@@ -321,54 +301,21 @@ def check_report(
 def file_differences(path: Path, rendered: Path) -> Iterator[str]:
     """Yield a message for each number of a report's file that differs from the rendered file.
 
-    Where the numbers are the same and the text is not, the message names the line.
+    Where the numbers of a line are the same and its text is not, the message names the line.
     """
     if not path.exists():
         yield f"{path}: is not there"
+    elif path.read_bytes() == rendered.read_bytes():
         return
-    if path.read_bytes() == rendered.read_bytes():
-        return
-    if path.suffix == ".csv":
-        yield from _table_differences(path, rendered)
     elif path.suffix in (".svg", ".pdf"):
         yield f"{path}: drawn of other numbers"
     else:
-        yield from _text_differences(path, rendered)
-
-
-def _table_differences(path: Path, rendered: Path) -> Iterator[str]:
-    old_rows, new_rows = (
-        list(csv.reader(io.StringIO(each.read_text(encoding="utf-8")))) for each in (path, rendered)
-    )
-    if len(old_rows) != len(new_rows) or old_rows[:1] != new_rows[:1]:
-        yield f"{path}: has other rows or columns"
-        return
-    for number, (old_row, new_row) in enumerate(zip(old_rows, new_rows, strict=True), 1):
-        for column, old, new in zip(old_rows[0], old_row, new_row, strict=False):
-            if old != new:
-                yield (
-                    f"{path}: line {number}, {column}: {old or 'nothing'} in the report, "
-                    f"{new or 'nothing'} by the results"
-                )
-
-
-def _text_differences(path: Path, rendered: Path) -> Iterator[str]:
-    old_lines, new_lines = (
-        re.sub(r"data:image/svg[^\"]*", "", each.read_text(encoding="utf-8")).split("\n")
-        for each in (path, rendered)
-    )
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
-        if kind == "equal":
-            continue
-        old_numbers, new_numbers = (
-            NUMBER.findall(re.sub(r"<[^>]*>", " ", "\n".join(lines)))
-            for lines in (old_lines[old_start:old_end], new_lines[new_start:new_end])
-        )
-        same_count = len(old_numbers) == len(new_numbers)
-        both = zip(old_numbers, new_numbers, strict=False)
-        pairs = [(old, new) for old, new in both if old != new]
-        if not same_count or not pairs:
-            yield f"{path}: line {old_start + 1}: has other text"
-        for old, new in pairs if same_count else []:
-            yield f"{path}: line {old_start + 1}: {old} in the report, {new} by the results"
+        texts = (IMAGE.sub("", each.read_text(encoding="utf-8")) for each in (path, rendered))
+        cell_end = "," if path.suffix == ".csv" else TAG
+        for number, lines in enumerate(itertools.zip_longest(*(t.split("\n") for t in texts)), 1):
+            if lines[0] != lines[1]:
+                found = [NUMBER.findall(re.sub(cell_end, " ", line or "")) for line in lines]
+                pairs = zip(*found, strict=False) if len(found[0]) == len(found[1]) else ()
+                changed = [f"{a} in the report, {b} by the results" for a, b in pairs if a != b]
+                for text in dict.fromkeys(changed or ["has other text"]):
+                    yield f"{path}: line {number}: {text}"

@@ -54,8 +54,8 @@ class Sources:
         folder in a clone, and `command` writes one of the files.
         """
         if folder not in self._sources:
-            stage = command.split()[1]
-            self._sources[folder] = Source(path, folder_md5(folder, files), stage, command)
+            digest, stage = folder_md5(folder, files), command.split()[1]
+            self._sources[folder] = Source(path, digest, stage, command)
         return self._sources[folder]
 
     def all(self) -> list[Source]:
@@ -181,21 +181,18 @@ def read_results(
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)
     for experiment in experiments:
         for model in results.models(experiment).values():
-            verify_checksums(folder / "evaluate" / model, f"heed score {model}")
-            verify_checksums(folder / "predict" / model, f"heed score {model}")
+            verify_checksums(results.evaluation_folder(model), f"heed score {model}")
+            verify_checksums(results.prediction_folder(model), f"heed score {model}")
         for search in results.search_folders(experiment):
             verify_checksums(search, f"heed search {search.name}")
     files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
     sources.add(*(path for path in files if path.exists()))
-    explanations = read_explanations(params, comparison, experiments, folder)
+    explanations, papers = read_explanations(params, comparison, experiments, folder), NO_PAPERS
     if explanations:
         sources.add(published / EXPLANATION, published / SENTENCES)
-    return dataclasses.replace(
-        results,
-        browsers=_read_browsers(results),
-        explanations=explanations,
-        papers=read_papers(published) if explanations else NO_PAPERS,
-    )
+        papers = read_papers(published)
+    browsers = _read_browsers(results)
+    return dataclasses.replace(results, browsers=browsers, explanations=explanations, papers=papers)
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -209,23 +206,21 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def _read_browsers(results: Results) -> dict[str, Browser]:
-    """Return the browser of each model with weights, compared with baseline and attention."""
     browsers = {}
     for experiment in results.experiments:
-        if not report_of(experiment.measure.task).HAS_BROWSER:
-            continue
-        result = experiment.result
-        for variant, model in result.models.items():
-            if model.hyperparameters.chooses_weights:
+        first = (BASELINE, *experiment.result.attention[:1])
+        models = results.models(experiment)
+        has_browser = report_of(experiment.measure.task).HAS_BROWSER
+        for variant, model in models.items() if has_browser else ():
+            if experiment.result.models[variant].hyperparameters.chooses_weights:
                 compared = {
                     name: results.prediction_folder(other)
-                    for name, other in results.models(experiment).items()
-                    if name in (BASELINE, *result.attention[:1], variant)
+                    for name, other in models.items()
+                    if name in (*first, variant)
                 }
-                folder = results.prediction_folder(model.model)
-                browsers[model.model] = read_browser(folder, compared)
+                browsers[model] = read_browser(results.prediction_folder(model), compared)
                 # Adds the sources here: a browser is no block, so no chapter adds them.
-                results.document_sources(model.model)
+                results.document_sources(model)
     return browsers
 
 

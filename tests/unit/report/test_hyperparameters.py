@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from heed.report import html, latex
-from heed.report.blocks import Section, Table
+from heed.report.blocks import Table
 from heed.report.chapters import hyperparameters
 from heed.report.html import csv_table
 from heed.report.results import Results
@@ -70,15 +70,6 @@ def test_a_model_that_differs_in_one_hyperparameter_alone_has_another_printed_re
     other = dataclasses.replace(MULTI_HEAD, **{field: another_value(field)})
     for one, another in zip(multi_head, printed(results, attention=other), strict=True):
         assert one != another
-
-
-def test_a_section_has_the_meaning_and_the_default_of_each(results):
-    (section,) = hyperparameters.meanings(results)
-    page = html.page([Section("appendix", "Appendix", (section,))], lambda figure: "", "", "", "")
-    for field in dataclasses.fields(Hyperparameters):
-        meaning = field.metadata["description"].replace("`", "").replace("'", "&#39;")
-        assert f"<code>{field.name}</code>: {meaning} (default <code>" in page
-    assert "<code>patience</code>" in page and 'id="hyperparameters"' in page
 
 
 def test_those_that_differ_have_a_row_and_all_others_are_named_with_their_default(results):

@@ -17,7 +17,6 @@ from heed.report.blocks import (
     Disclosure,
     Figure,
     Group,
-    Heading,
     Paragraph,
     Section,
     Table,
@@ -25,7 +24,7 @@ from heed.report.blocks import (
 )
 from heed.report.escape import bookmark
 from heed.report.formats import RIGHT, TEXT
-from heed.report.latex import figure_columns, lines_together, on_paper, tabulars
+from heed.report.latex import figure_columns, on_paper, tabulars
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.pages import render_to
@@ -85,16 +84,11 @@ def test_a_figure_in_a_column_is_drawn_in_its_width_so_that_its_print_is_as_larg
     assert size[0] == pytest.approx(latex.COLUMN_WIDTH / latex.POINTS_OF_INCH) and size[1] < 2.9
 
 
-def test_figures_stand_in_two_columns_of_about_equal_height_that_fit_a_page():
-    figures = [figure(f"f{number}", (4.4, 2.9)) for number in range(4)]
-    tall = figure("tall", (4.4, 14.0))
-    first, *others = figure_columns([*figures, tall])
-    assert [[each.key for each in column] for column in first] == [["f0", "f2"], ["f1", "f3"]]
-    assert [each.key for row in others for column in row for each in column] == ["tall"]
-    low = [figure(f"low{number}", (4.4, 1.2)) for number in range(2)]
-    (row,) = figure_columns([figures[0], *low])
-    assert [[each.key for each in column] for column in row] == [["f0"], ["low0", "low1"]]
-    assert figure_columns([figure("page", media=(PAGE,)), figure("wide", wide=True)]) == []
+def test_figures_stand_in_rows_of_two_columns():
+    figures = [figure(f"f{number}") for number in range(3)]
+    more = [figure("page", media=(PAGE,)), figure("wide", wide=True)]
+    rows = [[each.key for each in row] for row in figure_columns([*figures, *more])]
+    assert rows == [["f0", "f1"], ["f2"]]
 
 
 def test_an_explanation_is_printed_once_and_others_refer_to_its_number():
@@ -179,15 +173,6 @@ def test_a_table_repeats_its_head_on_every_page_and_says_that_it_is_continued():
     assert r"\tablename~\thetable} (continued)" in head
     alone = latex.table(table(3))
     assert r"\caption" not in alone, "the file is for \\input, where the reader gives the caption"
-
-
-def test_a_heading_stands_on_the_page_of_what_follows_it():
-    short, long = table(3, rows=4), table(3, rows=400)
-    assert lines_together([short]) == 5 + 4
-    assert lines_together([long]) == latex.TOGETHER
-    assert lines_together([Heading("Scores"), short]) == latex.HEADING + lines_together([short])
-    closed = Disclosure("All", (Group((figure("page", media=(PAGE,)),), "plots"), short))
-    assert lines_together([closed]) == latex.HEADING + lines_together([short])
 
 
 def test_what_contains_only_blocks_of_the_page_has_no_heading_on_paper():

@@ -87,13 +87,3 @@ def test_the_figures_of_a_lecture_are_in_the_tables_that_its_claim_links(path: P
         studies = {name for name in LINK.findall(claim) if (STUDIES / name / "tables").exists()}
         if studies:
             assert not not_in_tables(claim, studies), claim.partition("\n")[0]
-
-
-def test_figures_are_found_in_prose_and_compared_to_the_last_digit() -> None:
-    (found,) = DIFFERENCE.findall("**−3.04** (−4.62 to −1.47, p = .026)")
-    assert found == ("−3.04", "−4.62", "−1.47")
-    (row, *_) = differences("sample")
-    printed = tuple(f"{value:+.2f}".replace("-", "−") for value in row)
-    assert has_difference("sample", printed)
-    assert not has_difference("sample", (f"{row[0] + 0.02:+.2f}", *printed[1:]))
-    assert not_in_tables("accuracy .1234, and 1.0000", {"sample"}) == [".1234"]

@@ -12,7 +12,6 @@ from heed.report.chapters import (
     expected_results,
     explanation,
     glossary,
-    hyperparameters,
     provenance,
     scores,
     summary,
@@ -38,9 +37,7 @@ LAST_CHAPTERS: list[StudyChapter] = [
     glossary.chapter,
 ]
 # The appendix: of each experiment, by its task, then of the study.
-STUDY_APPENDICES: list[StudyChapter] = [
-    *(hyperparameters.on_paper, hyperparameters.meanings, provenance.chapter)
-]
+STUDY_APPENDICES: list[StudyChapter] = [provenance.chapter]
 
 
 def report(results: Results) -> list[Block]:
@@ -57,7 +54,6 @@ def report(results: Results) -> list[Block]:
 
 
 def _experiment_blocks(results: Results, experiment: Experiment, kind: str) -> tuple[Block, ...]:
-    """Return the blocks of an experiment, by the chapters or the appendices of its task."""
     chapters: list[ExperimentChapter] = getattr(report_of(experiment.measure.task), kind)
     return tuple(block for chapter in chapters for block in chapter(results, experiment))
 

@@ -1,7 +1,5 @@
 """Comparisons: each difference of accuracy with its interval, its tests and its effect sizes."""
 
-from typing import Any
-
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import PAGE, Block, Cell, Column, Disclosure, Phrase, Table, make_rows
@@ -58,10 +56,24 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
     def itself(each: TestedDifference) -> TestedDifference:
         return each
 
+    measure = experiment.measure
     within = say(
         "corrected p of the tests that the difference lies within {margin}",
-        margin=experiment.measure.margin(results.comparison.significance.equivalence_margin),
+        margin=measure.margin(results.comparison.significance.equivalence_margin),
     )
+    odds = say("documents that only the first has right over those that only the second has")
+    g = say("difference over its standard deviation over seeds")
+    needed = say(
+        "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
+    )
+    detectable = say("the smallest that these seeds detect with 80% power")
+    odds_ratio = Column(
+        "odds_ratio", say("Odds ratio"), decimals(2, 3), "result.effect.odds_ratio", meaning=odds
+    )
+    # a translation is not right or wrong
+    counts_right = measure.in_percentage_points and not measure.in_hundreds
+    units = say("p, sentences" if measure.is_of_sentences else "p, documents")
+    others = "result.others"
     return (
         *join_columns(lambda _: experiment),
         Column("", say("Compared"), TEXT, _compared),
@@ -71,31 +83,14 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
         interval_column(results, itself),
         *interval_columns(itself, "low_pp", "high_pp"),
-        _p("p", "p", "result.p"),
+        Column("p", "p", PROBABILITY, "result.p"),
         corrected_p_column(itself),
-        _p(
-            "equivalence_p_holm", say("Equivalence p"), "result.equivalence_p_holm", False,
-            meaning=within,
+        Column(
+            "equivalence_p_holm", say("Equivalence p"), PROBABILITY, "result.equivalence_p_holm",
+            paper=False, meaning=within,
         ),
         Column("verdict", say("Verdict"), VERDICT, "verdict"),
-        *_effects(experiment),
-        *_other_tests(experiment),
-    )  # fmt: skip
-
-
-def _effects(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of effect sizes, and of what the test could detect."""
-    odds = say("documents that only the first has right over those that only the second has")
-    g = say("difference over its standard deviation over seeds")
-    needed = say(
-        "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
-    )
-    detectable = say("the smallest that these seeds detect with 80% power")
-    columns = (
-        Column(
-            "odds_ratio", say("Odds ratio"), decimals(2, 3), "result.effect.odds_ratio",
-            meaning=odds,
-        ),
+        *((odds_ratio,) if counts_right else ()),
         Column("g", "g", HEDGES_G, "result.effect.g", meaning=g),
         Column("seeds_won", "", decimals(3), "result.effect.seeds_won"),
         Column("seeds_needed", say("Seeds needed"), COUNT, "result.seeds_needed", meaning=needed),
@@ -103,29 +98,18 @@ def _effects(experiment: Experiment) -> tuple[Column, ...]:
             "detectable_pp", say("Minimum detectable difference"), decimals(2),
             "result.detectable_pp", meaning=detectable, short=say("min. detect."),
         ),
-    )  # fmt: skip
-    counts_right = experiment.measure.in_percentage_points and not experiment.measure.in_hundreds
-    return columns if counts_right else columns[1:]  # a translation is not right or wrong
-
-
-def _other_tests(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of tests that decide nothing."""
-    others = "result.others"
-    units = say("p, sentences" if experiment.measure.is_of_sentences else "p, documents")
-    return (
+        # tests that decide nothing
         Column("", "Bootstrap", INTERVAL, f"{others}.bootstrap_pp", paper=False),
         Column("bootstrap_low_pp", "", POINTS, lambda each: _bootstrap(each)[0]),
         Column("bootstrap_high_pp", "", POINTS, lambda each: _bootstrap(each)[1]),
-        _p("documents_p", units, f"{others}.documents_p", paper=False),
-        _p("seeds_t_p", say("p, seeds (t)"), f"{others}.seeds_t_p", paper=False),
-        _p("seeds_sign_p", say("p, seeds (signs)"), f"{others}.seeds_sign_p", paper=False),
-        _p("seeds_sign_smallest_p", "", f"{others}.seeds_sign_smallest_p"),
-    )
-
-
-def _p(key: str, heading: str, path: str, paper: bool = True, **options: Any) -> Column:
-    """Return the column of a p."""
-    return Column(key, heading, PROBABILITY, path, paper=paper, **options)
+        Column("documents_p", units, PROBABILITY, f"{others}.documents_p", paper=False),
+        Column("seeds_t_p", say("p, seeds (t)"), PROBABILITY, f"{others}.seeds_t_p", paper=False),
+        Column(
+            "seeds_sign_p", say("p, seeds (signs)"), PROBABILITY, f"{others}.seeds_sign_p",
+            paper=False,
+        ),
+        Column("seeds_sign_smallest_p", "", PROBABILITY, f"{others}.seeds_sign_smallest_p"),
+    )  # fmt: skip
 
 
 def _bootstrap(each: TestedDifference) -> tuple[float | None, float | None]:
@@ -133,7 +117,6 @@ def _bootstrap(each: TestedDifference) -> tuple[float | None, float | None]:
 
 
 def _compared(each: TestedDifference) -> Phrase:
-    """Return the two models, each with a link to its explanation."""
     return Phrase((glossary_link(each.first), " − ", glossary_link(each.second)))
 
 
@@ -142,7 +125,6 @@ def _difference(each: TestedDifference) -> Cell:
 
 
 def _reading_note(results: Results, comparisons: list[TestedDifference]) -> str:
-    """Return how to read the table."""
     text = say(
         "The corrected p values and the convergence of both models decide; bold: better or "
         "worse. Bootstrap and the last columns are checks that leave out a source of variance or, "

@@ -4,8 +4,6 @@ import dataclasses
 import statistics
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from heed.evaluation.results import Difference, ExperimentResult
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import measured
@@ -41,7 +39,7 @@ class Finding:
     """The finding of a study about one expected result."""
 
     experiment: Experiment
-    expected_result: "ExpectedResult"
+    expected: "ExpectedResult"
     found: str  # the verdict or the outcome; empty where there is none, or where a metric is known
     value: float | None  # the figure, or the one that decided the outcome
     difference: Difference | None  # of the verdict
@@ -68,84 +66,57 @@ def judge(
 
     What is missing, such as a test that was not run, does not agree with any expected result.
     """
-    result = experiment.result
-    explanation = next(
-        (each for each in explanations if each.variant == expected_result.variant), None
-    )
-    if expected_result.verdict is not None:
-        difference = result.comparisons.get(expected_result.variant or "", {}).get(
-            expected_result.against or ""
-        )
+    expected, result = expected_result, experiment.result
+    found: str = ""
+    value: float | None = None
+    difference: Difference | None = None
+    explanation = next((each for each in explanations if each.variant == expected.variant), None)
+    if expected.verdict is not None:
+        difference = result.comparisons.get(expected.variant or "", {}).get(expected.against or "")
         found = difference.verdict if difference else ""
-        return Finding(
-            experiment, expected_result, found, None, difference, found == expected_result.verdict
-        )
-    if expected_result.criterion is not None:
-        outcome = explanation.outcomes[expected_result.criterion] if explanation else None
-        found, value = (outcome.outcome, outcome.value) if outcome else ("", None)
-        return Finding(
-            experiment, expected_result, found, value, None, found == expected_result.outcome
-        )
-    if expected_result.adversarial_model:
-        value = _adversarial_score(expected_result, explanations)
+        holds = found == expected.verdict
+    elif expected.criterion is not None:
+        if explanation:
+            outcome = explanation.outcomes[expected.criterion]
+            found, value = outcome.outcome, outcome.value
+        holds = found == expected.outcome
     else:
-        value = _figure(expected_result, result, explanation)
-    low = 0.0 if expected_result.at_least is None else expected_result.at_least
-    high = 1.0 if expected_result.at_most is None else expected_result.at_most
-    holds = value is not None and low <= value <= high
-    return Finding(experiment, expected_result, "", value, None, holds)
+        value = _score(expected, result, explanation, explanations)
+        low = 0.0 if expected.at_least is None else expected.at_least
+        high = 1.0 if expected.at_most is None else expected.at_most
+        holds = value is not None and low <= value <= high
+    return Finding(experiment, expected, found, value, difference, holds)
 
 
-def _figure(
-    expected_result: "ExpectedResult", result: ExperimentResult, explanation: Explanation | None
+def _score(
+    expected: "ExpectedResult",
+    result: ExperimentResult,
+    explanation: Explanation | None,
+    explanations: list[Explanation],
 ) -> float | None:
-    """Return a variant's score, the mean over its seeds; None where it was not measured."""
-    summary = result.models[expected_result.variant or ""].summary
-    if expected_result.metric in summary:
-        return summary[expected_result.metric].mean
-    if explanation is None:
-        return None
-    if expected_result.metric == "rationale_weight":
-        return _mean(explanation.means("adversarial_weights", "rationale_weight"))
-    return _accuracy_in_middle(explanation.recency)
-
-
-def _accuracy_in_middle(recency: pd.DataFrame | None) -> float | None:
-    """Return the share of right predictions of all seeds where rationale is in the middle fifth."""
-    if recency is None:
-        return None
-    rows = recency[(recency["measure"] == "accuracy_by_place") & recency["at"].isin(MIDDLE)]
-    documents = float(rows["documents"].sum())
-    return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
-
-
-def _adversarial_score(
-    expected_result: "ExpectedResult", explanations: list[Explanation]
-) -> float | None:
-    """Return the mean over seeds of an adversarial model's score; None where it was not
-    measured.
-    """
-    for adversarial_model in (
-        adversarial_model
-        for each in explanations
-        for adversarial_model in each.adversarial_attention
-    ):
-        if adversarial_model.name == expected_result.adversarial_model:
-            rows = measured(
-                adversarial_model.summary, "adversarial_model", expected_result.metric or ""
-            )
-            return _mean(rows["mean"].tolist())
-    return None
-
-
-def _mean(values: list[float]) -> float | None:
+    """Return a score of a variant or an adversarial model, the mean over its seeds; or None."""
+    values: list[float] = []
+    metric = expected.metric or ""
+    if expected.adversarial_model:
+        for each in (model for tested in explanations for model in tested.adversarial_attention):
+            if each.name == expected.adversarial_model:
+                rows = measured(each.summary, "adversarial_model", metric)
+                values = rows["mean"].tolist()
+    elif metric in (summary := result.models[expected.variant or ""].summary):
+        return summary[metric].mean
+    elif explanation and metric == "rationale_weight":
+        values = explanation.means("adversarial_weights", "rationale_weight")
+    elif explanation and explanation.recency is not None:
+        # the accuracy where the rationale is in the middle fifth, of all documents of all seeds
+        rows = explanation.recency
+        rows = rows[(rows["measure"] == "accuracy_by_place") & rows["at"].isin(MIDDLE)]
+        documents = float(rows["documents"].sum())
+        return float((rows["mean"] * rows["documents"]).sum()) / documents if documents else None
     return statistics.fmean(values) if values else None
 
 
 def failures(results: Results) -> list[Block]:
-    """Return a warning with the expected results that the study did not find; nothing where it
-    found all.
-    """
+    """Return a warning with the expected results that were not found; nothing without any."""
     if not (lines := failure_lines(results)):
         return []
     head, *failed = lines
@@ -155,26 +126,22 @@ def failures(results: Results) -> list[Block]:
 
 
 def failure_lines(results: Results) -> list[str]:
-    """Return a line with the number of expected results that were not found, and one for each; or
-    none.
-    """
+    """Return how many expected results were not found and a line for each of them; or nothing."""
     failed = [finding for finding in judge_expected_results(results) if not finding.holds]
     if not failed:
         return []
     head = say_count(
         "This study did not find {count} expected result that is known beforehand. Do not trust "
-        "its other "
-        "results before you know why:",
+        "its other results before you know why:",
         "This study did not find {count} expected results that are known beforehand. Do not "
-        "trust its other "
-        "results before you know why:",
+        "trust its other results before you know why:",
         len(failed),
     )
     lines = [
         say(
             "{experiment}: {claim} Expected: {expected}; found: {found}",
             experiment=finding.experiment.title,
-            claim=finding.expected_result.claim,
+            claim=finding.expected.claim,
             expected=expected_text(finding),
             found=found_text(finding),
         )
@@ -191,7 +158,7 @@ def chapter(results: Results) -> list[Block]:
     columns = (
         *join_columns("experiment"),
         Column("", say("Experiment"), value="experiment.title", merge=True, width=24),
-        Column("claim", say("What is known"), value="expected_result.claim", width=54),
+        Column("claim", say("What is known"), value="expected.claim", width=54),
         Column("expected", say("heed should find"), TEXT, expected_text, width=42),
         Column("found", say("heed found"), TEXT, found_text, width=26),
         Column("holds", say("Agrees"), TEXT, _agreement, width=13),
@@ -202,7 +169,7 @@ def chapter(results: Results) -> list[Block]:
         "What these texts should show, by how they were made and by trials before. The expected "
         "results stand in params.yaml; its history in git says when they were written."
     )
-    if any(finding.expected_result.metric == "rationale_weight" for finding in findings):
+    if any(finding.expected.metric == "rationale_weight" for finding in findings):
         caption += " " + say(
             "The share of the weights on the rationale is a mean over all seeds and the documents "
             "that were explained; the tables of single experiments have that of the documents "
@@ -223,9 +190,8 @@ def chapter(results: Results) -> list[Block]:
         len(findings),
         held=sum(finding.holds for finding in findings),
     )
-    return [
-        Section(EXPECTED_RESULTS, say("Does heed find what is known?"), (Paragraph((head,)), table))
-    ]
+    title = say("Does heed find what is known?")
+    return [Section(EXPECTED_RESULTS, title, (Paragraph((head,)), table))]
 
 
 def _agreement(finding: Finding) -> Phrase:
@@ -234,27 +200,25 @@ def _agreement(finding: Finding) -> Phrase:
 
 def expected_text(finding: Finding) -> str:
     """Return the result that an expected result demands."""
-    expected_result = finding.expected_result
-    model = expected_result.variant or expected_result.adversarial_model or ""
-    if expected_result.verdict:
+    expected = finding.expected
+    model = expected.variant or expected.adversarial_model or ""
+    if expected.verdict:
         return say(
             "{variant} against {against}: {verdict}",
             variant=model,
-            against=expected_result.against,
-            verdict=verdict_text(expected_result.verdict),
+            against=expected.against,
+            verdict=verdict_text(expected.verdict),
         )
-    if expected_result.criterion:
+    if expected.criterion:
         return say(
             "criterion “{criterion}” of {variant}: {outcome}",
-            criterion=say(CRITERIA[expected_result.criterion].criterion),
+            criterion=say(CRITERIA[expected.criterion].criterion),
             variant=model,
-            outcome=say(str(expected_result.outcome)),
+            outcome=say(str(expected.outcome)),
         )
-    least, most = expected_result.at_least, expected_result.at_most
-    limits = [
-        "" if least is None else say("at least {limit}", limit=_score_text(finding, least)),
-        "" if most is None else say("at most {limit}", limit=_score_text(finding, most)),
-    ]
+    least, most = expected.at_least, expected.at_most
+    limits = [] if least is None else [say("at least {limit}", limit=_format(finding, least))]
+    limits += [] if most is None else [say("at most {limit}", limit=_format(finding, most))]
     names = {
         "aer": say("alignment error rate"),
         "rationale_weight": say("share of the weights on the rationale"),
@@ -262,9 +226,9 @@ def expected_text(finding: Finding) -> str:
     }
     return say(
         "{metric} of {variant}: {limits}",
-        metric=names.get(expected_result.metric or "") or _measure(finding).name,
+        metric=names.get(expected.metric or "") or _measure(finding).name,
         variant=model,
-        limits=", ".join(filter(None, limits)),
+        limits=", ".join(limits),
     )
 
 
@@ -276,14 +240,14 @@ def found_text(finding: Finding) -> str:
     if finding.found:
         value = "" if finding.value is None else f", {format_number(finding.value, 2)}"
         return f"{say(finding.found)}{value}"
-    return say("not measured") if finding.value is None else _score_text(finding, finding.value)
+    return say("not measured") if finding.value is None else _format(finding, finding.value)
 
 
 def _measure(finding: Finding) -> Measure:
-    return Measure(finding.experiment.measure.task, finding.expected_result.metric or "")
+    return Measure(finding.experiment.measure.task, finding.expected.metric or "")
 
 
-def _score_text(finding: Finding, value: float) -> str:
+def _format(finding: Finding, value: float) -> str:
     measure = _measure(finding)
     is_weight = measure.metric == "rationale_weight" or not measure.in_hundreds
     return format_number(value, 3) if is_weight else measure.format(value)

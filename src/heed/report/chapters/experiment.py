@@ -22,13 +22,10 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import (
     DEGENERATE,
-    corrected_p_column,
     difference_value,
     glossary_address,
-    interval_column,
-    interval_columns,
     join_columns,
-    p_column,
+    tested_columns,
 )
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
@@ -70,43 +67,25 @@ class Line:
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the first paragraphs of the experiment."""
-    blocks: list[Block] = [
-        Paragraph(_verdict_line(experiment)),
-        Paragraph((experiment.corpus,), "small"),
-        *_degenerate(results, experiment),
-    ]
+    """Return the first paragraphs of the experiment: its verdict, its corpus, the talk's gain."""
+    text, gain = experiment.answer.verdict, experiment.gain
+    verdict: Texts = (Span(f"{text[:1].upper()}{text[1:]}.", "verdict"),)
+    if gain:
+        names = {"variant": gain.first, "size": gain.size}
+        verdict = (*verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
+    blocks: list[Block] = [Paragraph(verdict), Paragraph((experiment.corpus,), "small")]
+    if sentence := degenerate_sentence(experiment.result, results.comparison.seeds):
+        warning = f"{sentence[0].upper()}{sentence[1:]}."
+        meaning = Span(say("What a degenerate run is"), link=glossary_address(DEGENERATE))
+        blocks.append(Paragraph((f"{warning} ", meaning, "."), "note", media=(PAGE,)))
+        blocks.append(Paragraph((warning,), "note", media=(PAPER,)))
     line = experiment.line
     if line.reproduction:
-        verdict = say("The talk’s gain: {verdict}.", verdict=line.reproduction)
-        blocks.append(Paragraph((verdict,), "" if line.comparable else "small"))
+        talk = say("The talk’s gain: {verdict}.", verdict=line.reproduction)
+        blocks.append(Paragraph((talk,), "" if line.comparable else "small"))
     if experiment.degradations:
         blocks.append(Items(tuple(_change(experiment, each) for each in experiment.degradations)))
     return blocks
-
-
-def _verdict_line(experiment: Experiment) -> Texts:
-    """Return the verdict, and the gain that it is of; the answer's section has the reasons."""
-    text, gain = experiment.answer.verdict, experiment.gain
-    verdict = Span(f"{text[:1].upper()}{text[1:]}.", "verdict")
-    if not gain:
-        return (verdict,)
-    names = {"variant": gain.first, "size": gain.size}
-    return (verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
-
-
-def _degenerate(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the warning that names degenerate runs and models below the majority class."""
-    result = experiment.result
-    sentence = degenerate_sentence(result, results.comparison.seeds)
-    if not sentence:
-        return []
-    text = f"{sentence[0].upper()}{sentence[1:]}."
-    meaning = Span(say("What a degenerate run is"), link=glossary_address(DEGENERATE))
-    return [
-        Paragraph((f"{text} ", meaning, "."), "note", media=(PAGE,)),
-        Paragraph((text,), "note", media=(PAPER,)),
-    ]
 
 
 def _change(experiment: Experiment, degradation: Degradation) -> Texts:
@@ -128,8 +107,8 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
 
 def scores(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table with a row for each model and reference model."""
-    result = experiment.result
-    attention = next(iter(result.attention), "")
+    result, measure = experiment.result, experiment.measure
+    attention, metric = next(iter(result.attention), ""), measure.metric
     tested = {(each.first, each.second): each for each in experiment.comparisons}
     lines = [
         Line(
@@ -140,10 +119,29 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
         )
         for name, each in (result.models | result.reference_models).items()
     ]
+    recipe = task_module(measure.task, "recipe")
+    others = [  # further validated figures, of which the last is in the table
+        each for each in recipe.VALIDATION_METRICS if each in recipe.METRICS and each != metric
+    ]
+    std = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
     columns = (
-        *_score_columns(experiment),
+        *join_columns(lambda _: experiment),
+        Column(
+            "variant", say("Model"), value=lambda e: Cell(e.name, link=glossary_address(e.name))
+        ),
+        Column(metric, measure.name, decimals(4), _mean(metric)),
+        Column(f"{metric}_std_pp", std, decimals(2, 3), lambda e: e.result.summary[metric].std_pp),
         *_difference_columns(results, experiment, attention),
-        *_other_columns(experiment),
+        *(
+            Column(each, Measure(measure.task, each).name, decimals(4), _mean(each))
+            for each in others[-1:]
+        ),
+        Column(
+            "parameters",
+            say("Parameters"),
+            PARAMETERS,
+            lambda e: getattr(e.result, "parameters", None),
+        ),
     )
     return [
         Table(
@@ -159,39 +157,8 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
     ]
 
 
-def _score_columns(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of the model and of the metric by which the experiment compares."""
-    measure = experiment.measure
-    metric = measure.metric
-    std = say("± p.p.") if measure.in_percentage_points else f"± {measure.unit}"
-    return (
-        *join_columns(lambda _: experiment),
-        Column("variant", say("Model"), value=_model),
-        Column(metric, measure.name, decimals(4), _mean(metric)),
-        Column(f"{metric}_std_pp", std, decimals(2, 3), lambda e: e.result.summary[metric].std_pp),
-    )
-
-
 def _model(line: Line) -> Cell:
     return Cell(line.name, link=glossary_address(line.name))
-
-
-def _other_columns(experiment: Experiment) -> tuple[Column, ...]:
-    """Return the columns of another validated figure, if any, and of the number of parameters."""
-    task, metric = experiment.measure.task, experiment.measure.metric
-    recipe = task_module(task, "recipe")
-    others = [
-        each for each in recipe.VALIDATION_METRICS if each in recipe.METRICS and each != metric
-    ]
-    return (
-        *(Column(each, Measure(task, each).name, decimals(4), _mean(each)) for each in others[-1:]),
-        Column("parameters", say("Parameters"), PARAMETERS, _parameters),
-    )
-
-
-def _parameters(line: Line) -> int | None:
-    """Return the number of parameters of a model; None of a reference model."""
-    return line.result.parameters if isinstance(line.result, ModelResult) else None
 
 
 def _mean(metric: str) -> Callable[[Line], float | None]:
@@ -202,23 +169,13 @@ def _mean(metric: str) -> Callable[[Line], float | None]:
 def _difference_columns(
     results: Results, experiment: Experiment, attention: str
 ) -> tuple[Column, ...]:
-    """Return the columns of the difference over the baseline, and of attention over each model."""
     unit, over = experiment.measure.unit, say("Over the baseline")
-    heading = say("{variant} over it", variant=attention)
+    heading, difference = say("{variant} over it", variant=attention), "attention_minus_this_pp"
     columns = (
         Column("gain_pp", over, POINTS, strong_difference("gain"), unit=unit),
-        interval_column(results, "gain"),
-        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
-        p_column("gain"),
-        corrected_p_column("gain"),
+        *tested_columns(results, "gain"),
         Column("verdict", say("Verdict"), VERDICT, difference_value("gain", "verdict")),
-        Column(
-            "attention_minus_this_pp",
-            heading,
-            POINTS,
-            strong_difference("compared_model"),
-            unit=unit,
-        ),
+        Column(difference, heading, POINTS, strong_difference("compared_model"), unit=unit),
         Column("attention_over_this", say("Verdict"), VERDICT, "compared_model.verdict"),
     )
     return columns if attention else columns[:-2]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.report.answer import AttentionComparison, TestedDifference, verdict_text
-from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, Texts, make_rows
+from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, make_rows
 from heed.report.chapters.shared import difference_value, glossary_link, join_columns
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
 from heed.report.formats import DASH, POINTS, TEXT, format_points
@@ -23,34 +23,26 @@ def headline(experiments: list[Experiment], seeds: int) -> str:
 
     It is from the verdicts alone; `seeds` is how many the study has.
     """
-    attention_comparisons = [
-        each.attention_comparison for each in experiments if each.attention_comparison
-    ]
+    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
     count = len(experiments)
+    over = say(
+        "{experiments}: {answer}.", experiments=_number(experiments), answer=_over(count, compared)
+    )
     sentences = [
         say("One seed decides nothing.") if seeds == 1 else "",
-        say(
-            "{experiments}: {answer}.",
-            experiments=_number(experiments),
-            answer=_over(experiments, attention_comparisons),
-        ),
-        _over_controls(attention_comparisons, count),
-        _over_reference_models(attention_comparisons, count),
+        over,
+        *(f"{text[0].upper()}{text[1:]}." for text in _over_others(compared, count) if text),
     ]
     return " ".join(filter(None, sentences))
 
 
 def judged_variants(experiments: list[Experiment]) -> list[str]:
     """Return the variants that are judged, each once: one in each experiment."""
-    return list(
-        dict.fromkeys(
-            each.attention_comparison.variant for each in experiments if each.attention_comparison
-        )
-    )
+    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
+    return list(dict.fromkeys(each.variant for each in compared))
 
 
 def _number(experiments: list[Experiment]) -> str:
-    """Return how many corpora there are, or experiments where some share a corpus."""
     count = len(experiments)
     words = (
         say("Two"), say("Three"), say("Four"), say("Five"), say("Six"), say("Seven"), say("Eight"),
@@ -62,31 +54,28 @@ def _number(experiments: list[Experiment]) -> str:
     return say_count("One corpus", "{number} corpora", count, number=number)
 
 
-def _over(experiments: list[Experiment], attention_comparisons: list[AttentionComparison]) -> str:
-    """Return how often attention beats the baseline, loses to it, or neither."""
-    total, variants = len(experiments), judged_variants(experiments)
-    counts = Counter(each.baseline.verdict for each in attention_comparisons)
-    counts[NO_COMPARISON] = total - len(attention_comparisons)
-    last = bool(attention_comparisons) and all(each.is_last_state for each in attention_comparisons)
-    names = {
-        "name": variants[0] if len(variants) == 1 else say("attention"),
-        "baseline": say("the last-state baseline") if last else say("the baseline"),
-    }
+def _over(total: int, compared: list[AttentionComparison]) -> str:
+    variants = {each.variant for each in compared}
+    counts = Counter(each.baseline.verdict for each in compared)
+    counts[NO_COMPARISON] = total - len(compared)
+    last = bool(compared) and all(each.is_last_state for each in compared)
+    name = variants.pop() if len(variants) == 1 else say("attention")
+    baseline = say("the last-state baseline") if last else say("the baseline")
     texts: list[str] = []
-    for verdict in ORDER:
-        if count := counts[verdict]:
-            where = _on_all(total) if count == total else say(" on {count}", count=count)
-            text = _further if texts else _first
-            texts.append(text(verdict, where=where if total > 1 else "", **names))
+    for verdict in (verdict for verdict in ORDER if counts[verdict]):
+        where = _on(counts[verdict], total) if total > 1 else ""
+        values = {"name": name, "baseline": baseline, "where": where}
+        texts.append((_further if texts else _first)(verdict, values))
     return ", ".join(texts)
 
 
-def _on_all(total: int) -> str:
+def _on(count: int, total: int) -> str:
+    if count < total:
+        return say(" on {count}", count=count)
     return say(" on both") if total == 2 else say(" on all {count}", count=total)
 
 
-def _first(verdict: str, **names: str) -> str:
-    """Return the first part of the answer, which names what is compared."""
+def _first(verdict: str, values: dict[str, str]) -> str:
     return say(
         {
             WORSE: "{name} loses to {baseline}{where}",
@@ -96,12 +85,11 @@ def _first(verdict: str, **names: str) -> str:
             NOT_CONVERGED: "{name} against {baseline} has not converged{where}",
             NO_COMPARISON: "{name} is compared with no baseline{where}",
         }[verdict],
-        **names,
+        **values,
     )
 
 
-def _further(verdict: str, **names: str) -> str:
-    """Return a further part of the answer."""
+def _further(verdict: str, values: dict[str, str]) -> str:
     return say(
         {
             BETTER: "beats it{where}",
@@ -110,35 +98,38 @@ def _further(verdict: str, **names: str) -> str:
             NOT_CONVERGED: "not converged{where}",
             NO_COMPARISON: "no comparison{where}",
         }[verdict],
-        **names,
+        **values,
     )
 
 
-def _over_controls(attention_comparisons: list[AttentionComparison], experiments: int) -> str:
-    """Return whether attention beats the controls, which gain without it; bad news first."""
-    strongest = [each.strongest_control for each in attention_comparisons if each.strongest_control]
+def _over_others(compared: list[AttentionComparison], experiments: int) -> tuple[str, str]:
+    """Return whether attention beats the controls, which gain without it; and reference models."""
+    controls = [each.strongest_control for each in compared if each.strongest_control]
+    found = [each.strongest_reference_model for each in compared]
+    reference_models = [each for each in found if each]
+    return (
+        _over_controls(compared, controls, experiments),
+        _over_reference_models(reference_models, experiments) if reference_models else "",
+    )
+
+
+def _over_controls(
+    compared: list[AttentionComparison], strongest: list[TestedDifference], experiments: int
+) -> str:
     if not strongest:
-        if any(
-            each.baseline.verdict == BETTER and not each.is_control
-            for each in attention_comparisons
-        ):
-            return _sentence([say("no control was trained, so the gain need not be attention's")])
-        return ""
-    lost, won = _count(strongest, WORSE), _count(strongest, BETTER)
-    parts = []
-    if lost:
-        where = _of(lost, len(strongest), experiments)
-        parts.append(say("a control beats it{where}", where=where))
-    if won:
-        where = _of(won, len(strongest), experiments)
-        parts.append(say("shown better than every control{where}", where=where))
-    elif any(
-        each.verdict == BETTER
-        for attention_comparison in attention_comparisons
-        for each in attention_comparison.controls
-    ):
+        gains = [each for each in compared if each.baseline.verdict == BETTER]
+        if all(each.is_control for each in gains):
+            return ""
+        return say("no control was trained, so the gain need not be attention's")
+    verdicts = [each.verdict for each in strongest]
+    lost, won = (_where(verdicts, verdict, experiments) for verdict in (WORSE, BETTER))
+    beats_any = any(each.verdict == BETTER for one in compared for each in one.controls)
+    parts = [say("a control beats it{where}", where=lost)] if WORSE in verdicts else []
+    if BETTER in verdicts:
+        parts.append(say("shown better than every control{where}", where=won))
+    elif beats_any:
         parts.append(say("not shown better than every control"))
-    elif lost < len(strongest):
+    elif set(verdicts) != {WORSE}:
         parts.append(
             say(
                 "never shown better than a control"
@@ -146,28 +137,17 @@ def _over_controls(attention_comparisons: list[AttentionComparison], experiments
                 else "not shown better than a control"
             )
         )
-    return _sentence(parts)
+    return "; ".join(parts)
 
 
-def _over_reference_models(
-    attention_comparisons: list[AttentionComparison], experiments: int
-) -> str:
-    """Return whether a reference model from outside beats attention."""
-    strongest = [
-        each.strongest_reference_model
-        for each in attention_comparisons
-        if each.strongest_reference_model
-    ]
-    if not strongest:
-        return ""
-    lost, won = _count(strongest, WORSE), _count(strongest, BETTER)
+def _over_reference_models(strongest: list[TestedDifference], experiments: int) -> str:
+    verdicts = [each.verdict for each in strongest]
+    lost, won = WORSE in verdicts, BETTER in verdicts
     names = {each.second for each in strongest}
     references = describe_reference_models(each.measure.task for each in strongest)
     only = references[names.pop()].in_sentence if len(names) == 1 else ""
-    reference_model = only or (
-        say("the best reference model") if won and not lost else say("a reference model")
-    )
-    text = say(
+    any_of_them = say("the best reference model" if won and not lost else "a reference model")
+    return say(
         "{reference_model} beats it{where}"
         if lost
         else "it beats {reference_model}{where}"
@@ -175,34 +155,22 @@ def _over_reference_models(
         else "never shown better than {reference_model}"
         if experiments > 1
         else "not shown better than {reference_model}",
-        reference_model=reference_model,
-        where=_of(lost or won, len(strongest), experiments),
+        reference_model=only or any_of_them,
+        where=_where(verdicts, WORSE if lost else BETTER, experiments),
     )
-    return _sentence([text])
 
 
-def _count(differences: list[TestedDifference], verdict: str) -> int:
-    return sum(each.verdict == verdict for each in differences)
-
-
-def _of(count: int, compared: int, experiments: int) -> str:
-    """Return on how many of the experiments with such a comparison something holds."""
+def _where(verdicts: list[str], verdict: str, experiments: int) -> str:
+    count, total = verdicts.count(verdict), len(verdicts)
     if experiments == 1:
         return ""
-    if count < compared:
-        return say(
-            " on {count} of {total}"
-            if compared == experiments
-            else " on {count} of the {total} compared",
-            count=count,
-            total=compared,
-        )
-    return _on_all(count) if compared == experiments else say(" wherever they are compared")
-
-
-def _sentence(parts: list[str]) -> str:
-    text = "; ".join(parts)
-    return text[0].upper() + text[1:] + "."
+    if count == total:
+        return _on(count, total) if total == experiments else say(" wherever they are compared")
+    return say(
+        " on {count} of {total}" if total == experiments else " on {count} of the {total} compared",
+        count=count,
+        total=total,
+    )
 
 
 TITLE_WIDTH, WIDTH, ALL_WIDTHS = 36, 42, 126  # millimetres on paper; all verdicts
@@ -219,19 +187,7 @@ SIGNS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class ComparedModel:
-    """A column of the matrix: what attention is compared with.
-
-    `key` begins the names of its columns in the CSV file. `has_names`: whether the cells name the
-    model, since it is not the same in all experiments.
-    """
-
-    key: str
-    heading: str
-    short: str
-    get: Callable[[Experiment], TestedDifference | None]
-    has_names: bool = False
+GetDifference = Callable[[Experiment], TestedDifference | None]
 
 
 def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = ()) -> Table:
@@ -239,14 +195,17 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     units = {each.measure.long_unit for each in experiments if each.attention_comparison}
     unit = units.pop() if len(units) == 1 else ""
     marks = {each.mark for each in experiments}
-    verdicts = (
-        *(
-            column
-            for compared_model in _compared_models(experiments)
-            for column in _columns(compared_model, bool(unit))
-        ),
-        *_talk_columns(experiments),
-    )
+    verdicts = [
+        column
+        for compared_model in _compared_models(experiments)
+        for column in _columns(*compared_model, bool(unit))
+    ]
+    if any(each.line.reproduction for each in experiments):
+        verdicts += [
+            Column("", say("The talk’s gain"), TEXT, _talk),
+            Column("talk_verdict", "", value="line.reproduction.verdict"),
+            Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
+        ]
     printed = sum(bool(each.heading) for each in verdicts)  # none where nothing is compared
     width = min(ALL_WIDTHS // max(printed, 1), WIDTH)
     columns = (
@@ -273,13 +232,8 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
     The unit is empty where experiments differ in it: then the cells have it.
     """
     variants = judged_variants(experiments)
-    gains = [
-        gain
-        for each in experiments
-        if each.attention_comparison
-        for gain in each.attention_comparison.other_gains
-    ]
-    others = list(dict.fromkeys(gain.first for gain in gains))
+    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
+    others = dict.fromkeys(gain.first for each in compared for gain in each.other_gains)
     details = ""
     if len(variants) == 1 and others:
         details = say(
@@ -292,79 +246,54 @@ def _heading(experiments: list[Experiment], unit: str) -> str:
     return say("Verdicts on attention{details}", details=details)
 
 
-def _compared_models(experiments: list[Experiment]) -> list[ComparedModel]:
-    """Return the columns of models that some experiment has."""
+def _compared_models(
+    experiments: list[Experiment],
+) -> list[tuple[str, str, str, GetDifference, bool]]:
+    """Return what attention is compared with in some experiment, as `_columns` takes it."""
 
-    def control(each: Experiment) -> TestedDifference | None:
-        return each.attention_comparison.strongest_control if each.attention_comparison else None
+    def strongest(kind: str) -> GetDifference:
+        return lambda each: getattr(each.attention_comparison, f"strongest_{kind}", None)
 
-    def reference_model(each: Experiment) -> TestedDifference | None:
-        return (
-            each.attention_comparison.strongest_reference_model
-            if each.attention_comparison
-            else None
-        )
-
-    reference_models = {found.second for each in experiments if (found := reference_model(each))}
+    reference_model = strongest("reference_model")
+    names = {found.second for each in experiments if (found := reference_model(each))}
     references = describe_reference_models(each.measure.task for each in experiments)
-    only = references.get(reference_models.pop()) if len(reference_models) == 1 else None
-    best = ComparedModel(
-        "reference_model",
-        say("Against the best reference model"),
-        say("Best reference model"),
-        reference_model,
-        True,
-    )
+    only = references.get(names.pop()) if len(names) == 1 else None
+    headings = say("Against the best reference model"), say("Best reference model")
     if only and only.against:
-        best = ComparedModel("reference_model", only.against, only.short, reference_model)
-    strongest = say("Against the strongest control"), say("Strongest control")
-    compared_models = [
-        ComparedModel(
-            "baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain
-        ),
-        ComparedModel("control", *strongest, control, True),
-        best,
+        headings = only.against, only.short
+    control = say("Against the strongest control"), say("Strongest control")
+    compared_models: list[tuple[str, str, str, GetDifference, bool]] = [
+        ("baseline", say("Against the baseline"), say("Baseline"), lambda each: each.gain, False),
+        ("control", *control, strongest("control"), True),
+        ("reference_model", *headings, reference_model, not (only and only.against)),
     ]
-    return [each for each in compared_models if any(map(each.get, experiments))]
+    return [each for each in compared_models if any(map(each[3], experiments))]
 
 
-def _columns(compared_model: ComparedModel, has_unit: bool) -> tuple[Column, ...]:
-    """Return the column for people, and those of the CSV file: model, verdict and difference."""
+def _columns(
+    key: str, heading: str, short: str, get: GetDifference, has_names: bool, has_unit: bool
+) -> tuple[Column, ...]:
+    """Return the column for people, and those of the CSV file: model, verdict and difference.
+
+    `key` begins the names of these columns. `has_names`: whether the cells name the model, since it
+    is not the same in all experiments; `has_unit`: whether the table's title has the unit.
+    """
 
     def cell(experiment: Experiment) -> Phrase | str:
-        difference = compared_model.get(experiment)
+        difference = get(experiment)
         if difference is None:
             return DASH
         value = difference.mean
         number = format_points(value) if has_unit else difference.measure.difference(value)
-        name: Texts = (
-            (" (", glossary_link(difference.second), ")") if compared_model.has_names else ()
-        )
         verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
+        name = (" (", glossary_link(difference.second), ")") if has_names else ()
         return Phrase((verdict, f" {number}", *name))
 
     return (
-        Column("", compared_model.heading, TEXT, cell, short=compared_model.short),
-        Column(compared_model.key, "", value=difference_value(compared_model.get, "second")),
-        Column(
-            f"{compared_model.key}_verdict",
-            "",
-            value=difference_value(compared_model.get, "verdict"),
-        ),
-        Column(
-            f"{compared_model.key}_pp", "", POINTS, difference_value(compared_model.get, "mean")
-        ),
-    )
-
-
-def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
-    """Return the columns of the talk's gain; none where no experiment has one."""
-    if not any(each.line.reproduction for each in experiments):
-        return ()
-    return (
-        Column("", say("The talk’s gain"), TEXT, _talk),
-        Column("talk_verdict", "", value="line.reproduction.verdict"),
-        Column("talk_gain_pp", "", POINTS, "line.talk_gain"),
+        Column("", heading, TEXT, cell, short=short),
+        Column(key, "", value=difference_value(get, "second")),
+        Column(f"{key}_verdict", "", value=difference_value(get, "verdict")),
+        Column(f"{key}_pp", "", POINTS, difference_value(get, "mean")),
     )
 
 
@@ -403,11 +332,10 @@ def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
     has_mark = len({each.mark for each in experiments}) > 1
 
     def title(each: Experiment) -> Cell:
+        compared = each.attention_comparison
         return Cell(
             each.title,
-            note=each.attention_comparison.variant
-            if each.attention_comparison and names_variant
-            else "",
+            note=compared.variant if compared and names_variant else "",
             mark=each.mark if has_mark else "",
             link=f"#experiment-{each.key}",
         )

@@ -1,24 +1,18 @@
 """The hyperparameters of an experiment's models, with the talk's where they differ.
 
 All of those that the schema declares are in the CSV file. Page and paper have a row for each that
-is not the default in some model, name the others below the table, and explain each in the end.
+is not the default in some model, and name the others below the table. And the searches for them.
 """
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 from heed.evaluation.results import BASELINE, ModelResult
 from heed.report.blocks import (
-    PAGE,
-    PAPER,
     Block,
     Cell,
     Column,
     Disclosure,
-    Group,
-    Heading,
-    Items,
     Paragraph,
     Span,
     Table,
@@ -27,10 +21,9 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import glossary_address, join_columns
 from heed.report.experiments import Experiment
-from heed.report.figures import searches as figures
 from heed.report.formats import RIGHT, format_count
 from heed.report.language import say
-from heed.report.measures import Measure, report_of
+from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
 from heed.search.results import Search, read_search
@@ -54,9 +47,8 @@ class Setting:
 
     group: str
     key: str
-    meaning: str
-    value: Any
-    default: Any = None
+    value: object
+    default: object = None
     always: bool = True
     talk: str = ""
     differs: bool = False
@@ -70,19 +62,6 @@ class Setting:
 Line = dict[str, Setting]  # a hyperparameter of all models, by variant
 
 
-def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:
-    """Return the hyperparameters of the models by variant: the baseline's and attention's first."""
-    result = experiment.result
-    first = (BASELINE, *result.attention[:1])
-    return {
-        variant: model_settings(
-            result.models[variant],
-            experiment.talk.get(variant, NO_SCORES) if experiment.talk else None,
-        )
-        for variant in sorted(result.models, key=lambda each: each not in first)
-    }
-
-
 def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
     """Return every hyperparameter of a model, and the numbers that follow from all of them.
 
@@ -90,74 +69,55 @@ def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
     all others. `talk` is None for any other experiment.
     """
     h, last = model.hyperparameters, say("What the talk leaves open") if talk else ""
-    others = {field.name: field for field in dataclasses.fields(h)}
-    settings = [
-        _talk_setting(say(group), others.pop(key), h, talk.summary.get(COLUMNS.get(key, key)))
-        for group, keys in TALK_GROUPS.items()
-        for key in keys
-        if talk and key in others
-    ]
+    defaults = {field.name: field.default for field in dataclasses.fields(h)}
+    settings = []
+    for group, keys in TALK_GROUPS.items() if talk else ():
+        for key in (key for key in keys if key in defaults):
+            value = 0 if key == "heads" and not h.has_heads else getattr(h, key)
+            known = talk.summary.get(COLUMNS.get(key, key)) if talk else ""
+            printed = format_setting(int(known) if known.isdigit() else known) if known else ""
+            differs = bool(known) and float(known or 0) != value
+            default = defaults.pop(key)
+            settings.append(Setting(say(group), key, value, default, talk=printed, differs=differs))
     millions = talk.summary.get("parameters_million", "") if talk else ""
     count = Setting(
-        group=say("Group 2") if talk else "",
-        key="parameters",
-        meaning=say("number of parameters"),
-        value=model.parameters,
+        say("Group 2") if talk else "",
+        "parameters",
+        model.parameters,
         talk=say("{count} million", count=millions) if millions else "",
         differs=bool(millions),
     )
-    open_settings = [
-        Setting(
-            last, name, _description(field), getattr(h, name), default=field.default, always=False
-        )
-        for name, field in others.items()
+    others = [
+        Setting(last, key, getattr(h, key), default, always=False)
+        for key, default in defaults.items()
     ]
-    epochs = ", ".join(map(str, model.best_epochs))
-    kept = Setting(last, "best_epochs", say("epoch kept, by seed"), epochs)
-    between = [count, *open_settings] if talk else [*open_settings, count]
-    return [*settings, *between, kept]
+    kept = Setting(last, "best_epochs", ", ".join(map(str, model.best_epochs)))
+    return [*settings, count, *others, kept] if talk else [*others, count, kept]
 
 
-def _talk_setting(
-    group: str, field: "dataclasses.Field[Any]", hyperparameters: Any, talk: str | None
-) -> Setting:
-    """Return a hyperparameter that the talk has too; heads are 0 for a model without any."""
-    without_heads = field.name == "heads" and not hyperparameters.has_heads
-    value = 0 if without_heads else getattr(hyperparameters, field.name)
-    return Setting(
-        group=group,
-        key=field.name,
-        meaning=_description(field),
-        value=value,
-        default=field.default,
-        talk=format_setting(int(talk) if talk.isdigit() else talk) if talk else "",
-        differs=bool(talk) and float(talk or 0) != value,
-    )
-
-
-def _description(field: "dataclasses.Field[Any]") -> str:
-    description: str = field.metadata["description"]
-    return say(description).replace("`", "")
-
-
-def format_setting(value: Any) -> str:
+def format_setting(value: object) -> str:
     """Return the value of a hyperparameter in its format for people."""
     if isinstance(value, bool):
         return say("yes" if value else "no")
     return format_count(value) if isinstance(value, int) and value >= 10_000 else str(value)
 
 
-def format_plain(value: Any) -> str:
+def format_plain(value: object) -> str:
     """Return the value of a hyperparameter as params.yaml has it; empty for None."""
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a table with a column for each model, and a CSV file with a row for each value."""
-    models = read_settings(results, experiment)
-    key = f"{experiment.key}_hyperparameters"
+    result, key = experiment.result, f"{experiment.key}_hyperparameters"
+    first = (BASELINE, *result.attention[:1])
+    models = {
+        variant: model_settings(
+            result.models[variant],
+            experiment.talk.get(variant, NO_SCORES) if experiment.talk else None,
+        )
+        for variant in sorted(result.models, key=lambda each: each not in first)
+    }
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda pair: pair[0]),
@@ -172,59 +132,45 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [csv_table, *([_model_table(results, experiment, key, models)] if models else [])]
 
 
-def _lines(models: dict[str, list[Setting]]) -> list[Line]:
-    """Return the hyperparameters of all models, with those of each."""
-    return [dict(zip(models, each, strict=True)) for each in zip(*models.values(), strict=True)]
+def _model_table(
+    results: Results, experiment: Experiment, key: str, models: dict[str, list[Setting]]
+) -> Table:
+    lines: list[Line] = [
+        dict(zip(models, each, strict=True)) for each in zip(*models.values(), strict=True)
+    ]
+    printed = [line for line in lines if any(setting.printed for setting in line.values())]
+    columns = (
+        Column("", say("Hyperparameter"), value=lambda line: _first(line).key, code=True),
+        *(
+            Column(
+                "", name, RIGHT, _cell_of(name), short=name.replace("-", "- "),  # on two lines
+                link=glossary_address(name),
+            )
+            for name in models
+        ),
+    )  # fmt: skip
+    if any(_first(line).group for line in lines):
+        heading = say("Group")
+        group = Column("", heading, value=lambda line: _first(line).group, width=18, merge=True)
+        columns = (*columns, group)
+    return Table(
+        key,
+        say("Hyperparameters"),
+        columns,
+        make_rows(columns, printed),
+        notes=_notes([_first(line) for line in lines if line not in printed]),
+        sources=results.comparison_sources,
+        location=f"experiments.{experiment.key}.models",
+        mark=experiment.mark,
+        style="scores",
+    )
 
 
 def _first(line: Line) -> Setting:
     return next(iter(line.values()))
 
 
-def _is_printed(line: Line) -> bool:
-    """Return whether a hyperparameter has a row: not where every model has the default."""
-    return any(setting.printed for setting in line.values())
-
-
-def _model_table(
-    results: Results, experiment: Experiment, key: str, models: dict[str, list[Setting]]
-) -> Table:
-    lines = _lines(models)
-    columns = (
-        Column("", say("Hyperparameter"), value=lambda line: _first(line).key, code=True),
-        *(
-            Column(
-                "",
-                name,
-                RIGHT,
-                _cell_of(name),
-                short=name.replace("-", "- "),  # on two lines
-                link=glossary_address(name),
-            )
-            for name in models
-        ),
-    )
-    if any(_first(line).group for line in lines):
-        group = Column(
-            "", say("Group"), value=lambda line: _first(line).group, width=18, merge=True
-        )
-        columns = (*columns, group)
-    return Table(
-        key,
-        say("Hyperparameters"),
-        columns,
-        make_rows(columns, filter(_is_printed, lines)),
-        notes=_notes([_first(line) for line in lines if not _is_printed(line)]),
-        sources=results.comparison_sources,
-        location=f"experiments.{experiment.key}.models",
-        mark=experiment.mark,
-        style="scores",
-        media=(PAGE,),
-    )
-
-
 def _cell_of(variant: str) -> Callable[[Line], Cell]:
-    """Return a function from a hyperparameter to a variant's value, with the talk's."""
 
     def value(line: Line) -> Cell:
         setting = line[variant]
@@ -235,93 +181,29 @@ def _cell_of(variant: str) -> Callable[[Line], Cell]:
 
 
 def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
-    """Return the paragraph that names the hyperparameters without a row."""
     texts: list[str | Span] = []
     for setting in unprinted:
         texts += [", ", Span(setting.key, "code"), f" {format_setting(setting.value)}"]
-    if texts:
-        texts = [say("All others have their default:"), " ", *texts[1:], ". "]
-    end = say("The end of the appendix has the meaning and the default of each.")
-    return ((*texts, Span(end, link="#hyperparameters")),)
-
-
-def on_paper(results: Results) -> list[Block]:
-    """Return the hyperparameters on paper: of each experiment a list, in one section."""
-    lists = [block for each in results.experiments for block in _lists(results, each)]
-    return [Disclosure(say("Hyperparameters"), tuple(lists), media=(PAPER,))] if lists else []
-
-
-def _lists(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the hyperparameters of the first model that are no defaults, and how others differ."""
-    models = read_settings(results, experiment)
-    if not models:
-        return []
-    printed = [line for line in _lines(models) if _is_printed(line)]
-    first, *others = models
-    items = [_listed(first, [line[first] for line in printed if line[first].printed])]
-    for variant in others:
-        pairs = [(line[variant], line[first]) for line in printed]
-        differing = [
-            own
-            for own, other in pairs
-            if own.value != other.value or (own.differs and own.talk != other.talk)
-        ]
-        items.append(_listed(say("{name}, otherwise the same", name=variant), differing))
-    return [Heading(experiment.title), Items(tuple(items))]
-
-
-def _listed(name: str, settings: list[Setting]) -> Texts:
-    """Return a model's hyperparameters in a line, with the talk's where they differ."""
-    texts: list[str | Span] = [Span(name, "strong"), ": "]
-    for index, setting in enumerate(settings):
-        talk = f" ({say('the talk: {value}', value=setting.talk)})" if setting.differs else ""
-        value = f" {format_setting(setting.value)}{talk}"
-        texts += [", " if index else "", Span(setting.key, "code"), value]
-    return (*texts, "." if settings else "–")
-
-
-def meanings(results: Results) -> list[Block]:
-    """Return the meaning and the default of every hyperparameter, by task."""
-    by_task: dict[str, dict[str, Setting]] = {}
-    for experiment in results.experiments:
-        settings = by_task.setdefault(experiment.measure.task, {})
-        for of_model in read_settings(results, experiment).values():
-            settings |= {setting.key: setting for setting in of_model}
-    blocks: list[Block] = []
-    for task, settings in by_task.items():
-        items = Items(tuple(_meaning(setting) for setting in settings.values()))
-        heading = (Heading(report_of(task).title()),) if len(by_task) > 1 else ()
-        blocks += [*heading, items] if settings else []
-    if not blocks:
-        return []
-    summary = say("What each hyperparameter means, and its default")
-    return [Disclosure(summary, tuple(blocks), key="hyperparameters", media=(PAGE,))]
-
-
-def _meaning(setting: Setting) -> Texts:
-    texts: Texts = (Span(setting.key, "code"), f": {setting.meaning}")
-    if setting.default is None:
-        return (*texts, ".")
-    default = Span(format_setting(setting.default), "code")
-    return (*texts, f" ({say('default')} ", default, ").")
+    return ((say("All others have their default:"), " ", *texts[1:], "."),) if texts else ()
 
 
 def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a paragraph and the figures of each search that had trials, on demand."""
+    """Return a paragraph on each search that had trials, on demand."""
     blocks: list[Block] = []
     for folder in results.search_folders(experiment):
         if search := read_search(folder):
-            drawn = Group(tuple(figures.figures(results, experiment, search, folder)), "plots")
+            results.sources.add(folder / "search.json")
             name, trials = search.search, len(search.trials)
             summary = say("Search {name}: {trials} trials", name=name, trials=trials)
-            described = Paragraph((_describe(search, experiment.measure.task),))
-            blocks.append(Disclosure(summary, (described, drawn), "others"))
+            described = Paragraph((describe_search(search, experiment.measure.task),))
+            blocks.append(Disclosure(summary, (described,), "others"))
     return blocks
 
 
-def _describe(search: Search, task: str) -> str:
+def describe_search(search: Search, task: str) -> str:
+    """Return what was tried in a search, and what won."""
     measure = Measure(task, search.metric)
-    text = say(
+    return say(
         "{trials} trials of {model}, sampler {sampler}, scheduler {scheduler}, seed {seed}; "
         "{epochs} epochs in all. Best: trial {best}, validation {metric} {score} after epoch "
         "{epoch}. Chosen by the validation split; the test split was not used.",
@@ -336,8 +218,3 @@ def _describe(search: Search, task: str) -> str:
         score=measure.format(search.best.score),
         epoch=search.best.epoch,
     )
-    expected = search.expected_best
-    if expected.reason is None:
-        return text
-    reason = say(expected.reason, **(expected.values or {}))
-    return f"{text} " + say("No expected best: {reason}.", reason=reason)

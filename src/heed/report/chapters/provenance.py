@@ -46,49 +46,48 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
         "ran on a kind of its own could a difference between the kinds count as one between the "
         "variants (docs/report.md)."
     )
-    items = tuple((f"{_name(kind)}: {_list_runs(variants)}",) for kind, variants in runs.items())
-    return [Paragraph((f"{warning} {meaning}",)), Items(items)]
+    items = []
+    for kind, variants in runs.items():
+        texts = [
+            say_count(
+                "{variant} with seed {seeds}",
+                "{variant} with seeds {seeds}",
+                len(seeds),
+                variant=variant,
+                seeds=", ".join(map(str, seeds)),
+            )
+            for variant, seeds in variants.items()
+        ]
+        items.append((f"{_name(kind)}: {'; '.join(texts)}",))
+    return [Paragraph((f"{warning} {meaning}",)), Items(tuple(items))]
 
 
 def all_machine_kinds(results: Results) -> list[Block]:
     """Return on which machine kinds the study's runs were trained, with their numbers."""
-    experiments = results.comparison.experiments.values()
     counts = Counter(
         kind
-        for experiment in experiments
+        for experiment in results.comparison.experiments.values()
         for model in experiment.models.values()
         for kind in model.machine_kinds
     )
     if len(counts) > 1:
         head = say("The runs were trained on several machine kinds:")
         kinds = sorted(counts.items(), key=lambda each: (each[0] == NOT_NOTED, -each[1]))
-        items = tuple(
-            (f"{_name(kind)}: " + say_count("{count} run", "{count} runs", count),)
-            for kind, count in kinds
-        )
-        return [Paragraph((head,)), Items(items)]
+        texts = [say_count("{count} run", "{count} runs", count) for _, count in kinds]
+        items = [f"{_name(kind)}: {text}" for (kind, _), text in zip(kinds, texts, strict=True)]
+        return [Paragraph((head,)), Items(tuple((item,) for item in items))]
     kind = next(iter(counts), NOT_NOTED)
-    if kind == NOT_NOTED:
-        return [Paragraph((say("On which machine kind the runs were trained is not noted."),))]
-    return [Paragraph((say("All runs were trained on one machine kind: {kind}.", kind=kind),))]
+    text = say(
+        "On which machine kind the runs were trained is not noted."
+        if kind == NOT_NOTED
+        else "All runs were trained on one machine kind: {kind}.",
+        kind=kind,
+    )
+    return [Paragraph((text,))]
 
 
 def _name(kind: str) -> str:
     return kind if kind != NOT_NOTED else say("machine kind not noted")
-
-
-def _list_runs(variants: dict[str, list[int]]) -> str:
-    """Return variants with their seeds."""
-    return "; ".join(
-        say_count(
-            "{variant} with seed {seeds}",
-            "{variant} with seeds {seeds}",
-            len(seeds),
-            variant=variant,
-            seeds=", ".join(map(str, seeds)),
-        )
-        for variant, seeds in variants.items()
-    )
 
 
 def chapter(results: Results) -> list[Block]:
@@ -99,12 +98,11 @@ def chapter(results: Results) -> list[Block]:
         Column("command", say("Command"), TEXT, lambda e: e.command or DASH, width=44, code=True),
         Column("md5", "MD5", value="md5", code=True),
     )
-    sources = results.sources.all()
     table = Table(
         "sources",
         say("Files"),
         columns,
-        make_rows(columns, sources, key=lambda each: each.key),
+        make_rows(columns, results.sources.all(), key=lambda each: each.key),
         style="from",
         files=(),
         media=(PAGE,),
@@ -125,14 +123,13 @@ def chapter(results: Results) -> list[Block]:
     tasks = sorted({each.measure.task for each in results.experiments})
     values = " ".join(report_of(task).values_text() for task in tasks)
     source, command = Span("report.tex", link="report.tex"), Span("make pdf", "code")
+    all_of_it = (say("All of it on paper:"), " ", source, " (", command, ").")
     blocks = (
         Paragraph((on_page,), media=(PAGE,)),
         Paragraph((on_paper,), "small", media=(PAPER,)),
         table,
         *all_machine_kinds(results),
         Paragraph((values,), "small", media=(PAGE,)),
-        Paragraph(
-            (say("All of it on paper:"), " ", source, " (", command, ")."), "small", media=(PAGE,)
-        ),
+        Paragraph(all_of_it, "small", media=(PAGE,)),
     )
     return [Disclosure(say("Where every number comes from"), blocks, key="sources")]

@@ -21,12 +21,9 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.shared import (
-    corrected_p_column,
     difference_value,
-    interval_column,
-    interval_columns,
     join_columns,
-    p_column,
+    tested_columns,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_group
@@ -75,23 +72,17 @@ COMPARED = 3  # score functions of which a study says something
 # name: (equation, the same in LaTeX, lecture, source)
 SCORES = {
     "additive": (
-        "u · tanh(W₁ q + W₂ k)",
-        r"$u^\top\tanh(W_1 q + W_2 k)$",
-        "001",
-        "Bahdanau et al. 2015",
+        "u · tanh(W₁ q + W₂ k)", r"$u^\top\tanh(W_1 q + W_2 k)$", "001", "Bahdanau et al. 2015",
     ),
     "concat": (
-        "v · tanh(W [q; k])",
-        r"$v^\top\tanh(W[q;k])$",
-        "000 (“Additive”)",
-        "Luong et al. 2015",
+        "v · tanh(W [q; k])", r"$v^\top\tanh(W[q;k])$", "000 (“Additive”)", "Luong et al. 2015",
     ),
     "concat-tanh": ("tanh(W [q; k])", r"$\tanh(W[q;k])$", "004", ""),
     "location": ("(W q)ᵢ", r"$(Wq)_i$", "000", "Luong et al. 2015"),
     "general": ("q W k", r"$q^\top W k$", "000, 001", "Luong et al. 2015"),
     "dot": ("q · k", r"$q^\top k$", "000, 001", "Luong et al. 2015"),
     "scaled-dot": ("q · k / √d", r"$q^\top k/\sqrt{d}$", "000", "Vaswani et al. 2017"),
-}
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,9 +106,11 @@ class Line:
 
 def chapter(results: Results) -> list[Block]:
     """Return the section of the score functions; nothing in a study whose tasks have none."""
-    if not _experiments(results):
+    experiments = [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
+    if not experiments:
         return []
-    columns, lines, metric = _columns(results), _lines(results), _metrics(results)
+    metric = say(" and ").join(dict.fromkeys(each.measure.name for each in experiments))
+    columns, lines = _columns(results, metric), _lines(experiments)
     table = Table(
         "scores",
         say("Test {metric} of the models with each score function", metric=metric),
@@ -140,40 +133,35 @@ def chapter(results: Results) -> list[Block]:
     return [Section("scores", say("Score functions"), blocks, media=media)]
 
 
-def _columns(results: Results) -> tuple[Column, ...]:
-    gain, unit, std = "use.gain", say("p.p."), "use.score.std_pp"
+def _columns(results: Results, metric: str) -> tuple[Column, ...]:
+    gain, std = "use.gain", "use.score.std_pp"
+    # The lectures' numbers say nothing to the reader of a study that is not of their talk.
     of_talk = any(each.talk for each in results.experiments)
-    source = say("Lecture, source") if of_talk else say("Source")
-    mean = difference_value(gain, "mean")
+
+    def source(line: Line) -> str:
+        lecture, paper = SCORES[line.score][2:]
+        return "; ".join(filter(None, [lecture, paper])) if of_talk else paper or DASH
+
     return (
         *join_columns("use.experiment"),
         Column("score", say("Score"), value="score", merge=True),
         Column(
             "", say("Equation"), TEXT, lambda line: Formula(*SCORES[line.score][:2]), merge=True
         ),
-        Column("source", source, TEXT, lambda e: _source(e.score, of_talk), width=30, merge=True),
+        Column(
+            "source", say("Lecture, source" if of_talk else "Source"), TEXT, source, width=30,
+            merge=True,
+        ),
         Column("", say("Model"), value=_model, width=43),
         Column("variant", "", value="use.variant"),
         Column("where", "", value="use.where"),
         Column("metric", "", value="use.experiment.measure.metric"),
-        Column("value", _metrics(results), decimals(4), "use.score.mean"),
+        Column("value", metric, decimals(4), "use.score.mean"),
         Column("", say("± p.p."), decimals(2), std, paper=False),
         Column("value_std_pp", "", decimals(3), std),
-        Column("gain_pp", say("Gain"), POINTS, mean, unit=unit),
-        interval_column(results, gain, paper=False),
-        *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
-        p_column(gain),
-        corrected_p_column(gain),
-    )
-
-
-def _source(score: str, of_talk: bool) -> str:
-    """Return the paper of a score function, after the lectures of the course that the talk is of.
-
-    Their numbers say nothing to the reader of another study.
-    """
-    lecture, source = SCORES[score][2:]
-    return "; ".join(filter(None, [lecture, source])) if of_talk else source or DASH
+        Column("gain_pp", say("Gain"), POINTS, difference_value(gain, "mean"), unit=say("p.p.")),
+        *tested_columns(results, gain, paper=False),
+    )  # fmt: skip
 
 
 def _model(line: Line) -> Cell:
@@ -183,21 +171,9 @@ def _model(line: Line) -> Cell:
     return Cell(f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.mark)
 
 
-def _metrics(results: Results) -> str:
-    """Return the names of the metric by which their experiments are compared."""
-    names = (each.measure.name for each in _experiments(results))
-    return say(" and ").join(dict.fromkeys(names))
-
-
-def _experiments(results: Results) -> list[Experiment]:
-    """Return the experiments whose models use the score functions of the lectures."""
-    return [each for each in results.experiments if report_of(each.measure.task).HAS_SCORES]
-
-
-def _lines(results: Results) -> list[Line]:
-    """Return a line for each score function of the lectures and each model that uses it."""
+def _lines(experiments: list[Experiment]) -> list[Line]:
     uses: dict[str, list[Use]] = {name: [] for name in SCORES}
-    for experiment in _experiments(results):
+    for experiment in experiments:
         result = experiment.result
         gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
         first = (BASELINE, *result.attention[:1])

@@ -137,6 +137,18 @@ def corrected_p_column(get_difference: Value) -> Column:
     return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 
+def tested_columns(
+    results: Results, get_difference: Value, ends: str = "gain_", paper: bool = True
+) -> tuple[Column, ...]:
+    """Return the columns of a difference's interval, and of its p."""
+    return (
+        interval_column(results, get_difference, paper=paper),
+        *interval_columns(get_difference, f"{ends}low_pp", f"{ends}high_pp"),
+        p_column(get_difference),
+        corrected_p_column(get_difference),
+    )
+
+
 def all_models(
     results: Results, experiment: Experiment, drawn: list[str], kinds: Mapping[str, MakeFigure]
 ) -> list[Block]:

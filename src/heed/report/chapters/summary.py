@@ -1,6 +1,6 @@
 """The answer: a sentence and a matrix of verdicts, the chart of gains, and the first table."""
 
-import functools
+from collections.abc import Callable, Iterator
 
 from heed.evaluation.results import BASELINE, Gain
 from heed.report.blocks import (
@@ -20,14 +20,11 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
 from heed.report.chapters.shared import (
-    corrected_p_column,
     difference_value,
     experiment_title,
-    interval_column,
-    interval_columns,
     join_columns,
     link_terms,
-    p_column,
+    tested_columns,
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.gains import gain_charts
@@ -70,7 +67,6 @@ def chapter(results: Results) -> list[Block]:
 
 
 def _sentences(results: Results) -> Disclosure:
-    """Return the reasons of all verdicts, which the page opens on demand."""
     judged = say(
         "The variant judged is {variants}: of those that answer the study's question "
         "({all}), the first that an experiment has. Of several controls or reference models "
@@ -89,12 +85,14 @@ def _sentences(results: Results) -> Disclosure:
 
 def generated_warning(experiments: list[Experiment]) -> str:
     """Return the warning that text is generated; empty where all text is real."""
-    count = sum(experiment.generated for experiment in experiments)
-    if not count:
+    generated = [each.generated for each in experiments]
+    if not any(generated):
         return ""
-    if count == len(experiments):
-        return say("GENERATED TEXT, NOT A RESULT.")
-    return say("SOME OF THE TEXT IS GENERATED; IT IS MARKED.")
+    return say(
+        "GENERATED TEXT, NOT A RESULT."
+        if all(generated)
+        else "SOME OF THE TEXT IS GENERATED; IT IS MARKED."
+    )
 
 
 def _summary_tables(results: Results) -> list[Table]:
@@ -122,7 +120,6 @@ def _summary_tables(results: Results) -> list[Table]:
 
 
 def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
-    """Return the title of a first table, and the sentence that says what its figures are."""
     if measure.is_accuracy:
         return say("Test accuracy and gain of every experiment"), say_count(
             "Test accuracy, mean over {count} seed.",
@@ -130,19 +127,18 @@ def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
             seeds,
         )
     title = say("{metric} on test, and gain, of every experiment", metric=measure.name)
-    if measure.in_hundreds:
-        return title, say_count(
+    forms = (
+        (
             "{metric} on test, between 0 and 100, mean over {count} seed.",
             "{metric} on test, between 0 and 100, mean over {count} seeds.",
-            seeds,
-            metric=measure.name,
         )
-    return title, say_count(
-        "{metric} on test, mean over {count} seed.",
-        "{metric} on test, mean over {count} seeds.",
-        seeds,
-        metric=measure.name,
+        if measure.in_hundreds
+        else (
+            "{metric} on test, mean over {count} seed.",
+            "{metric} on test, mean over {count} seeds.",
+        )
     )
+    return title, say_count(*forms, seeds, metric=measure.name)
 
 
 def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:
@@ -152,31 +148,35 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     metric = decimals(2 if measure.in_hundreds else 4)
     references = describe_reference_models([measure.task]).items()
 
-    def attention(each: Experiment) -> float | None:
-        return _figure(each, next(iter(each.result.attention), ""))
+    def score_of(name: str) -> Callable[[Experiment], float | None]:
+        def value(each: Experiment) -> float | None:
+            known = name in each.result.models or name in each.result.reference_models
+            return each.measure.scaled(each.result.score_of(name)) if known else None
+
+        return value
+
+    def first(each: Experiment) -> str:
+        return next(iter(each.result.attention), "")
 
     def gain(each: Experiment) -> Gain | None:
-        return each.result.models[each.result.attention[0]].gain if each.result.attention else None
+        return each.result.models[first(each)].gain if first(each) else None
 
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), metric, lambda each: _figure(each, BASELINE)),
-        Column("attention", say("Attention"), metric, attention),
-        Column("", say("Gain"), POINTS, _gain, unit=measure.unit),
+        Column("baseline", say("Baseline"), metric, score_of(BASELINE)),
+        Column("attention", say("Attention"), metric, lambda each: score_of(first(each))(each)),
+        Column(
+            "", say("Gain"), POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
+            unit=measure.unit,
+        ),
         Column("gain_pp", "", POINTS, difference_value(gain, "mean_pp")),
         Column("gain_std_pp", "", decimals(2), difference_value(gain, "std_pp")),
-        interval_column(results, "gain"),
-        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
-        p_column("gain"),
-        corrected_p_column("gain"),
+        *tested_columns(results, "gain"),
         Column("", say("Controls; other variants"), TEXT, _format_variants, below=True),
-        *(Column(name, "", metric, functools.partial(_figure, variant=name)) for name in names),
+        *(Column(name, "", metric, score_of(name)) for name in names),
         *(
-            Column(
-                name, model.heading, metric, functools.partial(_reference_score, name=name),
-                meaning=model.meaning,
-            )
+            Column(name, model.heading, metric, score_of(name), meaning=model.meaning)
             for name, model in references
             if model.heading
         ),
@@ -187,6 +187,12 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     """Return the talk's columns; without any figure of the talk they are in the CSV file only."""
     published = any(each.line.reproduction for each in experiments)
     talk, reproduction = (say("The talk"), say("Reproduction")) if published else ("", "")
+
+    def change(variant: str) -> Callable[[Experiment], float | None]:
+        return lambda each: next(
+            (e.change.mean_pp for e in each.degradations if e.variant == variant), None
+        )
+
     return (
         Column("", talk, TEXT, _talk, width=24),
         Column("published_baseline", "", value=lambda each: (each.line.talk or ("", ""))[0]),
@@ -194,18 +200,14 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
         Column("published_gain_pp", "", POINTS, "line.talk_gain"),
         Column("", reproduction, TEXT, "line.reproduction", below=True),
         Column("published_verdict", "", TEXT, "line.reproduction"),
-        Column("baseline_change_pp", "", POINTS, lambda each: _degradation(each, "baseline")),
-        Column("attention_change_pp", "", POINTS, lambda each: _degradation(each, "attention")),
+        Column("baseline_change_pp", "", POINTS, change("baseline")),
+        Column("attention_change_pp", "", POINTS, change("attention")),
         Column("verdict", "", value="answer.verdict"),
     )
 
 
 def _title(each: Experiment) -> Cell:
     return Cell(each.title, mark=each.mark, link=f"#experiment-{each.key}")
-
-
-def _gain(each: Experiment) -> Cell:
-    return Cell(each.gain.mean if each.gain else None, strong=True)
 
 
 def _other_variants(each: Experiment) -> list[str]:
@@ -215,29 +217,16 @@ def _other_variants(each: Experiment) -> list[str]:
     return sorted(others, key=lambda name: name not in controls)
 
 
-def _figure(each: Experiment, variant: str) -> float | None:
-    """Return a variant's score as it is printed; None without such a model."""
-    known = variant in each.result.models
-    return each.measure.scaled(each.result.score_of(variant)) if known else None
-
-
-def _reference_score(each: Experiment, name: str) -> float | None:
-    reference_model = each.result.reference_models.get(name)
-    return (
-        each.measure.scaled(each.result.compared_score(reference_model).mean)
-        if reference_model
-        else None
-    )
-
-
 def _format_variants(each: Experiment) -> str:
-    """Return the figures of controls and other variants for people."""
-    kinds: dict[bool, list[str]] = {True: [], False: []}
-    for name in _other_variants(each):
-        metric = each.measure.format(each.result.score_of(name))
-        kinds[name in each.result.controls].append(f"{name}\u00a0{metric}")
-    controls, variants = (", ".join(texts) for texts in kinds.values())
-    return "; ".join([controls or DASH, *filter(None, [variants])])
+
+    def listed(are_controls: bool) -> str:
+        return ", ".join(
+            f"{name}\u00a0{each.measure.format(each.result.score_of(name))}"
+            for name in _other_variants(each)
+            if (name in each.result.controls) == are_controls
+        )
+
+    return "; ".join([listed(True) or DASH, *filter(None, [listed(False)])])
 
 
 def _talk(each: Experiment) -> str:
@@ -247,17 +236,22 @@ def _talk(each: Experiment) -> str:
     return f"{baseline}\u00a0→\u00a0{attention} ({format_points(each.line.talk_gain)})"
 
 
-def _degradation(experiment: Experiment, variant: str) -> float | None:
-    changes = {each.variant: each.change.mean_pp for each in experiment.degradations}
-    return changes.get(variant)
-
-
 def _note(results: Results, experiments: list[Experiment], metric: str, is_first: bool) -> Texts:
     """Return the note below a table: its figure, its gain, and what the first one explains."""
     measure, method = experiments[0].measure, results.comparison.significance
-    texts = [metric, _gain_text(measure)]
+    gain = say(
+        "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
+        "and p allow for variation over seeds and test sentences."
+        if measure.is_of_sentences
+        else "Gain: baseline minus attention in {unit}, since less is better, paired by seed and "
+        "document. Interval and p allow for variation over seeds and test documents."
+        if lower_is_better(measure.metric)
+        else "Gain: attention minus baseline in percentage points, paired by seed and "
+        "document. Interval and p allow for variation over seeds and test documents.",
+        unit=measure.long_unit,
+    )
     if is_first:
-        text = " ".join([*texts, *_method(results, experiments)])
+        text = " ".join([metric, gain, *_method(results, measure)])
         return (f"{text} ", Span(method.signature, "code"))
     as_in_first = say(
         "All else is as below the first table; a difference within {margin} is practically the "
@@ -265,52 +259,27 @@ def _note(results: Results, experiments: list[Experiment], metric: str, is_first
         margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.limit(method.convergence_pp),
     )
-    return (" ".join([*texts, as_in_first]),)
+    return (" ".join([metric, gain, as_in_first]),)
 
 
-def _gain_text(measure: Measure) -> str:
-    """Return what the gain is, and what its interval and p allow for."""
-    if measure.is_of_sentences:
-        return say(
-            "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
-            "and p allow for variation over seeds and test sentences.",
-            unit=measure.long_unit,
-        )
-    if lower_is_better(measure.metric):
-        return say(
-            "Gain: baseline minus attention in {unit}, since less is better, paired by seed and "
-            "document. Interval and p allow for variation over seeds and test documents.",
-            unit=measure.long_unit,
-        )
-    return say(
-        "Gain: attention minus baseline in percentage points, paired by seed and "
-        "document. Interval and p allow for variation over seeds and test documents."
+def _method(results: Results, measure: Measure) -> Iterator[str]:
+    comparison, method = results.comparison, results.comparison.significance
+    if len(comparison.seeds) == 1:
+        yield say("One seed has neither.")
+    yield say(
+        "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
+        "{count} comparisons of the study's question, which are those of every attention "
+        "variant ({variants}) and every control with the baseline, in all experiments. A "
+        "difference within {margin} is practically the same; a training that still improved "
+        "by more than {limit} over its last two validations had not converged.",
+        count=method.families["question"].tests,
+        variants=", ".join(results.params.study.attention),
+        margin=measure.margin(method.equivalence_margin),
+        limit=measure.of_validation.limit(method.convergence_pp),
     )
-
-
-def _method(results: Results, experiments: list[Experiment]) -> list[str]:
-    """Return sentences on how the tests of the first table are made, and on their limits."""
-    comparison, measure = results.comparison, experiments[0].measure
-    method = [say("One seed has neither.")] if len(comparison.seeds) == 1 else []
-    method.append(
-        say(
-            "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
-            "{count} comparisons of the study's question, which are those of every attention "
-            "variant ({variants}) and every control with the baseline, in all experiments. A "
-            "difference within {margin} is practically the same; a training that still improved "
-            "by more than {limit} over its last two validations had not converged.",
-            count=comparison.significance.families["question"].tests,
-            variants=", ".join(results.params.study.attention),
-            margin=measure.margin(comparison.significance.equivalence_margin),
-            limit=measure.of_validation.limit(comparison.significance.convergence_pp),
-        )
+    if any(each.result.corpus.folds for each in results.experiments):
+        yield say("With folds both allow for training splits that overlap.")
+    yield say(
+        "Neither interval nor p allows for other training texts, other hyperparameters or "
+        "other corpora. Method:"
     )
-    if any(comparison.experiments[each.key].corpus.folds for each in experiments):
-        method.append(say("With folds both allow for training splits that overlap."))
-    method.append(
-        say(
-            "Neither interval nor p allows for other training texts, other hyperparameters or "
-            "other corpora. Method:"
-        )
-    )
-    return method

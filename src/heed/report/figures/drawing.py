@@ -5,28 +5,24 @@ information is in colour alone. The SVG has plain colour values, so that any pro
 style sheet in the file replaces them in dark mode.
 """
 
-import contextlib
 import dataclasses
 import html
 import io
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Shape
-from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, ScaledTranslation, Transform
 
 from heed.files import write_text, writing
@@ -57,7 +53,6 @@ DARK = {
 } | dict(zip(SERIES, DARK_SERIES, strict=True))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LABEL = 30  # characters of an axis's name in a line, in a column of paper
-LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB")  # of a font
 # Points of a legend: a character of an entry, and its mark with the space around it.
 ENTRY_CHARACTER, ENTRY_MARK = 4.6, 38
 MAX_NAME = 26  # characters; longer names are cut
@@ -94,7 +89,7 @@ def draw(
         warnings.simplefilter("ignore")
         figure = Figure(figsize=size, layout="constrained")
         draw_content(figure)
-        svg = io.BytesIO()
+        svg, pdf = io.BytesIO(), io.BytesIO()
         # Not by savefig: it draws once more, for the layout, which every drawing computes.
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(figure).print_svg(svg, metadata=metadata)
@@ -105,21 +100,11 @@ def draw(
             _break_labels(figure, LABEL)
         else:
             figure.set_layout_engine("none")  # the same layout, which takes as long again
-        with writing(path.with_suffix(".pdf")) as temporary:
-            # At once: on a full disk matplotlib's own error would hide the one that says so.
-            temporary.write_bytes(_as_pdf(figure))
-
-
-def _as_pdf(figure: Figure) -> bytes:
-    """Return a figure as a PDF file, with the code point of each letter that its font lacks."""
-    characters = get_font(findfont(FontProperties(family="DejaVu Sans"))).get_charmap()
-    for text in figure.findobj(Text):
-        text.set_text(_replace_unknown(text.get_text(), characters))
-    pdf = io.BytesIO()
-    with _embedding_glyphs_alone():
         metadata = dict.fromkeys(("CreationDate", "Creator", "Producer"))
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
-    return pdf.getvalue()
+        with writing(path.with_suffix(".pdf")) as temporary:
+            # At once: on a full disk matplotlib's own error would hide the one that says so.
+            temporary.write_bytes(pdf.getvalue())
 
 
 def _break_labels(figure: Figure, length: int) -> None:
@@ -130,44 +115,16 @@ def _break_labels(figure: Figure, length: int) -> None:
         axes.set_xlabel(textwrap.fill(axes.get_xlabel(), max(length // count, 12)))
 
 
-@contextlib.contextmanager
-def _embedding_glyphs_alone() -> Iterator[None]:
-    """Embed fonts without the tables that place glyphs: matplotlib has placed them.
-
-    fontTools takes longer to reduce these tables to a figure's characters than all the rest of a
-    PDF takes, and matplotlib has no option for it.
-    """
-    load = subset.load_font
-
-    def load_glyphs(*arguments: Any, **options: Any) -> Any:
-        font = load(*arguments, **options)
-        for table in LAYOUT_TABLES:
-            if table in font:
-                del font[table]
-        return font
-
-    subset.load_font = load_glyphs
-    try:
-        yield
-    finally:
-        subset.load_font = load
-
-
 def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside upper left") -> None:
-    """Put the legend of axes outside of them."""
+    """Put the legend of axes outside of them, in so many columns at most, as fit the figure."""
     handles, labels = axes.get_legend_handles_labels()
+    for count in range(min(columns, 4, len(labels)), 0, -1):
+        parts = np.array_split(list(map(len, labels)), count)  # as matplotlib fills columns
+        width = sum(ENTRY_CHARACTER * max(part) + ENTRY_MARK for part in parts)
+        if width <= 72 * figure.get_figwidth():
+            break
     style: Style = {"loc": location}
-    columns = fitting_columns(labels, min(columns, 4), figure.get_figwidth())
-    figure.legend(handles, labels, **style, ncols=columns, columnspacing=1.2)
-
-
-def fitting_columns(labels: Sequence[str], most: int, width: float) -> int:
-    """Return how many columns of a legend, `most` at most, fit a figure so many inches wide."""
-    for columns in range(min(most, len(labels)), 1, -1):
-        parts = np.array_split(list(map(len, labels)), columns)  # as matplotlib fills columns
-        if sum(ENTRY_CHARACTER * max(part) + ENTRY_MARK for part in parts) <= 72 * width:
-            return columns
-    return 1
+    figure.legend(handles, labels, **style, ncols=count, columnspacing=1.2)
 
 
 def draw_squares(axes: Axes, weights: np.ndarray) -> None:
@@ -211,24 +168,15 @@ def marker(series: int) -> str:
     return MARKERS[series % len(MARKERS)]
 
 
-def _round_coordinate(match: re.Match[str]) -> str:
-    """Return a coordinate in points with two decimals."""
-    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
-
-
-def _replace_unknown(text: str, characters: Mapping[int, Any]) -> str:
-    """Return the text with the code point of each character that the font lacks."""
-    return "".join(
-        each if ord(each) in characters or each == "\n" else f"[U+{ord(each):04X}]" for each in text
-    )
-
-
 def _edit_svg(text: str, alt_text: str) -> str:
-    """Return matplotlib's SVG without metadata, with its alternative text and dark colours."""
+
+    def round_coordinate(match: re.Match[str]) -> str:
+        return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{4,}", _round_coordinate, tag[0]), text)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{4,}", round_coordinate, tag[0]), text)
     text = re.sub(r"\n *(?=[LCQMzZ\"])", " ", text)
     dark_rules = "".join(
         f'[style*="{kind}: {light}"]{{{kind}:{dark} !important}}'
@@ -288,7 +236,6 @@ def label_ends(axes: Axes, ends: Sequence[LineEnd], height: float) -> None:
 
 
 def _right_of(axes: Axes, points: float) -> Transform:
-    """Return the coordinates of the axes, moved to the right by so many points."""
     figure = axes.get_figure()
     assert figure is not None  # these axes were made by a figure
     return axes.transAxes + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)
@@ -302,27 +249,28 @@ def spread_apart(
     They lie between `low` and `high` where there is room for all of them; else they begin at
     `high`, and the last ones are below `low`.
     """
-    order = sorted(range(len(positions)), key=lambda index: (positions[index], index))
-    placed: list[float] = []
-    for index in order:
-        lowest = placed[-1] + gap if placed else low
-        placed.append(max(positions[index], lowest))
-    ceiling = high
-    for number in reversed(range(len(placed))):
-        placed[number] = min(placed[number], ceiling)
-        ceiling = placed[number] - gap
-    return [place for _, place in sorted(zip(order, placed, strict=True))]
+    order = np.argsort(positions, kind="stable")
+    steps = gap * np.arange(len(order))
+    upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, low)) + steps
+    downwards = np.minimum.accumulate(np.minimum(upwards[::-1] + steps, high)) - steps
+    placed = np.empty(len(order))
+    placed[order] = downwards[::-1]
+    return list(map(float, placed))
 
 
-PaperSizes = dict[str, tuple[float, float]]  # key of a figure → its size on paper, in inches
 Job = tuple[blocks.Figure, Path, tuple[float, float] | None]
 _inherited: list[Job] = []  # of a process of the pool
 
 
 def draw_figures(
-    figures: list[blocks.Figure], paper_sizes: PaperSizes, folder: Path, processes: int
+    figures: list[blocks.Figure],
+    paper_sizes: Mapping[str, tuple[float, float]],
+    folder: Path,
+    processes: int,
 ) -> None:
     """Write the files of all figures into `folder`; the same bytes for any number of processes.
+
+    `paper_sizes` are those on paper, in inches, where they differ, by the figure's key.
 
     Raises HeedError when a file cannot be written, or a process was killed.
     """

@@ -24,7 +24,7 @@ from heed.report.figures.drawing import (
     WIDTH,
     Style,
     legend,
-    visible,
+    short_name,
 )
 from heed.report.formats import format_interval, format_points
 from heed.report.language import say
@@ -32,7 +32,7 @@ from heed.report.results import Results
 
 MAX_WIDTH = 4.0  # of an interval's end from zero, in multiples of the largest gain
 MAX_STEPS = 6  # between ticks
-TITLE_LINES, CHARACTERS = 2, 14  # of a title: lines at most, characters of an inch
+MAX_TITLE, CHARACTERS = 60, 14  # of a title: characters at most, without its mark; of an inch
 OURS, TALK = SERIES[0], SERIES[1]
 BOX = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0}
 
@@ -41,24 +41,10 @@ BOX = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0}
 class Bar:
     """An experiment's gain, in percentage points or in points of its figure."""
 
-    title: str
-    mark: str
+    title: str  # with the experiment's mark, unless all have the same
     gain: TestedDifference
     talk: float | None
     comparable: bool  # whether the talk's score can be compared with ours
-
-    def name(self, length: int) -> str:
-        """Return the title and the mark on two lines of so many characters at most.
-
-        The title is cut where it has more.
-        """
-        mark = f" ({self.mark})" if self.mark else ""
-        title = visible(self.title)
-        lines = textwrap.wrap(title + mark, length)
-        if len(lines) > TITLE_LINES:
-            room = TITLE_LINES * length - len(mark) - length // 3  # lines end between words
-            lines = textwrap.wrap(f"{title[:room]}…{mark}", length)
-        return "\n".join(lines)
 
     @property
     def label(self) -> str:
@@ -72,7 +58,7 @@ class Bar:
         """The gain in words, for readers who cannot see the chart."""
         text = say(
             "{title}: gain {gain} {unit}, interval {interval}, {verdict}",
-            title=f"{self.title} ({self.mark})" if self.mark else self.title,
+            title=self.title,
             gain=format_points(self.gain.mean),
             unit=self.gain.measure.long_unit,
             interval=format_interval(self.gain.ends),
@@ -91,8 +77,7 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
     has_mark = len({each.mark for each in experiments}) > 1
     return [
         Bar(
-            each.title,
-            each.mark if has_mark else "",
+            short_name(each.title, MAX_TITLE) + f" ({each.mark})" * bool(has_mark and each.mark),
             each.gain,
             each.line.talk_gain,
             each.line.comparable or not each.line.reproduction,
@@ -111,35 +96,32 @@ def gain_charts(results: Results, warning: str) -> list[Figure]:
     by_unit: dict[str, list[Bar]] = {}
     for bar in gain_bars(results.experiments):
         by_unit.setdefault(bar.gain.measure.long_unit, []).append(bar)
-    return [
-        _gain_chart(results, bars, warning, first=not index)
-        for index, bars in enumerate(by_unit.values())
-    ]
+    return [_gain_chart(results, *each, warning) for each in enumerate(by_unit.values())]
 
 
-def _gain_chart(results: Results, bars: list[Bar], warning: str, first: bool) -> Figure:
+def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) -> Figure:
     measure = bars[0].gain.measure
-    values = {"name": measure.name, "covers": results.coverage}
     title = say(
         "Gain of attention over the baseline in percentage points, with its {covers} interval"
         if measure.in_percentage_points
         else "Gain of attention over the baseline in {name} points, with its {covers} interval",
-        **values,
+        name=measure.name,
+        covers=results.coverage,
     )
-    caption = say("Filled: better or worse; hollow: no such verdict")
+    texts = [say("Filled: better or worse; hollow: no such verdict")]
     if any(bar.talk is not None for bar in bars):
-        caption += "; " + say("diamond: the talk’s gain (hollow: not comparable with ours)")
+        texts.append(say("diamond: the talk’s gain (hollow: not comparable with ours)"))
     if any(abs(bar.gain.mean - end) < 0.005 for bar in bars for end in bar.gain.ends or ()):
-        caption += "; " + say(
+        cut = say(
             "an interval that ends at the gain is cut there: over this baseline, as it was "
             "measured, no gain is larger"
         )
-    reasons = dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
-    caption = "; ".join([caption, *reasons])
+        texts.append(cut)
+    texts += dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
     return Figure(
-        "gain" if first else f"gain_{measure.metric}",
+        f"gain_{measure.metric}" if number else "gain",
         title,
-        f"{caption}.",
+        f"{'; '.join(texts)}.",
         results.comparison_sources,
         lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
         (WIDTH, min(1.35 + 0.62 * len(bars), MAX_HEIGHT)),
@@ -159,7 +141,13 @@ def draw_gains(figure: matplotlib.figure.Figure, bars: list[Bar], title: str) ->
     axes.set_ylim(len(bars) - 0.65, -0.9)
     axes.axvline(0, color=INK, lw=1)
     for row, bar in enumerate(bars):
-        _draw_bar(axes, row, bar, (low, high), length)
+        _draw_bar(axes, row, bar, (low, high))
+        style: Style = {"transform": axes.get_yaxis_transform(), "bbox": BOX, "linespacing": 1}
+        lines = textwrap.fill(bar.title, length)
+        axes.text(0, row - 0.41, lines, va="bottom", color=INK, **style)
+        ends = f"  ({format_interval(bar.gain.ends)})" if bar.gain.ends else ""
+        values = format_points(bar.gain.mean) + ends
+        axes.text(0, row - 0.27, values, va="center", color=SOFT, fontsize=8, **style)
     axes.set_xticks(ticks, [f"{tick:+.4g}".replace("-", "−") if tick else "0" for tick in ticks])
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -179,31 +167,22 @@ def scale(bars: list[Bar]) -> list[float]:
     return [round(float(tick), 6) + 0.0 for tick in ticks]
 
 
-def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float], length: int) -> None:
-    """Draw a gain; its title has lines of `length` characters."""
-    gain = bar.gain
-    for end, limit, arrow in zip(gain.ends or (), limits, "<>", strict=False):
-        cut = end < limit if arrow == "<" else end > limit
-        x = limit if cut else end
+def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float]) -> None:
+    gain, (low, high) = bar.gain, limits
+    for end, arrow in zip(gain.ends or (), "<>", strict=False):
+        x = min(max(end, low), high)
         axes.plot([gain.mean, x], [row, row], color=OURS, lw=1.8, gid="interval")
+        cut = x != end
         axes.plot([x], [row], arrow if cut else "|", color=OURS, gid="cut" if cut else "end")
     marks: list[tuple[str, float, str, str, str, str]] = []
     if bar.talk is not None:
         marks.append(("D", bar.talk, TALK, TALK if bar.comparable else "none", "talk", bar.label))
-    is_better_or_worse = gain.verdict in (BETTER, WORSE)
-    label = say("better or worse" if is_better_or_worse else "neither better nor worse")
-    marks.append(("o", gain.mean, OURS, OURS if is_better_or_worse else GROUND, "mean", label))
+    decided = gain.verdict in (BETTER, WORSE)
+    label = say("better or worse" if decided else "neither better nor worse")
+    marks.append(("o", gain.mean, OURS, OURS if decided else GROUND, "mean", label))
     for shape, x, colour, filled, gid, label in marks:
+        known = label in axes.get_legend_handles_labels()[1]
         axes.plot(
             [x], [row], shape, color=colour, markerfacecolor=filled, markersize=6, gid=gid,
-            label=_once(axes, label),
+            label=None if known else label,
         )  # fmt: skip
-    style: Style = {"transform": axes.get_yaxis_transform(), "bbox": BOX, "linespacing": 1}
-    axes.text(0, row - 0.41, bar.name(length), va="bottom", color=INK, **style)
-    values = format_points(gain.mean) + (f"  ({format_interval(gain.ends)})" if gain.ends else "")
-    axes.text(0, row - 0.27, values, va="center", color=SOFT, fontsize=8, **style)
-
-
-def _once(axes: Axes, label: str) -> str | None:
-    """Return the label if the legend does not have it yet."""
-    return None if label in axes.get_legend_handles_labels()[1] else label

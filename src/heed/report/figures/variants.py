@@ -114,7 +114,6 @@ def ordered_variants(results: Results, experiment: Experiment) -> list[str]:
 
 
 def _validated(results: Results, experiment: Experiment, variant: str) -> float:
-    """Return the mean over seeds of a variant's best score on the validation split."""
     history = read_tables(results, experiment, "history", [variant])[variant]
     column = f"validation_{validation_measure(experiment).metric}"
     return float(history.groupby("seed")[column].max().mean())
