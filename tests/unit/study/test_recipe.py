@@ -82,9 +82,7 @@ def test_a_parameter_matched_recipe_has_the_parameter_count_of_the_model_it_matc
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     of_language = params(**{"{label: author}": "{label: language}"})
-    message = (
-        r"params.yaml: experiments.sample-author.data.label: .* no label language. Known"
-    )
+    message = r"params.yaml: experiments.sample-author.data.label: .* no label language. Known"
     with pytest.raises(HeedError, match=message):
         make_recipe(of_language, "sample-author-attention", tokenised, tokenised)
     with pytest.raises(HeedError, match="heed search other"):
