@@ -22,6 +22,7 @@ from heed.evaluation.results import (
     paired_gain,
 )
 from heed.files import HeedError, write_json, write_text
+from heed.hyperparameters import SCORES
 from heed.pipeline import folder_md5, md5
 from heed.report import blocks, html, latex
 from heed.report.blocks import Cell, Column, Source, Table, make_rows
