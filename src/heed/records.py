@@ -103,14 +103,10 @@ def as_json(value: Any) -> Any:
 
 
 def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
-    """Return the record of type `kind` in a JSON object; unknown keys are ignored unless `strict`.
+    """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
-    Args:
-        kind: a dataclass of numbers, texts, lists, pairs, mappings with names as keys, and other
-            records.
-        value: the object as `json` reads it.
-        key: the object's own key in its file, for the message.
-        strict: require every key, also those with a default, and no other key.
+    `key` is the object's own in its file, for the message. Unknown keys are ignored; with `strict`
+    there must be every key, also those with a default, and no other.
 
     Raises RecordError: a required key is missing or one is unknown, or a value has a wrong type or
     is outside its field's limits.

@@ -22,15 +22,9 @@ MAX_VALUES = 100_000  # keys and values, each as often as aliases repeat it; a l
 
 
 def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
-    """Return the params in `path`, checked.
+    """Return the params in `path`, checked; with `may_be_empty` a study may have no corpus.
 
-    Args:
-        path: of the file.
-        may_be_empty: whether a study without any corpus is no mistake.
-
-    Raises:
-        HeedError: one line for each mistake: file, line, key, what was found, what is allowed.
-
+    Raises HeedError with a line for each mistake: file, line, key, what is allowed, what was found.
     """
     return parse(read_text(Path(path)), path, may_be_empty)
 

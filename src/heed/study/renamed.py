@@ -43,16 +43,10 @@ NAMES = {
 
 
 def rename(text: str, tree: Node) -> tuple[str, str, int]:
-    """Write a study of heed 0.2.0 with the names of today.
+    """Write a study of heed 0.2.0, whose nodes are in `tree`, with the names of today.
 
-    Args:
-        text: the study, in YAML.
-        tree: its nodes, with their places in the text.
-
-    Returns:
-        The study with today's names, all else as it was; its names in words, or "" where they are
-        today's; the line of the first of them, or 0.
-
+    Returns the study with today's names, all else as it was; its names in words, or "" where they
+    are today's; the line of the first of them, or 0.
     """
     scalars = [*_scalars(tree, "")]
     models = {
