@@ -384,7 +384,7 @@ def test_the_report_of_an_explained_model_has_no_row_for_it(study):
 def test_the_cost_is_estimated(study):
     shutil.rmtree("data/tokens")
     params = load("params.yaml")
-    assert "topics-attention" in format_cost(params)
+    assert "    attention " in format_cost(params)
 
 
 @pytest.mark.parametrize(
