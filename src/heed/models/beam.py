@@ -190,8 +190,7 @@ def translate(
 ) -> list[list[Hypothesis]]:  # fmt: skip
     """Return the `n_best` translations of each source, in the order of `sources`; as `search`.
 
-    Sources of like length are translated together. A source without tokens has one translation,
-    which has none either, with probability 1.
+    A source without tokens has one translation, which has none either, with probability 1.
     """
     results = [[Hypothesis([], 0.0, 0.0)] for _ in sources]
     order = sorted(

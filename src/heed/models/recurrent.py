@@ -1,10 +1,9 @@
 """Recurrent layers whose states do not depend on padding, and stacks of them.
 
-Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3). Residual connections
-add a layer's input to its output, from the second layer on. Each layer can stand on a device of its
-own: its inputs are brought there. The lecture's slide of GNMT has bidirectional GRUs throughout;
-the paper has LSTMs, of which the encoder's first alone is bidirectional, so that the others can run
-at the same time. So it is here, with either cell.
+Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3), with either cell: only
+the encoder's first layer is bidirectional, so that the others can run at the same time. Residual
+connections add a layer's input to its output, from the second layer on. Each layer can stand on a
+device of its own: its inputs are brought there.
 """
 
 from collections.abc import Callable, Sequence

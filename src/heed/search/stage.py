@@ -40,21 +40,8 @@ def run_search(
             write_yaml(out / "best.yaml", previous)
             write_text(out / "trials.csv", "trial\n")
         return f"{name}: no trials, hyperparameters as given"
-    # before Ray starts, and for tpe too: the error of a space that is too small
-    configurations, is_valid = draw_configurations(params, name, previous)
-    space, plan = search_space(params, name), make_plan(params, name, previous, tokens)
-    plan.work.mkdir(parents=True, exist_ok=True)
-    with (
-        progress_bar(name) as bar,
-        ray_running(address or read_address(), cores, search.cpu, search.gpu) as where,
-    ):
-        from heed.search.trials import Sampler, run_trials  # ray reads its environment now
-
-        print_line(f"{name}: {search.trials} trials on {where}")
-        sampler = None
-        if search.sampler == "tpe":
-            sampler = Sampler(plan, search, space, is_valid)
-        trials = run_trials(plan, search, sampler or configurations, bar)
+    plan = make_plan(params, name, previous, tokens)
+    trials, where = _run_on_ray(params, name, previous, plan, cores, address or read_address())
     if (best := results.winner(trials, search.metric)) is None:
         problem = f"no trial had one epoch in {search.minutes} minutes"
         raise HeedError(f"search {name}: {problem}. Give it more `minutes`")
@@ -68,6 +55,27 @@ def run_search(
         f"{name}: trial {best.trial} of {len(trials)}, validation {search.metric} "
         f"{best.score:.4f} at epoch {best.best_epoch}"
     )
+
+
+def _run_on_ray(
+    params: Params, name: str, previous: Configuration, plan: Plan, cores: int, address: str
+) -> tuple[list[results.Trial], str]:
+    """Run the trials of a search; return them, and a description of that Ray for people."""
+    search, space = params.search(name), search_space(params, name)
+    # before Ray starts, and for tpe too: the error of a space that is too small
+    configurations, is_valid = draw_configurations(params, name, previous)
+    plan.work.mkdir(parents=True, exist_ok=True)
+    with (
+        progress_bar(name) as bar,
+        ray_running(address, cores, search.cpu, search.gpu) as where,
+    ):
+        from heed.search.trials import Sampler, run_trials  # ray reads its environment now
+
+        print_line(f"{name}: {search.trials} trials on {where}")
+        sampler = None
+        if search.sampler == "tpe":
+            sampler = Sampler(plan, search, space, is_valid)
+        return run_trials(plan, search, sampler or configurations, bar), where
 
 
 def epochs_and_select(plan: Plan, best: results.Trial) -> Configuration:
