@@ -24,10 +24,8 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path as Shape
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, ScaledTranslation, Transform
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from heed.files import write_text, writing
 from heed.processes import process_pool
@@ -168,23 +166,6 @@ def fitting_columns(labels: Sequence[str], most: int, width: float) -> int:
         if sum(ENTRY_CHARACTER * max(part) + ENTRY_MARK for part in parts) <= 72 * width:
             return columns
     return 1
-
-
-def draw_squares(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
-
-    One path for each shade keeps the file small.
-    """
-    rows, columns = weights.shape
-    for shade in np.unique(weights[weights > 0]):
-        squares = [
-            Shape.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
-            for row, column in np.argwhere(weights == shade)
-        ]
-        path = Shape.make_compound_path(*squares)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=shade, lw=0, clip_on=False))
-    axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal")
-    axes.grid(visible=False)
 
 
 def alt_text(experiment: Experiment, text: str) -> str:

@@ -256,7 +256,8 @@ def _draw(
             axes.set_visible(False)
             continue
         weights = heads[index].pivot(index="query", columns="key", values="weight")
-        _draw_head(axes, weights.to_numpy(np.float64))
+        shares = weights.to_numpy(np.float64)
+        draw_squares(axes, shares / full_colour(shares))
         largest = f"{weights.to_numpy().max():.2f}"
         axes.set_title(
             say("head {number} (largest {weight})", number=index + 1, weight=largest), fontsize=SIZE
@@ -265,16 +266,19 @@ def _draw(
         _label(axes, words, is_rationale, at_top, at_left)
 
 
-def _draw_head(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight; one path for each shade keeps the file small."""
-    shades = np.rint(SHADES * weights / full_colour(weights)).astype(int)
+def draw_squares(axes: Axes, weights: np.ndarray) -> None:
+    """Draw a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
+
+    One path for each shade keeps the file small.
+    """
+    shades = np.rint(SHADES * weights).astype(int)
     for shade in np.unique(shades[shades > 0]):
         squares = [
             Path.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
             for row, column in np.argwhere(shades == shade)
         ]
-        path = Path.make_compound_path(*squares)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=shade / SHADES, lw=0))
+        path, alpha = Path.make_compound_path(*squares), min(shade / SHADES, 1)
+        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=alpha, lw=0, clip_on=False))
 
 
 def _label(

@@ -57,10 +57,15 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a run that was scored with three references; one has gaps."""
     folder = tmp_path_factory.mktemp("references")
     rows = [
-        (f"Der {name} schläft.", f"The {name} is sleeping.", f"The {name} sleeps.",
-         f"Thon {name} sleeps." if name[-1] in "13" else "")
-        for name in (f"{animal} {n}" for n in range(6) for animal in ANIMALS)
-    ]  # fmt: skip
+        (
+            f"Der {name} {n} schläft.",
+            f"The {name} {n} is sleeping.",
+            f"The {name} {n} sleeps.",
+            f"Thon {name} {n} sleeps." if n % 2 else "",
+        )
+        for n in range(6)
+        for name in ANIMALS
+    ]
     with contextlib.chdir(folder):
         columns = ["german", "english", "american", "scottish"]
         pd.DataFrame(rows, columns=columns).to_csv("pairs.csv", index=False)
@@ -114,35 +119,45 @@ def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
     assert statistics["exact_match"].tolist() == matched and any(matched)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("[en2, en3]", "[en2, en2]", "data.references: each language once, found en2, en2"),
-        ("[en2, en3]", "[de]", "data.references: de is the source"),
-        ("[en2, en3]", "[fr]", "data.references: corpus mine has no language fr"),
-        ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),
-    ],
-)
-def test_references_that_are_none_and_a_target_with_gaps_are_an_error(
-    scored, tmp_path, old, new, message
-):
-    text = (scored / "params.yaml").read_text().replace(old, new)
-    (tmp_path / "params.yaml").write_text(text)
-    with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
-        load(tmp_path / "params.yaml")
-
-
-def test_a_reference_that_the_tokens_do_not_have_is_named_with_its_key(scored, monkeypatch):
+def test_a_reference_that_the_corpus_does_not_have_is_named_with_its_key(scored, monkeypatch):
     monkeypatch.chdir(scored)
     section = dataclasses.asdict(load().experiments["mine"].data) | {"references": ["fr"]}
     with pytest.raises(HeedError, match=r"mine.data.references: corpus mine has no language fr"):
         resolve_data(section, read_meta(Path("data/tokens/mine")), "experiments.mine.data")
 
 
-def test_settings_and_signatures_have_the_references_and_no_recipe_has(scored, monkeypatch):
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ("[en2, en2]", "data.references: each language once, found en2, en2"),
+        ("[de]", "data.references: de is the source"),
+        ("[fr]", "data.references: corpus mine has no language fr"),
+    ],
+)
+def test_references_that_are_none_are_an_error(scored, tmp_path, references, message):
+    text = (scored / "params.yaml").read_text().replace("[en2, en3]", references)
+    (tmp_path / "params.yaml").write_text(text)
+    with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
+        load(tmp_path / "params.yaml")
+
+
+def test_a_source_or_target_that_may_be_empty_is_an_error(scored, tmp_path):
+    text = (scored / "params.yaml").read_text().replace("languages: [en3]", "languages: [en]")
+    (tmp_path / "params.yaml").write_text(text)
+    with pytest.raises(HeedError, match=r"data.target: en is one of `optional_languages`"):
+        load(tmp_path / "params.yaml")
+
+
+def test_the_settings_of_a_prediction_have_the_references_and_no_recipe_has(scored, monkeypatch):
     monkeypatch.chdir(scored)
     recipe = read_model_recipe("mine-baseline")
-    settings = read_model_prediction(recipe)
-    assert settings.references == ["en2", "en3"] and "en2" not in str(recipe.as_dict()["data"])
+    assert read_model_prediction(recipe).references == ["en2", "en3"]
+    assert "en2" not in str(recipe.as_dict()["data"])
+
+
+def test_the_signature_says_how_many_references_there_are(scored, monkeypatch):
+    monkeypatch.chdir(scored)
+    settings = read_model_prediction(read_model_recipe("mine-baseline"))
+    counts = {count: signatures(settings, count) for count in (1, 3, None)}
     for count, text in ((1, "nrefs:1|"), (3, "nrefs:3|"), (None, "nrefs:var|")):
-        assert all(text in f"{each}|" for each in signatures(settings, count).values())
+        assert all(text in f"{signature}|" for signature in counts[count].values())
