@@ -19,8 +19,7 @@ from heed.cli import stages
 from heed.corpora.table import split_labels
 from heed.files import HeedError, sha256
 from heed.prediction import load_predictor
-from heed.study import load, parse
-from heed.study.cost import format_cost, study_workloads
+from heed.study import parse
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
 from heed.tasks.classification.texts import TextTable, classify, classify_table
@@ -33,7 +32,6 @@ from heed.tasks.multilabel.metrics import (
     statistics_table,
 )
 from heed.tasks.multilabel.recipe import METRICS, resolve_data
-from heed.tasks.multilabel.reference_models import _logistic
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
@@ -274,10 +272,6 @@ def test_the_linear_reference_model_finds_the_words_and_the_constant_one_has_no_
     assert len(selection["validation_micro_f1"][0]) == len(selection["tried"])
 
 
-def test_extreme_scores_of_the_linear_reference_model_are_probabilities():
-    assert _logistic(np.array([-np.inf, 0.0, np.inf, -800.0])).tolist() == [0, 0.5, 1, 0]
-
-
 def test_the_page_says_micro_f1_and_nowhere_accuracy_as_what_decides(study):
     page = Path("reports/index.html").read_text()
     text = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL).split())
@@ -322,14 +316,6 @@ def test_explanations_say_why_no_test_is_defined(study):
     page = Path("reports/index.html").read_text()
     assert "What the weights explain" not in page
     assert "The tests of what they explain are of predictions of one class." in page
-
-
-def test_the_cost_is_estimated(study):
-    shutil.rmtree("data/tokens")
-    params = load("params.yaml")
-    workloads = study_workloads(params)
-    assert [workload.sizes.outputs for workload in workloads] == [len(CLASSES)] * len(MODELS)
-    assert "topics-attention" in format_cost(params)
 
 
 @pytest.mark.parametrize(
