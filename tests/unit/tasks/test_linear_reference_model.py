@@ -1,13 +1,11 @@
 """The linear reference model: features and weights of a corpus that is read a chunk at a time."""
 
 import functools
-import gc
 import json
 import os
 import subprocess
 import sys
 import warnings
-import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,7 +22,6 @@ from heed.inputs import tfidf
 from heed.inputs.tfidf import (
     ANALYZERS,
     SparseFile,
-    chunks_of,
     count_ngrams,
     write_tfidf,
 )
@@ -91,12 +88,6 @@ def written(texts: list[str], features: str, folder: Path, train: slice = slice(
 
 def dense(file: SparseFile) -> np.ndarray:
     return scipy.sparse.vstack([*file]).toarray()
-
-
-def test_chunks_end_with_the_text_that_fills_them():
-    assert [*chunks_of(["ab", "c", "defgh", "", "i"], 3)] == [["ab", "c"], ["defgh"], ["", "i"]]
-    assert [*chunks_of([], 3)] == []
-    assert max(map(len, chunks_of(["word"] * 1000, 40))) == 10
 
 
 @pytest.mark.parametrize("kind", ANALYZERS)
@@ -221,29 +212,6 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
     ids = [set(first.predictions["linear", fold]["id"]) for fold in (0, 1)]
     assert ids[0] != ids[1]
     assert not [*Path(".heed/work").iterdir()]
-
-
-@pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
-    folder, monkeypatch, in_memory
-):
-    corpus = write_documents(folder, 100, 3, folds=3)
-    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
-    references: list[weakref.ref[SparseFile]] = []
-
-    def write(*arguments):
-        assert not any(reference() for reference in references)
-        file = write_tfidf(*arguments)
-        references.extend(weakref.ref(split) for split in file.splits.values())
-        return file
-
-    monkeypatch.setattr(reference_models, "write_tfidf", write)
-    gc.disable()  # nothing but the end of a fold may free its file
-    try:
-        fit(corpus, "words")
-    finally:
-        gc.enable()
-    assert len(references) == 9
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])

@@ -33,7 +33,6 @@ from heed.tasks.multilabel.metrics import (
     statistics_table,
 )
 from heed.tasks.multilabel.recipe import METRICS, resolve_data
-from heed.tasks.multilabel.reference_models import _logistic
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
@@ -272,10 +271,6 @@ def test_the_linear_reference_model_finds_the_words_and_the_constant_one_has_no_
         Path("results/reference_models/topics/reference_models.json").read_text()
     )
     assert len(selection["validation_micro_f1"][0]) == len(selection["tried"])
-
-
-def test_extreme_scores_of_the_linear_reference_model_are_probabilities():
-    assert _logistic(np.array([-np.inf, 0.0, np.inf, -800.0])).tolist() == [0, 0.5, 1, 0]
 
 
 def test_the_page_says_micro_f1_and_nowhere_accuracy_as_what_decides(study):

@@ -21,9 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path as Shape
-from matplotlib.transforms import Affine2D, ScaledTranslation, Transform
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from heed.files import write_text, writing
 from heed.processes import process_pool
@@ -125,23 +123,6 @@ def legend(figure: Figure, axes: Axes, columns: int, location: str = "outside up
             break
     style: Style = {"loc": location}
     figure.legend(handles, labels, **style, ncols=count, columnspacing=1.2)
-
-
-def draw_squares(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
-
-    One path for each shade keeps the file small.
-    """
-    rows, columns = weights.shape
-    for shade in np.unique(weights[weights > 0]):
-        squares = [
-            Shape.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
-            for row, column in np.argwhere(weights == shade)
-        ]
-        path = Shape.make_compound_path(*squares)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=shade, lw=0, clip_on=False))
-    axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal")
-    axes.grid(visible=False)
 
 
 def alt_text(experiment: Experiment, text: str) -> str:

@@ -22,10 +22,10 @@ from heed.report.figures.drawing import (
     WIDTH,
     LineEnd,
     Style,
-    draw_squares,
     label_ends,
     short_name,
 )
+from heed.report.figures.heatmaps import draw_squares
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     Look,
@@ -199,10 +199,12 @@ def _draw_matrices(
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     style: Style = {"ha": "center", "va": "center", "fontsize": min(8.0, 40 * cell)}
     for axes, (variant, each) in zip(grid.flat, percents.items(), strict=False):
-        draw_squares(axes, np.maximum(each / 100, 0.04 * (each > 0)))
+        draw_squares(axes, np.maximum(each / 100, 0.05 * (each > 0)))
         for row, column in np.argwhere(each > 0) if cell >= WITH_NUMBERS else ():
             ink = REVERSED if each[row, column] > 55 else INK
             axes.text(column, row, f"{each[row, column]}", color=ink, **style)
+        axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
+        axes.grid(visible=False)
         for border in np.arange(0.5, count - 1):
             axes.axhline(border, color=LINE, lw=0.4)
             axes.axvline(border, color=LINE, lw=0.4)

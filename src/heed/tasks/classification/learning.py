@@ -98,10 +98,7 @@ def activation(logits: torch.Tensor) -> torch.Tensor:
 
 
 class ClassificationLearner(Learner):
-    """A classifier and the documents that it learns from.
-
-    A task based on this one may have other labels, with its own loss and `validate`.
-    """
+    """A classifier and the documents that it learns from; a task based on this may change both."""
 
     def __init__(
         self,
@@ -259,8 +256,7 @@ def probabilities(
     by_batch, order = list[np.ndarray](), list[np.ndarray]()
     with torch.inference_mode():
         for batch in batches:
-            logits = model(batch.to(device))
-            by_batch.append(activation(logits.float()).cpu().numpy())
+            by_batch.append(activation(model(batch.to(device)).float()).cpu().numpy())
             order.append(batch.rows)
     predicted_rows = np.concatenate(order)
     by_row = np.argsort(predicted_rows, kind="stable")
