@@ -1,9 +1,21 @@
-"""The training of small models whose expected result is known."""
+"""A corpus without its rationale, and the training of models whose expected result is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
+
+
+@pytest.fixture
+def without_rationale() -> Iterator[None]:
+    """The corpus `tiny` without its rationale."""
+    path = Path("data/tokens/tiny/evidence.parquet")
+    rationale = pd.read_parquet(path)
+    rationale.iloc[:0].to_parquet(path, index=False)
+    yield
+    rationale.to_parquet(path, index=False)
 
 
 @pytest.fixture(scope="session")

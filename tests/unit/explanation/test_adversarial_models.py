@@ -266,54 +266,47 @@ def test_guided_networks_are_trained_unless_the_adversarial_model_says_no():
     assert files == {"SHA256SUMS", "documents.parquet", "summary.csv", "units.parquet"}
 
 
-def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about():
-    path = Path("data/tokens/tiny/evidence.parquet")
-    table = pd.read_parquet(path)
-    table.iloc[:0].to_parquet(path, index=False)
-    try:
-        summary = write("differing")
-        with pytest.raises(HeedError, match=r"no training document has rationales.*differ"):
-            write("deceiving")
-    finally:
-        table.to_parquet(path, index=False)
+def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(without_rationale):
+    summary = write("differing")
+    with pytest.raises(HeedError, match=r"no training document has rationales.*differ"):
+        write("deceiving")
     undefined = summary.dropna(subset="reason")
     reasons = {reason: len(rows) for reason, rows in undefined.groupby("reason")}
     assert reasons == {NO_RATIONALE: 5, SPLIT_WITHOUT: 7}
     assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
 
 
+def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
+    """Return the adversarial model of the hierarchical one, for a corpus without rationale."""
+    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
+    run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
+    return AdversarialLearner(
+        load_subject(run, tokens, np.arange(60)), AdversarialAttention("tiny-hybrid", goal, 1.0, 1),
+        {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
+        split_documents(run.recipe, tokens, 1), run,
+    )  # fmt: skip
+
+
 def test_a_hierarchical_adversarial_model_is_of_sentences_and_leaves_its_branch_alone():
     write("hybrid")
     units = read("hybrid", "units")
     assert units.groupby("id").size().max() <= 4 and (units["end"] - units["start"]).max() > 8
-    run = read_runs("tiny-hybrid", [1])[0]
-    tokens = load_tokens("data/tokens/tiny")
-    base = load_subject(run, tokens, np.arange(60))
-    learner = AdversarialLearner(
-        base, AdversarialAttention("tiny-hybrid", "differ", 1.0, 1), {}, np.zeros(60, np.int64),
-        split_documents(run.recipe, tokens, 1), run,
-    )  # fmt: skip
+    learner = learner_of("differ")
     names = {name for name, each in learner.model.named_parameters() if not each.requires_grad}
     assert names == {"branch.table.weight", "branch.bias"}
-    assert not any(each.requires_grad for each in base.model.parameters())
+    assert not any(each.requires_grad for each in learner._base.parameters())
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.4])
 def test_deceiving_smooths_labels_as_the_bases_recipe_does(smoothing):
-    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
-    run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
-    base = load_subject(run, tokens, np.arange(60))
-    learner = AdversarialLearner(
-        base, AdversarialAttention("tiny-hybrid", "deceive", 1.0, 1),
-        {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
-        split_documents(run.recipe, tokens, 1), run,
-    )  # fmt: skip
-    batch = base.encoded.batch(np.arange(4))
+    learner = learner_of("deceive", smoothing)
+    batch = learner.encoded.batch(np.arange(4))
+    loss = learner.loss(learner.model, batch).item()
     expected = torch.nn.functional.cross_entropy(
-        base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
+        learner._base(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
         label_smoothing=smoothing,
     )  # fmt: skip
-    assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
+    assert loss == pytest.approx(expected.item(), abs=1e-5)
 
 
 def test_a_training_that_is_done_is_not_repeated(monkeypatch):

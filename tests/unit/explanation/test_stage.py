@@ -52,16 +52,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture
-def without_rationale() -> Iterator[None]:
-    """The corpus `tiny` without its rationale."""
-    path = Path("data/tokens/tiny/evidence.parquet")
-    rationale = pd.read_parquet(path)
-    rationale.iloc[:0].to_parquet(path, index=False)
-    yield
-    rationale.to_parquet(path, index=False)
-
-
 TESTS = {test.name for test in EXPLAINED}
 
 

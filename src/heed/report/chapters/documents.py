@@ -62,7 +62,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
                 broken=len(changed.broken),
                 count=len(changed.browser.documents),
             )
-            blocks += _changed(results, experiment, changed)
+            blocks += _changed(experiment, changed)
         blocks += _heads(results, experiment)
     blocks += weight_shares(results, experiment)
     return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
@@ -108,7 +108,7 @@ def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
     return Changed(variant, browser, fixed, broken)
 
 
-def _changed(results: Results, experiment: Experiment, changed: Changed) -> list[Block]:
+def _changed(experiment: Experiment, changed: Changed) -> list[Block]:
     """Return documents that attention fixed and broke, each beside the baseline."""
     media, browser = _media(experiment), changed.browser
     rule = say(
@@ -123,7 +123,7 @@ def _changed(results: Results, experiment: Experiment, changed: Changed) -> list
     counts = (Span(_count(len(changed.fixed), len(changed.broken)), "strong"), " ", rule)
     blocks: list[Block] = [Paragraph(counts, "small", media=media)]
     fixed, broken = (
-        [_side_by_side(results, experiment, changed.variant, each) for each in kind[:EACH]]
+        [_side_by_side(experiment, changed.variant, each) for each in kind[:EACH]]
         for kind in (changed.fixed, changed.broken)
     )
     if first := [*fixed[:1], *broken[:1]]:
@@ -148,13 +148,10 @@ def _count(fixed: int, broken: int) -> str:
         "In {count} documents it is right in fewer seeds.",
         broken,
     )
-    helped = helped if fixed else say("Attention fixed no document.")
-    return f"{helped} {hurt if broken else say('It broke no document.')}"
+    return f"{helped} {hurt}"
 
 
-def _side_by_side(
-    results: Results, experiment: Experiment, variant: str, changed: ChangedDocument
-) -> ShadedDocument:
+def _side_by_side(experiment: Experiment, variant: str, changed: ChangedDocument) -> ShadedDocument:
     """Return a document as baseline and attention have read it."""
     document, tokens = changed.document, changed.tokens
     models = experiment.result.models
@@ -182,9 +179,9 @@ def _reading(name: str, answers: Answers, document: Document, tokens: pd.DataFra
         "right in {right} of {seeds} seeds", right=answers.seeds_right, seeds=len(answers.right)
     )
     if probability is not None:
-        of_true_class = say("{probability} for {label}", probability=f"{probability:.2f}",
-                       label=document.label)  # fmt: skip
-        description = f"{of_true_class}, {description}"
+        likely = f"{probability:.2f}"
+        likely = say("{probability} for {label}", probability=likely, label=document.label)
+        description = f"{likely}, {description}"
     return Reading(name, description, shade_sentences(document.text, tokens), probability)
 
 
