@@ -65,8 +65,7 @@ Line = dict[str, Setting]  # a hyperparameter of all models, by variant
 def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
     """Return every hyperparameter of a model, and the numbers that follow from all of them.
 
-    Those of an experiment that is compared with the talk are in its groups: the talk's first, then
-    all others. `talk` is None for any other experiment.
+    The talk's are first, in its groups; `talk` is None where an experiment is not compared with it.
     """
     h, last = model.hyperparameters, say("What the talk leaves open") if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
