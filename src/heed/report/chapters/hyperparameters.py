@@ -108,15 +108,7 @@ def format_plain(value: object) -> str:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a table with a column for each model, and a CSV file with a row for each value."""
-    result, key = experiment.result, f"{experiment.key}_hyperparameters"
-    first = (BASELINE, *result.attention[:1])
-    models = {
-        variant: model_settings(
-            result.models[variant],
-            experiment.talk.get(variant, NO_SCORES) if experiment.talk else None,
-        )
-        for variant in sorted(result.models, key=lambda each: each not in first)
-    }
+    models, key = read_settings(results, experiment), f"{experiment.key}_hyperparameters"
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda pair: pair[0]),
@@ -217,3 +209,15 @@ def describe_search(search: Search, task: str) -> str:
         score=measure.format(search.best.score),
         epoch=search.best.epoch,
     )
+
+
+def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:
+    """Return the hyperparameters of the models by variant: the baseline's and attention's first."""
+    result, talk = experiment.result, experiment.talk
+    first = (BASELINE, *result.attention[:1])
+    return {
+        variant: model_settings(
+            result.models[variant], talk.get(variant, NO_SCORES) if talk else None
+        )
+        for variant in sorted(result.models, key=lambda each: each not in first)
+    }
