@@ -142,12 +142,6 @@ def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(
     assert names - {""} == {*every}
 
 
-def test_a_study_with_four_variants_has_no_second_figure_of_all(tmp_path):
-    results = with_variants(tmp_path, ())
-    blocks = classification.chapter(results, results.experiments[0])
-    assert not any(getattr(each, "style", "") == "figures-all" for each in blocks)
-
-
 def test_no_figure_is_larger_than_a_page(talk, tmp_path):
     data = made_up_translation.comparison()
     results = read_made_up(made_up_translation.study(), data, tmp_path)
@@ -200,12 +194,6 @@ def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp
     assert len(panel.lines) == 2, "the mean of the others, and the run"
     widths = sorted(line.get_linewidth() for line in panel.lines)
     assert widths[0] < 1 < widths[1]
-
-
-def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
-    figure = collapsed_curves(tmp_path, [0.01] * 3)
-    assert "Every run is degenerate of: attention." in figure.caption
-    assert not any(text.get_text().startswith("seed") for text in draw(figure).axes[0].texts)
 
 
 def test_few_classes_have_matrices_in_one_figure_and_many_have_those_with_the_most_errors(talk):
