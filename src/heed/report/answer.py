@@ -22,13 +22,9 @@ from heed.report.measures import Measure, degenerate_sentence, equal_weights_con
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A verdict of a few words; the gain over the baseline in a sentence; all sentences.
-
-    `sentences` have bad news first, and `gain` among them.
-    """
+    """A verdict of a few words, and the sentences on it, which have bad news first."""
 
     verdict: str
-    gain: str
     sentences: tuple[str, ...]
 
 
@@ -36,8 +32,7 @@ class Answer:
 class TestedDifference:
     """A difference of two models by name, with its tests (docs/statistics.md).
 
-    Its intervals are cut where a difference from the second model's score must end; `whole` is
-    the one that is tested.
+    Its intervals are cut where it must end; `whole` is the one that is tested.
     """
 
     first: str
@@ -227,11 +222,10 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
     if compared is None:
         return _no_comparison(result)
     gain, ahead = compared.baseline, compared.better_models
-    gain_sentence = _gain_sentence(gain, result)
     sentences = [
         degenerate_sentence(result, seeds),
         *(_better_sentence(each, result) for each in ahead),
-        gain_sentence,
+        _gain_sentence(gain, result),
         _doubt_sentence(gain),
     ]
     if gain.verdict == BETTER:
@@ -250,11 +244,8 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
         )
         for pair in compared.pairs
     ]
-    return Answer(
-        _verdict(compared, result),
-        _capitalize(gain_sentence),
-        tuple(_capitalize(each) for each in sentences if each),
-    )
+    texts = (f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in sentences if text)
+    return Answer(_verdict(compared, result), tuple(texts))
 
 
 def _no_comparison(result: ExperimentResult) -> Answer:
@@ -262,11 +253,7 @@ def _no_comparison(result: ExperimentResult) -> Answer:
     missing += [] if result.attention else [say("variant that answers the study's question")]
     names = say(" and no ").join(missing)
     sentence = say("No comparison, since there is no {names}.", names=names)
-    return Answer(say("no comparison"), sentence, (sentence,))
-
-
-def _capitalize(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:].removesuffix(".") + "."
+    return Answer(say("no comparison"), (sentence,))
 
 
 def verdict_text(verdict: str) -> str:

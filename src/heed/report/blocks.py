@@ -137,9 +137,7 @@ class Section(Block):
 class Disclosure(Block):
     """Blocks that the page opens on demand; `style` is their CSS class.
 
-    One with a `key` can be linked to, and stands in the page's contents. `mark`, such as "generated
-    text", follows its summary. `heading`: whether paper, which prints it open, has the summary as
-    the heading of a subsection.
+    One with a `key` stands in the page's contents. `heading`: whether it is a subsection on paper.
     """
 
     summary: str
@@ -290,11 +288,7 @@ class Sentence:
 
 @dataclasses.dataclass(frozen=True)
 class Legend(Block):
-    """The legend of shaded texts: what no and full colour mean.
-
-    `rationale` names underlined words and `sentence` the bar beside a sentence, where there are
-    any.
-    """
+    """The legend of shaded texts: no and full colour, underlined words, the bar of a sentence."""
 
     weak: str
     strong: str

@@ -1,8 +1,7 @@
 """The document browser: a model's weights in documents (Yang et al. 2016, figures 5 and 6).
 
 There is a page for each model, in a folder of its own: a copy of the report without corpus text
-leaves this folder out. A document has changed where attention is right in more, or in fewer, seeds
-than the baseline.
+leaves this folder out.
 """
 
 import dataclasses
@@ -91,11 +90,7 @@ class WeightShare:
 
 @dataclasses.dataclass(frozen=True)
 class Browser:
-    """The content of one model's page.
-
-    `heaviest` is of the words with the largest weights of each document, `rationale` of those that
-    are known to decide the label.
-    """
+    """The content of one model's page, and the weight on heaviest words and rationale."""
 
     documents: list[Document]
     heaviest: WeightShare
@@ -153,9 +148,7 @@ def describe_rationale(statistics: CorpusStatistics) -> str:
 
 
 def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
-    """Return the browser of a model: `folder` has its predictions.
-
-    `others` are the folders of the variants that the page compares, by variant.
+    """Return the browser of a model from its predictions; `others` are of the variants beside it.
 
     Raises HeedError: a file is missing or broken.
     """
@@ -182,9 +175,7 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
 def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
     """Return a model's predictions of these test documents by id, with its seeds in order.
 
-    A multi-label prediction is a text, as `documents` has it: then there are no probabilities.
-
-    Raises HeedError: the file is missing or broken.
+    A multi-label prediction is a text, and has no probabilities. Raises HeedError: a broken file.
     """
     table = read_prediction_table(folder / PREDICTED)
     table = table[(table["split"] == "test") & table["id"].isin(names)].sort_values("seed")
@@ -332,10 +323,7 @@ def read_changed_documents(
 ) -> list[ChangedDocument]:
     """Return the documents of attention's browser whose number of right seeds changed.
 
-    The largest change is first; ties are ordered by id. Only of these documents the weights are
-    known. `baseline` and `attention` have the predictions of both models.
-
-    Raises HeedError: a file is missing or broken.
+    The largest change is first; ties are ordered by id. Raises HeedError: a file is broken.
     """
     documents = {document.id: document for document in browser.documents}
     without, with_attention = (

@@ -45,10 +45,9 @@ def format_coverage(alpha: float) -> str:
 
 
 def format_count(value: int) -> str:
-    """Return a whole number in groups of three digits, as the language of the report writes it.
+    """Return a whole number in groups of three digits: in German with a narrow space between.
 
-    English has a comma between them, German a narrow space: a point, as Babel's format_decimal has
-    it, would look like a decimal point next to accuracies.
+    A point, as Babel's format_decimal has it, would look like a decimal point next to accuracies.
     """
     grouped = f"{value:,}"
     return grouped.replace(",", "\u202f") if current_language() == "de" else grouped

@@ -55,10 +55,8 @@ def page(
 ) -> str:
     """Return the page of a study: its title, a warning or nothing, its note, and its sections.
 
-    Of a long note the page shows the first sentence, and the others on demand. `image` returns the
-    address of a figure's image, and `copies` a table as texts to copy, by the name of the format.
-    `links` are to files next to the page: the text, the address or nothing, and a command or
-    another explanation. The citation is in BibTeX.
+    `image` returns the address of a figure's image, `copies` a table as texts to copy, by format.
+    `links` are text, address or nothing, and explanation. The citation is in BibTeX.
     """
     terms = [block for block in walk_blocks(blocks) if isinstance(block, Term)]
     first, more = split_note(note)

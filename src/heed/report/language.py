@@ -37,8 +37,7 @@ def current_language() -> str:
 def once_a_language(make: Callable[[str], Environment]) -> Callable[[], Environment]:
     """Return a function that makes the environment of the report's language, once for each.
 
-    An environment keeps its templates compiled: to compile one takes longer than to fill it in, and
-    every table has its file.
+    It keeps its templates compiled, which takes longer than to fill them in.
     """
     made = functools.cache(make)
     return functools.wraps(make)(lambda: made(current_language()))
@@ -46,11 +45,7 @@ def once_a_language(make: Callable[[str], Environment]) -> Callable[[], Environm
 
 @functools.cache
 def translations(language: str) -> NullTranslations:
-    """Return the translations into a language; English has none.
-
-    The .po file is compiled in memory (0.1 s with Babel's import): a compiled file could be out of
-    date.
-    """
+    """Return the translations into a language, compiled in memory; English has none."""
     path = LOCALE / language / "LC_MESSAGES/heed.po"
     if not path.exists():
         return NullTranslations()

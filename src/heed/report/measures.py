@@ -199,11 +199,9 @@ FAR_PP = 10.0  # below the median of the model's other runs
 def degenerate_seeds(
     model: ModelResult, result: ExperimentResult, seeds: list[int]
 ) -> dict[int, float]:
-    """Return the score of each run of a model that degenerate, by seed.
+    """Return the score of each degenerate run of a model, by seed (docs/report.md).
 
-    A run is degenerate if its score is no higher than the majority class's on the same documents,
-    or more than FAR_PP below the median of the model's other runs. The figure is the one by which
-    the experiment compares; `seeds` are in the order of the model's runs.
+    `seeds` are in the order of the model's runs.
     """
     values, majority = result.compared_score(model).values, _majority(result, seeds)
     degenerate = {}

@@ -1,7 +1,6 @@
-"""`heed publish`: a published report of a study for docs/studies/, and its summary in the index
-there.
+"""`heed publish`: a study's published report in docs/studies/, and its summary in the index.
 
-A published report has no text of a corpus, unless heed generated it, and no path of this machine.
+It has no text of a corpus, unless heed generated it, and no path of this machine.
 """
 
 import dataclasses
@@ -75,10 +74,9 @@ def read_published_report(folder: Path) -> PublishedReport:
 
 
 def make_published_report(root: Path, study: str) -> PublishedReport:
-    """Return the code of a published report of the active study that is made now, in the clone
-    `root`.
+    """Return the code of the published report that is made now, in the clone `root`.
 
-    The files that `heed publish` itself writes may have changed since the commit: they are no code.
+    The files that `heed publish` itself writes may differ from the commit: they are no code.
     """
     state, folder = git_state(root), f"{PUBLISHED_REPORTS}/{study}/"
     written = (README, str(INDEX))
@@ -156,12 +154,7 @@ def publish(
 ) -> Path:
     """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
-    The summary is in README.md too where that has a place; a study of the user's own needs none.
-
-    The folder has the page, its figures and tables, its provenance, edition.json, the files of
-    COPIED, and reports/report.pdf if there is one. Neither text of a corpus is for git, unless heed
-    generated it, nor are the paths of this machine. `root` is the top folder of the clone, the
-    other arguments are as in `render`.
+    `root` is the top folder of the clone, the other arguments are as in `render` (docs/report.md).
 
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
@@ -244,10 +237,9 @@ def _pages_with_summary(
 
 
 def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: bool) -> str:
-    """Return what a page says of a published study, in Markdown.
+    """Return what a page says of a published study, in Markdown: the first screen of the report.
 
-    It is the first screen of the report, without its chart: the answer over all experiments, the
-    matrix of verdicts, and links to the report: to `folder`, as seen from the page.
+    `folder` is that of the report, as seen from the page.
     """
     matrix = verdict_matrix(experiments)
     title = f"{matrix.title} ({matrix.mark})" if matrix.mark else matrix.title

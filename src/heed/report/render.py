@@ -84,11 +84,7 @@ COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "
 
 
 def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
-    """Return the history of a model's runs; `validation` has the values of `metric`.
-
-    That is the metric by which models are compared, or where validation does not measure it the one
-    by which searches decide.
-    """
+    """Return the history of a model's runs, with the metric that decides, where it is validated."""
     history = read_table(evaluation / "history.csv")
     figures = measure.metric, task_module(measure.task, "recipe").VALIDATION_METRICS[0]
     metric = next(each for each in figures if f"validation_{each}" in history)
@@ -129,19 +125,11 @@ def render(
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
-    Args:
-        params: the study: its title, note, experiments and searches.
-        comparison: results/compare/comparison.json.
-        published: the folder with the talk's scores.
-        results_folder: results/, with the results of the other stages.
-        folder: reports/.
-        with_documents: whether to write the document browser, which has text of the corpora.
-        links: the files that the page links in its head.
-        processes: how many draw figures.
+    `published` has the talk's scores, `results_folder` is results/, `folder` reports/, and
+    `with_documents` is whether to write the document browser, which has text of the corpora.
 
-    Raises:
-        HeedError: an experiment names one that the talk does not have; a file is missing or broken.
-
+    Raises HeedError: an experiment names one that the talk does not have; a file is missing or
+    broken.
     """
     with use_language(params.study.language):
         results = read_results(params, comparison, published, results_folder, with_documents)
@@ -270,10 +258,7 @@ def check_report(
 ) -> str:
     """Render the report into a temporary folder and compare both; return a message of success.
 
-    The first arguments are as in `render`; `reports` is the report to check, and `lock` is
-    dvc.lock, which records what DVC's cache has.
-
-    Raises HeedError: they do not agree; the message has the numbers that differ, and both values.
+    `reports` is the report to check, and `lock` is dvc.lock. Raises HeedError: they do not agree.
     """
     problems = list(changed_outputs(lock, RESULTS))
     with tempfile.TemporaryDirectory() as folder:

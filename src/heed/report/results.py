@@ -50,8 +50,7 @@ class Sources:
     def add_files(self, folder: Path, files: list[Path], path: str, command: str) -> Source:
         """Add files of one stage in `folder`; return their one source: a row for each is too many.
 
-        Its hash is the one that DVC gives to a folder of these files alone. `path` is that of the
-        folder in a clone, and `command` writes one of the files.
+        Its hash is DVC’s of a folder of these files, and `path` that folder in a clone.
         """
         if folder not in self._sources:
             digest, stage = folder_md5(folder, files), command.split()[1]
@@ -80,9 +79,7 @@ DOCUMENT_FILES = ("documents", "weights", "predictions")
 class Results:
     """The results of a study, for the chapters.
 
-    `browsers` are by model; `explanations` are of the models that `heed explain` has tested;
-    `with_documents`: whether there is a document browser, and on the page text of corpora that heed
-    did not generate.
+    `browsers` are by model; `with_documents`: whether the page has text that heed did not generate.
     """
 
     params: "Params"
@@ -170,12 +167,9 @@ class Results:
 def read_results(
     params: "Params", comparison: Comparison, published: Path, folder: Path, with_documents: bool
 ) -> Results:
-    """Return the results of a study.
+    """Return the results of a study; `published` has the talk's scores, `folder` is results/.
 
-    `published` is the folder with the talk's scores, `folder` is results/.
-
-    Raises HeedError: an experiment names one that the talk does not have; a file is missing or
-    broken.
+    Raises HeedError: the talk lacks an experiment that is named; a file is missing or broken.
     """
     experiments, sources = read_experiments(params, comparison, published), Sources()
     results = Results(params, comparison, experiments, folder, sources, {}, with_documents)

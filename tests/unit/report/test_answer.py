@@ -39,7 +39,6 @@ def test_the_answer_is_chosen_by_the_verdicts_and_bad_news_comes_first(snapshot)
     for name, changes in CASES.items():
         seeds = SEEDS[: len(changes.get("baseline", SEEDS))]
         result = answer(make_experiment(**changes), METHOD, seeds)
-        assert result.gain in result.sentences
         for sentence in result.sentences:
             assert sentence.endswith(".") and not sentence.endswith("..")
         text += "\n".join([f"{name}: {result.verdict}", *result.sentences]) + "\n\n"
@@ -53,6 +52,6 @@ def test_a_difference_that_would_count_alone_says_so():
     experiment.comparisons["attention"]["baseline"] = undecided
     result = answer(experiment, METHOD, SEEDS)
     assert result.verdict == "undecided"
-    assert "it may be chance" in result.gain
+    assert "it may be chance" in result.sentences[0]
     doubt = "As the only comparison that difference would count, but not among several"
     assert doubt in result.sentences[1]

@@ -97,14 +97,6 @@ def test_a_wrong_expected_result_is_an_error_of_one_line_with_its_place(expected
     assert WRONG[expected_result] in message_of(expected_result)
 
 
-def test_figures_of_a_task_are_no_figures_of_another():
-    study.parse(SAMPLE)  # a translation has an alignment error
-    message = message_of(
-        "variant: attention, metric: rationale_weight, at_most: 0.5", "translation"
-    )
-    assert "no metric of translation rationale_weight" in message
-
-
 # --- what agrees ----------------------------------------------------------------------------------
 
 
@@ -126,11 +118,6 @@ def test_a_verdict_agrees_with_no_other(verdict):
         finding = judge(with_verdict(verdict), known, [])
         assert finding.found == verdict
         assert finding.holds == (verdict == expected)
-
-
-def test_a_comparison_that_was_not_made_agrees_with_nothing():
-    finding = judge(EXPERIMENT, expected_result(against="nobody", verdict=BETTER), [])
-    assert (finding.found, finding.holds) == ("", False)
 
 
 def test_a_figure_agrees_within_its_limits_ends_included():

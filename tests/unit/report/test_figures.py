@@ -141,12 +141,6 @@ def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(
     assert names - {""} == {*every}
 
 
-def test_a_study_with_four_variants_has_no_second_figure_of_all(tmp_path):
-    results = with_variants(tmp_path, ())
-    blocks = classification.chapter(results, results.experiments[0])
-    assert not any(getattr(each, "style", "") == "figures-all" for each in blocks)
-
-
 def test_no_figure_is_larger_than_a_page(talk, tmp_path):
     data = made_up_translation.comparison()
     results = read_made_up(made_up_translation.study(), data, tmp_path)

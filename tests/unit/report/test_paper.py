@@ -140,12 +140,6 @@ def test_parts_of_a_table_repeat_the_columns_that_name_its_rows():
     assert alone.heads == ["Experiment"]
 
 
-def test_a_single_column_too_wide_for_a_line_is_printed():
-    column = Column("code", "Code", TEXT, lambda _: "x" * 300, code=True)
-    (alone,) = tabulars(made_table((column,), 2))
-    assert alone.heads == ["Code"]
-
-
 def test_a_second_line_breaks_in_the_width_of_its_column():
     columns = (
         Column(

@@ -21,7 +21,7 @@ from heed.report.formats import (
     decimals,
     format_points,
 )
-from heed.report.language import say, say_count
+from heed.report.language import say
 from heed.report.results import Results
 
 VERDICT = Format(verdict_text, str, "left")
@@ -32,6 +32,11 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of comparisons, which the page opens on demand."""
     comparisons, measure = experiment.comparisons, experiment.measure
     columns = _columns(results, experiment)
+    note = say(
+        "The corrected p values and the convergence of both models decide; bold: better or "
+        "worse. Bootstrap and the last columns are checks that leave out a source of variance or, "
+        "with few seeds, are too narrow; they decide nothing."
+    )
     table = Table(
         f"{experiment.key}_comparisons",
         say("Differences of accuracy in percentage points")
@@ -39,7 +44,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         else say("Differences of {metric} in {unit}", metric=measure.name, unit=measure.long_unit),
         columns,
         make_rows(columns, comparisons),
-        notes=((_reading_note(results, comparisons),),) if comparisons else (),
+        notes=((note,),) if comparisons else (),
         sources=results.comparison_sources,
         location=f"experiments.{experiment.key}.comparisons",
         mark=experiment.mark,
@@ -122,18 +127,3 @@ def _compared(each: TestedDifference) -> Phrase:
 
 def _difference(each: TestedDifference) -> Cell:
     return Cell(each.mean, strong=each.verdict in (BETTER, WORSE))
-
-
-def _reading_note(results: Results, comparisons: list[TestedDifference]) -> str:
-    text = say(
-        "The corrected p values and the convergence of both models decide; bold: better or "
-        "worse. Bootstrap and the last columns are checks that leave out a source of variance or, "
-        "with few seeds, are too "
-        "narrow; they decide nothing."
-    )
-    return f"{text} " + say_count(
-        "With {count} seed the signs alone cannot give a p below {smallest}.",
-        "With {count} seeds the signs alone cannot give a p below {smallest}.",
-        len(results.comparison.seeds),
-        smallest=comparisons[0].result.others.seeds_sign_smallest_p or 1,
-    )

@@ -54,11 +54,7 @@ VERDICT = Format(
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A row of the table of scores: a model or a reference model, with its differences.
-
-    `gain` is over the baseline, `compared_model` is the study's first attention variant minus this
-    one.
-    """
+    """A row of the table of scores: its gain over the baseline, and attention's over it."""
 
     name: str
     result: ModelResult | ReferenceResult

@@ -194,6 +194,8 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     """Return the matrix; it has no column for what no experiment is compared with."""
     units = {each.measure.long_unit for each in experiments if each.attention_comparison}
     unit = units.pop() if len(units) == 1 else ""
+    # where experiments differ in the unit, the cells have it
+    details = say(", with differences in {unit}", unit=unit) if unit else ""
     marks = {each.mark for each in experiments}
     verdicts = [
         column
@@ -216,7 +218,7 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
     )
     return Table(
         "verdicts",
-        _heading(experiments, unit),
+        say("Verdicts on attention{details}", details=details),
         columns,
         make_rows(columns, experiments),
         sources=sources,
@@ -224,26 +226,6 @@ def verdict_matrix(experiments: list[Experiment], sources: tuple[Source, ...] = 
         mark=marks.pop() if len(marks) == 1 else "",
         style="verdicts",
     )
-
-
-def _heading(experiments: list[Experiment], unit: str) -> str:
-    """Return the matrix's title: what is judged where a study has several variants, and the unit.
-
-    The unit is empty where experiments differ in it: then the cells have it.
-    """
-    variants = judged_variants(experiments)
-    compared = [each.attention_comparison for each in experiments if each.attention_comparison]
-    others = dict.fromkeys(gain.first for each in compared for gain in each.other_gains)
-    details = ""
-    if len(variants) == 1 and others:
-        details = say(
-            ", here the variant {name} (the report also judges {others})",
-            name=variants[0],
-            others=", ".join(others),
-        )
-    if unit:
-        details += say(", with differences in {unit}", unit=unit)
-    return say("Verdicts on attention{details}", details=details)
 
 
 def _compared_models(

@@ -65,8 +65,7 @@ Line = dict[str, Setting]  # a hyperparameter of all models, by variant
 def model_settings(model: ModelResult, talk: Talk | None) -> list[Setting]:
     """Return every hyperparameter of a model, and the numbers that follow from all of them.
 
-    Those of an experiment that is compared with the talk are in its groups: the talk's first, then
-    all others. `talk` is None for any other experiment.
+    The talk's are first, in its groups; `talk` is None where an experiment is not compared with it.
     """
     h, last = model.hyperparameters, say("What the talk leaves open") if talk else ""
     defaults = {field.name: field.default for field in dataclasses.fields(h)}
@@ -109,15 +108,7 @@ def format_plain(value: object) -> str:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a table with a column for each model, and a CSV file with a row for each value."""
-    result, key = experiment.result, f"{experiment.key}_hyperparameters"
-    first = (BASELINE, *result.attention[:1])
-    models = {
-        variant: model_settings(
-            result.models[variant],
-            experiment.talk.get(variant, NO_SCORES) if experiment.talk else None,
-        )
-        for variant in sorted(result.models, key=lambda each: each not in first)
-    }
+    models, key = read_settings(results, experiment), f"{experiment.key}_hyperparameters"
     columns = (
         *join_columns(lambda _: experiment),
         Column("variant", "", value=lambda pair: pair[0]),
@@ -218,3 +209,15 @@ def describe_search(search: Search, task: str) -> str:
         score=measure.format(search.best.score),
         epoch=search.best.epoch,
     )
+
+
+def read_settings(results: Results, experiment: Experiment) -> dict[str, list[Setting]]:
+    """Return the hyperparameters of the models by variant: the baseline's and attention's first."""
+    result, talk = experiment.result, experiment.talk
+    first = (BASELINE, *result.attention[:1])
+    return {
+        variant: model_settings(
+            result.models[variant], talk.get(variant, NO_SCORES) if talk else None
+        )
+        for variant in sorted(result.models, key=lambda each: each not in first)
+    }

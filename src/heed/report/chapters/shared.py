@@ -82,11 +82,7 @@ def values_by_run(
     columns: tuple[Column, ...],
     records: Iterable[Any],
 ) -> Disclosure:
-    """Return a table of each run's values, which the page alone has, and opens on demand.
-
-    `name` is the table's, after that of the experiment, and `summary` its title. Of the columns
-    some name a record, then there is one for each run.
-    """
+    """Return a table, of this name and title, with each run's values, for the page alone."""
     table = Table(
         f"{experiment.key}{name}",
         summary,
@@ -152,10 +148,9 @@ def tested_columns(
 def all_models(
     results: Results, experiment: Experiment, drawn: list[str], kinds: Mapping[str, MakeFigure]
 ) -> list[Block]:
-    """Return figures of all models, which the page opens on demand.
+    """Return figures of all models, by the functions of `kinds`, which the page opens on demand.
 
-    Nothing where the experiment's other figures draw all variants, which `drawn` has. `kinds` are
-    functions that make a figure of variants, by the key of its files.
+    Nothing where the experiment's other figures draw all variants, which `drawn` has.
     """
     variants = ordered_variants(results, experiment)
     if variants == drawn:

@@ -105,7 +105,14 @@ def _summary_tables(results: Results) -> list[Table]:
         key = f"{FIRST}_{measure.task}" if tables else FIRST
         key = f"{key}_{measure.metric}" if key in tables else key
         columns = (*_columns(results, experiments), *_talk_columns(experiments))
-        title, metric = _titles(measure, len(results.comparison.seeds))
+        name = measure.name[0].upper() + measure.name[1:]
+        title = say("{metric} on test, and gain, of every experiment", metric=name)
+        metric = say_count(
+            "{metric} on test, mean over {count} seed.",
+            "{metric} on test, mean over {count} seeds.",
+            len(results.comparison.seeds),
+            metric=name,
+        )
         tables[key] = Table(
             key,
             title,
@@ -117,28 +124,6 @@ def _summary_tables(results: Results) -> list[Table]:
             style="first",
         )
     return [*tables.values()]
-
-
-def _titles(measure: Measure, seeds: int) -> tuple[str, str]:
-    if measure.is_accuracy:
-        return say("Test accuracy and gain of every experiment"), say_count(
-            "Test accuracy, mean over {count} seed.",
-            "Test accuracy, mean over {count} seeds.",
-            seeds,
-        )
-    title = say("{metric} on test, and gain, of every experiment", metric=measure.name)
-    forms = (
-        (
-            "{metric} on test, between 0 and 100, mean over {count} seed.",
-            "{metric} on test, between 0 and 100, mean over {count} seeds.",
-        )
-        if measure.in_hundreds
-        else (
-            "{metric} on test, mean over {count} seed.",
-            "{metric} on test, mean over {count} seeds.",
-        )
-    )
-    return title, say_count(*forms, seeds, metric=measure.name)
 
 
 def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, ...]:

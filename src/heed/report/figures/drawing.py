@@ -191,11 +191,9 @@ class LineEnd:
 
 
 def label_ends(axes: Axes, ends: Sequence[LineEnd], height: float) -> None:
-    """Print the name of each line to the right of the axes, at the height of its end.
+    """Print the name of each line to the right of the axes, which are `height` inches high.
 
-    Labels that would overlap are pushed apart, and a thin line leads from each to its end. The
-    limits of the axes, after everything is drawn, stay as they are from now on. They are at least
-    `height` inches high.
+    Labels that would overlap are pushed apart, and a thin line leads from each to its end.
     """
     axes.set_xlim(axes.get_xlim())
     axes.set_ylim(axes.get_ylim())
@@ -251,9 +249,7 @@ def draw_figures(
 ) -> None:
     """Write the files of all figures into `folder`; the same bytes for any number of processes.
 
-    `paper_sizes` are those on paper, in inches, where they differ, by the figure's key.
-
-    Raises HeedError when a file cannot be written, or a process was killed.
+    `paper_sizes` are by key. Raises HeedError: a file cannot be written, a process was killed.
     """
     jobs = [(each, folder / each.key, paper_sizes.get(each.key)) for each in figures]
     if processes < 2 or len(jobs) < 2:

@@ -90,8 +90,7 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
 def gain_charts(results: Results, warning: str) -> list[Figure]:
     """Return a chart for each unit of gains, with a warning before its title.
 
-    Its key is `gain`; that of further units has the name of the figure that they are points of.
-    Nothing where no experiment has a gain.
+    Its key is `gain`; further units have the name of the figure that they are points of.
     """
     by_unit: dict[str, list[Bar]] = {}
     for bar in gain_bars(results.experiments):
@@ -111,12 +110,6 @@ def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) ->
     texts = [say("Filled: better or worse; hollow: no such verdict")]
     if any(bar.talk is not None for bar in bars):
         texts.append(say("diamond: the talk’s gain (hollow: not comparable with ours)"))
-    if any(abs(bar.gain.mean - end) < 0.005 for bar in bars for end in bar.gain.ends or ()):
-        cut = say(
-            "an interval that ends at the gain is cut there: over this baseline, as it was "
-            "measured, no gain is larger"
-        )
-        texts.append(cut)
     texts += dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
     return Figure(
         f"gain_{measure.metric}" if number else "gain",

@@ -1,8 +1,4 @@
-"""How the variants of a study look in its figures, and which of them a figure draws.
-
-A variant has one colour, one marker and one kind of line in the whole report. A figure draws at
-most four variants; where an experiment has more, a second figure has a panel for each.
-"""
+"""How the variants of a study look in its figures, and which of them a figure draws."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
@@ -62,9 +58,7 @@ class Look:
 def looks(results: Results) -> dict[str, Look]:
     """Return the look of each variant of the study: the same in all of its experiments.
 
-    The baseline and the first variant of the study's question look the same in every study. Where a
-    colour of a role is repeated, its marker is not: the three colours and the nine markers change
-    at different steps, so that 27 variants differ.
+    Where a colour of a role is repeated, its marker is not: 27 variants differ.
     """
     experiments = results.comparison.experiments.values()
     first = next((each.attention[0] for each in experiments if each.attention), "")
@@ -84,11 +78,10 @@ def looks(results: Results) -> dict[str, Look]:
 
 
 def drawn_variants(results: Results, experiment: Experiment) -> list[str]:
-    """Return the variants that a figure draws, the baseline first.
+    """Return the variants that a figure draws, the baseline first: all, or at most four.
 
-    All where there are four or fewer. Else the baseline, the first variant of the study's question,
-    the best control and the best of the others, by the validation metric, and never by
-    that of the test split. The next best take the place of a role that the experiment lacks.
+    These are the baseline, the first of the study's question, the best control and the best of the
+    others, by the validation split; the next best take the place of a role that is missing.
     """
     result = results.comparison.experiments[experiment.key]
     names = ordered_variants(results, experiment)
