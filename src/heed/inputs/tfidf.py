@@ -228,6 +228,9 @@ class NgramCounts:
         from sklearn.preprocessing import normalize
 
         for (chunk_hashes,), counts in zip(self._hashes, self._counts, strict=True):
+            if not len(hashes):
+                yield scipy.sparse.csr_matrix((counts.shape[0], 0), dtype=np.float32)
+                continue
             columns = np.flatnonzero(np.isin(chunk_hashes, hashes))
             kept = counts[:, columns]
             features = np.searchsorted(hashes, chunk_hashes[columns])[kept.indices]
