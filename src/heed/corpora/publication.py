@@ -212,8 +212,8 @@ class SplitNames:
         """Return the split that a name stands for. Raises HeedError for no split."""
         split = split_of(name) if isinstance(name, str) else None
         if split is None:
-            ambiguous = isinstance(name, str) and name.strip().lower() in ("eval", "evaluation")
-            reason = ", which some say for validation, others for test" if ambiguous else ""
+            is_ambiguous = str(name).strip().lower() in ("eval", "evaluation")
+            reason = ", which some say for validation, others for test" if is_ambiguous else ""
             raise HeedError(
                 f"{location}: {self._subject}: expected {', '.join(SPLITS)} (or dev, valid, val, "
                 f"training, testing), found {name!r}{reason}"

@@ -1,20 +1,11 @@
 """The readers of published corpora, and their files with hashes: data that `kinds` registers.
 
-- IMDB: 50,000 film reviews, half positive (Maas et al. 2011).
-- Letters of seven authors in five languages, cut into pieces by the course.
-- HuffPost news, version 2 (Misra): 200,853 headlines with descriptions in 41 categories, some of
-  which are merged, as in the talk; and a substitute, headlines alone, 900 of each category.
-- ERASER movies (DeYoung et al. 2020): film reviews whose rationale people marked, of Pang and Lee
-  2004 and Zaidan and Eisner 2008.
-- SST-Wiki (Pruthi et al. 2020, Learning to Deceive with Attention-Based Explanations): sentences of
-  film reviews of the Stanford Sentiment Treebank, each followed by sentences of Wikipedia. The
-  review's sentence decides the label, and its words are the rationale.
-- The Federalist Papers: 85 essays of 1787 and 1788 that Hamilton, Madison and Jay signed Publius.
-  Who wrote which is the classic question of authorship (Mosteller and Wallace 1964, Inference and
-  Disputed Authorship). The papers are in the public domain; the file is Project Gutenberg's, whose
-  licence stands in it and is not read as text.
-- Multi30k: 31,014 captions of photographs in English, German and French (Elliott et al. 2016). Its
-  repository states no licence: its text is read, and never published.
+docs/corpora.md describes them. IMDB: Maas et al. 2011. HuffPost news: Misra. ERASER movies: DeYoung
+et al. 2020, of Pang and Lee 2004 and Zaidan and Eisner 2008. SST-Wiki: Pruthi et al. 2020, Learning
+to Deceive with Attention-Based Explanations. The Federalist Papers: Mosteller and Wallace 1964,
+Inference and Disputed Authorship; the file is Project Gutenberg's, whose licence stands in it and
+is not read as text. Multi30k: Elliott et al. 2016; its repository states no licence: its text is
+read, and never published.
 """
 
 import contextlib

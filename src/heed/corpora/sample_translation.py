@@ -9,11 +9,9 @@ the class of their noun, a verb in four has two words, and particles of Norvic h
 Every word of Soldan comes from one word of Norvic, so the gold alignment is known. Words, sentences
 and parts come from Python's random generator with a fixed seed: the same bytes on every machine.
 
-The paragraphs of the pair are several of its sentences in one text. The sentences are short, so a
-cap on the length of training pairs, such as the 50 words of lecture 004, leaves none of them out.
-Here the sentences of each part, in an order drawn once, are put together to paragraphs of up to 90
-words. A full stop ends each sentence; it is a word of both languages. What is right for a sentence
-is right for a paragraph: it has one translation, and its gold alignment is that of its sentences.
+The paragraphs of the pair put the sentences of each part together, in an order drawn once, to texts
+of up to 90 words, for caps on the length of training pairs such as the 50 words of lecture 004. A
+full stop ends each sentence; it is a word of both languages.
 """
 
 import dataclasses

@@ -150,7 +150,9 @@ def _exceptions(
     """Return the pairs of forms for which the rule is wrong more often than right."""
     joins = pd.Series(joined).groupby([first, second]).mean() > 0.5
     firsts, seconds = (joins.index.get_level_values(i) for i in (0, 1))
-    return joins[joins != _apply_rule(right[firsts], left[seconds])].to_dict()
+    is_wrong = joins.to_numpy() != _apply_rule(right[firsts], left[seconds])
+    wrong = (each[is_wrong].tolist() for each in (firsts, seconds, joins))
+    return {(a, b): is_joined for a, b, is_joined in zip(*wrong, strict=True)}
 
 
 class Words:
@@ -208,7 +210,7 @@ class Pieces:
     """Pieces of words, of a model of sentencepiece."""
 
     def __init__(self, model: bytes) -> None:
-        """Store a model. Raises ValueError if it is none, or has other special pieces."""
+        """Raise ValueError if it is no model, or has other special pieces."""
         import sentencepiece  # only here: words need no library
 
         self._bytes = model
@@ -289,11 +291,9 @@ def encode_pairs(
     segmenters: tuple[Segmenter, Segmenter],
 ) -> EncodedPairs:
     """Return the pairs of `rows` as indices; no other row is encoded."""
-    source, target = (
-        segmenter.encode(tokens.sides[language], rows)
-        for language, segmenter in zip(languages, segmenters, strict=True)
-    )
-    return EncodedPairs(rows, source, target)
+    sides = zip(segmenters, languages, strict=True)
+    encoded = [segmenter.encode(tokens.sides[language], rows) for segmenter, language in sides]
+    return EncodedPairs(rows, *encoded)
 
 
 def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -149,7 +149,7 @@ class ParallelTokens(TokenizedCorpus):
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
         table["link"] = [*zip(*(table[word].tolist() for word in words), strict=True)]
         return {
-            int(row): GoldLinks(
+            cast(int, row): GoldLinks(
                 frozenset(links["link"][links["is_sure"]]), frozenset(links["link"])
             )
             for row, links in table.groupby("document")
@@ -227,10 +227,10 @@ def load_tokens(path: str | Path) -> Any:
 
 
 def _read_side(path: Path, language: str) -> Side:
-    ids, *positions = (open_array(path / language / f"{key}.npy") for key in ("ids", *POSITIONS))
+    ids, starts, ends = (open_array(path / language / f"{key}.npy") for key in ("ids", *POSITIONS))
     offsets, lexicon = np.load(path / language / "offsets.npy"), _read_lexicon(path / language)
     read_texts = functools.partial(_read_column, path, f"text_{language}")
-    return Side(ids, *positions, offsets, lexicon, read_texts)
+    return Side(ids, starts, ends, offsets, lexicon, read_texts)
 
 
 def _read_lexicon(folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Assign documents to train, validation and test: once per corpus, with the seed of its split."""
 
 import dataclasses
+import functools
 import math
 import warnings
 from collections.abc import Iterable
@@ -41,26 +42,26 @@ class DocumentLabels:
 
         Without a group or split these are "".
         """
-        columns = {key.removeprefix(LABEL): table[key] for key in table if key.startswith(LABEL)}
+        names = [name for name in map(str, table) if name.startswith(LABEL)]
+        columns = {name.removeprefix(LABEL): table[name] for name in names}
         self.multilabel = sorted(key for key, cells in columns.items() if cells.dtype == object)
-        names = {
+        joined = {
             key: cells.map(lambda values: "; ".join(sorted({*values}))).astype(str)
             if key in self.multilabel
             else cells
             for key, cells in columns.items()
         }
-        self.labels = {key: pd.Categorical(cells) for key, cells in names.items()}
-        self.counts: dict[str, dict[str, int]] = {
-            key: cells.explode().value_counts().sort_index().to_dict()
-            for key, cells in columns.items()
-        }
+        self.labels = {key: pd.Categorical(cells) for key, cells in joined.items()}
+        self.counts: dict[str, dict[str, int]] = {}
+        for key, cells in columns.items():
+            counted = cells.explode().value_counts().sort_index()
+            self.counts[key] = dict(zip(counted.index.tolist(), counted.tolist(), strict=True))
         self.groups = pd.Categorical(table["group"]).codes
         self.published_split = table["split"].to_numpy(object)
         self.strata = np.zeros(len(table), np.int64)
-        if names:
-            first, *others = names.values()
-            joined = first.str.cat(others, sep="\x1f") if others else first
-            self.strata = pd.Categorical(joined).codes.astype(np.int64)
+        if joined:
+            together = functools.reduce(lambda a, b: a.str.cat(b, sep="\x1f"), joined.values())
+            self.strata = pd.Categorical(together).codes.astype(np.int64)
 
     @classmethod
     def read(cls, documents: Iterable[Document]) -> "DocumentLabels":

@@ -193,7 +193,7 @@ def tokenize_chunk(texts: list[str], name: str) -> Chunk:
     document = np.repeat(np.arange(len(tables)), sizes)
     first = offsets(sizes)[:-1]  # token of each document
     is_end = np.isin(flat[:, 0], _sentence_ends())
-    ends_before = np.cumsum(is_end) - is_end
+    ends_before: np.ndarray = np.cumsum(is_end) - is_end
     words = np.flatnonzero(~is_end & (flat[:, 4] == 0))
     before = np.maximum(np.concatenate([[-1], words])[:-1], first[document[words]])
     begins = np.zeros(len(flat), bool)

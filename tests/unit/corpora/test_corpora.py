@@ -15,9 +15,8 @@ from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document, read_members
 from heed.corpora.source import download
 from heed.files import HeedError
-from heed.study import Corpus, Source, Split, load
+from heed.study import Corpus, Source, Split
 from heed.tokens.splits import DocumentLabels, split_columns
-from tests.conftest import ROOT
 from tests.makers.federalist import papers
 
 GIVEN = Split(kind="given")
@@ -224,12 +223,6 @@ def test_the_planted_rationale_is_where_the_sample_says():
         kinds[row["kind"], row["where"]] += 1
     assert {kind for kind, _ in kinds} == {"plain", "negated", "apart", "order"}
     assert {where for _, where in kinds} == {"early", "middle", "late", "apart"}
-
-
-def test_every_study_groups_the_folds_of_letter_pieces_by_letter():
-    studies = [load(path) for path in sorted((ROOT / "workflow/studies").glob("*.yaml"))]
-    folds = [c.split for study in studies for c in study.corpora.values() if c.split.k]
-    assert folds and all(split.grouped for split in folds)
 
 
 @pytest.mark.slow

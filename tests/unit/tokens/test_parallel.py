@@ -214,22 +214,21 @@ def test_files_of_lines_are_copied_with_the_names_of_their_languages(tmp_path):
         download("raw", source, tmp_path / "raw")
 
 
-def test_files_of_lines_in_another_encoding_are_named_or_declared(tmp_path):
-    texts = {"de": ["eins", "zwölf"], "en": ["one", "twelve"]}
-    for key, lines in texts.items():
-        (tmp_path / f"{key}.txt").write_bytes("\n".join(lines).encode("windows-1252"))
-    paths = {key: str(tmp_path / f"{key}.txt") for key in texts}
-    keys = {"paths": paths, "hashes": {key: sha256(path) for key, path in paths.items()}}
-    for encoding in (None, "ascii", "windows-1252"):
-        source = Source(kind="parallel", encoding=encoding, **keys)
-        if encoding == "windows-1252":
-            download("raw", source, tmp_path / "raw")
-            documents = list(read_documents(lines_corpus(), tmp_path / "raw"))
-            assert [each.texts["de"] for each in documents] == texts["de"]
-            continue
-        with pytest.raises(HeedError, match=rf"de.txt:2: not {encoding or 'utf-8'}: byte 0xf6"):
-            download("raw", source, tmp_path / "raw")
-            list(read_documents(lines_corpus(), tmp_path / "raw"))
+@pytest.mark.parametrize("encoding", [None, "ascii", "windows-1252"])
+def test_files_of_lines_in_another_encoding_are_named_or_declared(tmp_path, encoding):
+    paths = {key: str(tmp_path / f"{key}.txt") for key in ("de", "en")}
+    for path in paths.values():
+        Path(path).write_bytes("eins\nzwölf".encode("windows-1252"))
+    hashes = {key: sha256(path) for key, path in paths.items()}
+    source = Source(kind="parallel", encoding=encoding, paths=paths, hashes=hashes)
+    if encoding == "windows-1252":
+        download("raw", source, tmp_path / "raw")
+        documents = list(read_documents(lines_corpus(), tmp_path / "raw"))
+        assert [each.texts["de"] for each in documents] == ["eins", "zwölf"]
+        return
+    with pytest.raises(HeedError, match=rf"de.txt:2: not {encoding or 'utf-8'}: byte 0xf6"):
+        download("raw", source, tmp_path / "raw")
+        list(read_documents(lines_corpus(), tmp_path / "raw"))
 
 
 NEEDED = "needs path and sha256, or hashes and paths"

@@ -119,15 +119,6 @@ def test_few_chunks_are_read_ahead_of_what_is_yielded(monkeypatch):
         assert len(read) <= max(tokenizer.FEW, done + 1 + 2 * tokenizer.AHEAD)
 
 
-@pytest.mark.parametrize(("count", "processes"), [(tokenizer.FEW - 1, 0), (tokenizer.FEW, 2)])
-def test_few_chunks_start_no_process(monkeypatch, count, processes):
-    started = []
-    pool = lambda number, *_, **__: started.append(number) or ThreadPoolExecutor(1)  # noqa: E731
-    monkeypatch.setattr("heed.processes.ProcessPoolExecutor", pool)
-    assert len([*tokenize_chunks([["a b"]] * count, "whitespace", 2)]) == count
-    assert started == [processes] * bool(processes)
-
-
 def test_torch_is_not_imported():
     code = "import sys, heed.tokens.tokenizer as c; c.blank_pipeline('en'); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
