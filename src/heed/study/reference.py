@@ -68,7 +68,10 @@ def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
 def _schema_of_record(kind: Any) -> Schema:
     """Return the JSON schema of a record; a model has the hyperparameters of any task."""
     keys = keys_of(kind)
-    properties = {name: _schema(field.declared, field.limits) for name, field in keys.items()}
+    properties = {
+        name: _schema(field.declared, field.limits) | {"description": field.description}
+        for name, field in keys.items()
+    }
     if kind is Model:
         sections = [_schema_of_record(each)["properties"] for each in SECTIONS.values()]
         for name in dict.fromkeys(itertools.chain(*sections)):
