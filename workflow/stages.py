@@ -43,6 +43,7 @@ from heed.terminal import print_line
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
+REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
@@ -325,6 +326,7 @@ class Run:
             wait_for_dvc(Path())
             repair_lock(Path())
             collect()
+            copy_report()
         self._params = load()
         self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
 
@@ -472,6 +474,22 @@ def _put_python_on_path() -> None:
         os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
 
 
+def copy_report() -> None:
+    """Copy figures, tables and page, if there are, to where `snakemake --report` finds them.
+
+    Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
+    """
+    reports = Path("reports")
+    shutil.rmtree(REPORT_COPIES, ignore_errors=True)
+    for pattern in ("index.html", "figures/*.svg", "tables/*.csv"):
+        for path in reports.glob(pattern):
+            copy = REPORT_COPIES / path.relative_to(reports)
+            if path.parent != reports and "_" not in path.name:
+                copy = copy.with_name(f"study_{path.name}")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+
+
 def silence_snakemake() -> None:
     """Hide messages about every job, those that do not help a user, and all after Ctrl-C."""
     logging.getLogger("snakemake.logging").addFilter(
@@ -499,3 +517,7 @@ def catch_interrupt() -> None:
 def print_message(message: str) -> None:
     """Print a line of heed's own among Snakemake's."""
     print_line(f"heed: {message}", error=True)
+
+
+if __name__ == "__main__":
+    copy_report()
