@@ -3,6 +3,7 @@
 It has no text of a corpus, unless heed generated it, and no path of this machine.
 """
 
+import copy
 import dataclasses
 import re
 import shutil
@@ -295,4 +296,6 @@ def without_paths(params: "Params", change: Callable[[str], str]) -> "Params":
         key: dataclasses.replace(each, title=change(each.title))
         for key, each in params.experiments.items()
     }
-    return params.model_copy(update={"study": study, "experiments": experiments})
+    changed = copy.copy(params)
+    vars(changed).update(study=study, experiments=experiments)
+    return changed
