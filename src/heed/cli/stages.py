@@ -105,10 +105,7 @@ def score(model: str, seeds: list[int]) -> None:
 
 
 def explain(model: str, seeds: list[int], documents: float) -> None:
-    """Test what a model's weights explain, on random test documents: results/explain/MODEL.
-
-    Seeds that are done are kept until all are.
-    """
+    """Test what a model's weights explain, on random test documents: results/explain/MODEL."""
     from heed.explanation.stage import ExplainedModel, read_explain, write_explanations
     from heed.progress import progress_bar
 
@@ -126,7 +123,7 @@ def adversarial_attention(name: str, seeds: list[int]) -> None:
     """Train models with other weights, and networks with weights from both:
     results/adversarial_attention/NAME.
 
-    Seeds that are done are kept until all are.
+    A training that was stopped continues.
     """
     from heed.explanation.stage import write_adversarial_model
     from heed.progress import progress_bar

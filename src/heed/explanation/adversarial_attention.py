@@ -37,7 +37,7 @@ from heed.models.classifier import Classifier, WeightedSum, weighted_sum
 
 LEAVING_OUT = max(group.end for group in GROUPS if group.removes)  # the first documents drawn
 RANKINGS = ("attention", "leave_one_out", "random")  # judged by the rationale
-# measures of the adversarial model by document; those of Rationale need rationales
+# measures of the adversarial model by document; RATIONALE: where a document has some
 MEASURES = (
     "prediction_change", "divergence", "mean_divergence", "permutation_change_base",
     "permutation_change",
@@ -70,15 +70,8 @@ def deceive_loss(
     """Return cross entropy - strength log(1 - the weight on rationale) of each document, (batch,).
 
     The logarithm is the mean over heads. A document without a rationale has the cross entropy
-    alone. (Pruthi et al. 2020, section 3)
-
-    Args:
-        weighted: of the model that is trained.
-        targets: class indices, (batch,)
-        rationale: True for units with a rationale, (batch, time)
-        strength: lambda.
-        label_smoothing: of the cross entropy, as the base was trained.
-
+    alone. `targets` are class indices (batch,), `rationale` is True for units with some (batch,
+    time), and labels are smoothed as in the base's training. (Pruthi et al. 2020, section 3)
     """
     elsewhere = weighted.weights.masked_fill(rationale[..., None], 0.0).sum(1)  # batch x heads
     # weights of an empty document are all 0
@@ -141,7 +134,7 @@ def compare_documents(
 def _compare_batch(
     pair: Pair, batch: Batch, rationale: dict[int, np.ndarray], leaves_out: bool
 ) -> Iterator[Compared]:
-    """Yield the documents of a batch; rankings and permutations are those of `heed explain`."""
+    """Yield the documents of a batch; rankings and permutations are as in `heed explain`."""
     base, other = (weighted_sum(each, batch) for each in (pair.base, pair.adversarial_model))
     before, after = (each.predict().softmax(-1) for each in (base, other))
     of_batch = {

@@ -94,6 +94,7 @@ class Plausibility(WeightsTest):
         "marked, or a passage."
     )
     limits: ClassVar[dict[str, str]] = {"limit": f"{MIN_AUC:g}"}
+    least = MIN_AUC
     reasons = (NO_WEIGHTS, EQUAL, NO_RATIONALE, NOT_PLANTED)
     title = "Rationale found"
     claim = (
@@ -132,10 +133,6 @@ class Plausibility(WeightsTest):
             return reason
         return NO_RATIONALE if rows.empty else float(rows["mean"].min())
 
-    def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether weights find planted cues in every class and seed, by MIN_AUC."""
-        return value >= MIN_AUC
-
 
 class RationaleScore(NamedTuple):
     """The scores of a ranking that has to find a document's rationale.
@@ -145,7 +142,7 @@ class RationaleScore(NamedTuple):
     concentration: the rationale's share of the ranking's sum, divided by its share of the units;
         NaN for a ranking with negative values
     token_f1: of the highest units against the rationale
-    span_f1: of their runs against those of the rationale; two match that overlap by half (MATCH)
+    span_f1: of their runs against the rationale's; two match that overlap by half (MATCH)
     """
 
     auc: float
@@ -175,7 +172,7 @@ def find_rationale(
     if known.all():
         chosen = np.zeros(len(ranking), bool)
         chosen[descending(ranking)[: max(1, round(share * len(ranking)))]] = True
-        token_f1 = _f1(chosen & rationale, chosen, rationale)
+        token_f1 = float(2 * (chosen & rationale).sum() / (chosen.sum() + rationale.sum()))
         span_f1 = match_spans(_runs(chosen), _runs(rationale))
     return RationaleScore(*areas(scores, is_rationale), concentration, token_f1, span_f1)
 
@@ -195,32 +192,24 @@ def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
     return float(auc), float((new_hits / hits[-1] * hits / (last + 1)).sum())
 
 
-def _f1(both: np.ndarray, chosen: np.ndarray, right: np.ndarray) -> float:
-    return float(2 * both.sum() / (chosen.sum() + right.sum()))
+def _runs(mask: np.ndarray) -> np.ndarray:
+    """Return the runs of True as (first, the one after the last), (runs, 2)."""
+    return np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
 
 
-def _runs(mask: np.ndarray) -> list[tuple[int, int]]:
-    """Return the runs of True as (first, the one after the last)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
-
-
-def match_spans(chosen: list[tuple[int, int]], right: list[tuple[int, int]]) -> float:
+def match_spans(chosen: np.ndarray, right: np.ndarray) -> float:
     """Return the F1 of chosen spans; two spans match with intersection over union >= MATCH.
 
-    DeYoung et al. 2020, section 4.1. A chosen span of one word does not count where all spans of
-    rationale are longer: scattered words are no wrong phrases.
+    Spans are (first, the one after the last), (spans, 2). A chosen span of one word does not count
+    where all spans of rationale are longer: scattered words are no wrong phrases. (DeYoung et al.
+    2020, section 4.1)
     """
-    if min(end - first for first, end in right) > 1:
-        chosen = [(first, end) for first, end in chosen if end - first > 1]
-    if not chosen:
+    if np.diff(right).min() > 1:
+        chosen = chosen[np.diff(chosen)[:, 0] > 1]
+    if not len(chosen):
         return 0.0
-    overlaps = np.array([[_overlap(span, other) for other in right] for span in chosen]) >= MATCH
-    precision, recall = overlaps.any(1).mean(), overlaps.any(0).mean()
+    (first, end), (others, ends) = chosen.T[..., None], right.T[:, None]
+    shared = np.maximum(0, np.minimum(end, ends) - np.maximum(first, others))
+    matches = shared / (end - first + ends - others - shared) >= MATCH
+    precision, recall = matches.any(1).mean(), matches.any(0).mean()
     return float(2 * precision * recall / (precision + recall)) if precision else 0.0
-
-
-def _overlap(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the intersection of two spans divided by their union."""
-    shared = max(0, min(first[1], second[1]) - max(first[0], second[0]))
-    return shared / (first[1] - first[0] + second[1] - second[0] - shared)

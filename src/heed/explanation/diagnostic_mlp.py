@@ -37,7 +37,7 @@ class DiagnosticMLP(nn.Module):
 
     `read` and `weigh` map a batch to token ids (`vocabulary` of them, padding among them) and to
     weights, (batch, time); without `weigh`, the network learns its own weights, by a query and an
-    additive score. The embeddings are like those of the base, with its `h`.
+    additive score. The embeddings are like the base's, with its `h`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ def place_ids(batch: Batch) -> torch.Tensor:
     """Return ids that say of each token only in which tenth of its document it stands.
 
     They are (batch, time), from 1 to PLACES. One id for all tokens would leave nothing to learn
-    from: the weights of a document sum to 1, and so its vector would be that of every document.
+    from: the weights of a document sum to 1, and so all documents would have one vector.
     """
     lengths = batch.lengths[:, None].clamp(min=1)
     places = torch.arange(batch.ids.shape[1])[None] * PLACES // lengths + 1
@@ -84,9 +84,9 @@ def place_ids(batch: Batch) -> torch.Tensor:
 def move_weights(weights: Weights, numbers: np.random.Generator) -> Weights:
     """Return the weights of another document for each, of nearly the same length.
 
-    Documents are sorted by length, equal lengths at random, and neighbours exchange their weights.
-    The last of an odd number gets those of the one before. Classes are not looked at, so moved
-    weights tell nothing of the document.
+    Documents are sorted by length, equal lengths at random, and neighbours exchange their weights;
+    the last of an odd number gets the weights of the one before. Classes are not looked at, so
+    moved weights tell nothing of the document.
     """
     rows = numbers.permutation(np.asarray(sorted(weights), np.int64))
     rows = rows[np.argsort([len(weights[int(row)]) for row in rows], kind="stable")].tolist()
@@ -179,7 +179,7 @@ class DiagnosticTraining:
     """The training of all diagnostic networks of a seed.
 
     labels: class indices, (documents of the corpus,)
-    size: of the states: that of the base's document vector
+    size: of the states, as the base's document vector has
     with_rationale: documents whose rationale is known
     train: trains a network on some documents, in so many epochs, with its checkpoints in a folder;
         returns 1 for each test document that it classifies rightly, else 0

@@ -37,12 +37,8 @@ def judge_documents(
 ) -> Iterator[tuple[int, Document, Prediction]]:
     """Yield the row, the document and the prediction of each of `rows`, the first with most tests.
 
-    Args:
-        subject: the model.
-        rows: documents with at least one token, in the order of their draw.
-        scale: multiplies the sizes of GROUPS.
-        report_progress: called with the documents that are done, and their number.
-
+    The documents have at least one token, and are in the order of their draw; `scale` multiplies
+    the sizes of GROUPS. `report_progress` is called with those that are done, and their number.
     """
     has_sum = not no_sum_reason(subject, int(rows[0]))
     done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))

@@ -18,6 +18,7 @@ from heed.explanation.test import (
     RANKINGS,
     REMOVAL_RANKINGS,
     Column,
+    Generator,
     Prediction,
     Weighted,
     WeightsTest,
@@ -26,8 +27,6 @@ from heed.explanation.test import (
 )
 
 if TYPE_CHECKING:
-    import torch
-
     from heed.models.classifier import WeightedSum
 
 SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)  # of a document's units that are removed from its text
@@ -46,7 +45,7 @@ class SingleErasure(WeightsTest):
     least_units = 2
     of_translations = False
 
-    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Remove the unit with the highest weight of one document, and another one at random.
 
         top_flips, other_flips: whether the decision changes

@@ -6,8 +6,6 @@ has half of them on each side.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,19 +27,6 @@ MOST = 4
 DRAW = 23  # seeds the words of each document
 
 
-class Piece(NamedTuple):
-    """Tokens: their types as indices of a lexicon, and which of them begin a sentence."""
-
-    types: np.ndarray
-    begins: np.ndarray
-
-    def part(self, start: int, end: int) -> "Piece":
-        """Return some of the tokens; the first begins a sentence."""
-        begins = self.begins[start:end].copy()
-        begins[:1] = True
-        return Piece(self.types[start:end], begins)
-
-
 class Noise:
     """The words of a corpus that are put beside texts."""
 
@@ -52,23 +37,25 @@ class Noise:
         """
         self.lexicon = tokens.lexicon
         self._tokens, self._rows, self._rationale = tokens, rows, MarkedTokens(tokens)
-        if not any(len(self._words(row).types) for row in rows.tolist()):
+        if not any(self._words(row).size for row in rows.tolist()):
             raise HeedError(f"{tokens.path}: no training document has a word outside its rationale")
 
-    def draw(self, row: int, count: int) -> Piece:
-        """Return `count` tokens for document `row` of another corpus, which seeds their draw."""
-        generator = np.random.default_rng((DRAW, row))
-        pieces: list[Piece] = []
-        missing = count
-        while missing > 0:  # a small corpus is read more than once
-            for document in generator.permutation(self._rows).tolist():
-                pieces.append(self._words(document).part(0, missing))
-                missing -= len(pieces[-1].types)
-                if missing <= 0:
-                    break
-        return _join(pieces)
+    def draw(self, row: int, count: int) -> np.ndarray:
+        """Return `count` tokens for document `row` of another corpus, which seeds their draw.
 
-    def _words(self, row: int) -> Piece:
+        They are (2, count): their types as indices of the lexicon, and whether they begin a
+        sentence.
+        """
+        generator = np.random.default_rng((DRAW, row))
+        pieces, missing = list[np.ndarray](), count
+        while True:  # a small corpus is read more than once
+            for document in generator.permutation(self._rows).tolist():
+                pieces.append(_part(self._words(document), 0, missing))
+                missing -= pieces[-1].shape[1]
+                if missing <= 0:
+                    return np.concatenate(pieces, 1)
+
+    def _words(self, row: int) -> np.ndarray:
         """Return the tokens of a document that are not rationale."""
         return _read(self._tokens, row, np.flatnonzero(~self._rationale.mask(row)))
 
@@ -92,23 +79,25 @@ def add_noise(
     """Return documents with each of NOISES, and the share of unknown words in their noise, (rows,).
 
     A text is what the model reads of a document (`encoded`, of the corpus `tokens`); it is read
-    whole. The documents, which are not empty, are those of the first row, then of the second, ...;
+    whole. The documents, which are not empty, belong to the first row, then to the second, ...;
     they have no linear branch.
     """
     positions, token_mask = encoded.positions(rows)
     is_unknown = encoded.vocabulary.encode(noise.lexicon) == UNKNOWN
-    pieces: list[Piece] = []
+    pieces: list[np.ndarray] = []
     unknown = np.zeros(len(rows))
     for i, row in enumerate(rows.tolist()):
         text = _read(tokens, row, positions[i][token_mask[i]])
-        words = noise.draw(row, MOST * len(text.types))
-        unknown[i] = is_unknown[words.types].mean()
-        # the lexicon of the noise follows that of the texts
-        words = words._replace(types=words.types + len(tokens.lexicon))
-        pieces += _surround(text, words)
+        words = noise.draw(row, MOST * text.shape[1])
+        unknown[i] = is_unknown[words[0]].mean()
+        words[0] += len(tokens.lexicon)  # the lexicon of the noise follows the texts' own
+        for times, share in NOISES.values():
+            count = times * text.shape[1]
+            left = int(share * count)
+            sides = _part(words, 0, left), text, _part(words, left, count)
+            pieces.append(np.concatenate(sides, 1))
     corpus = _as_corpus(pieces, tokens, [*tokens.lexicon, *noise.lexicon])
-    longest = max(len(piece.types) for piece in pieces)
-    h = dataclasses.replace(h, max_tokens=longest)
+    h = dataclasses.replace(h, max_tokens=max(piece.shape[1] for piece in pieces))
     return EncodedCorpus(corpus, encoded.vocabulary, h), unknown
 
 
@@ -131,34 +120,28 @@ def predict_with_noise(
     return classes.reshape(len(rows), len(NOISES)), unknown
 
 
-def _surround(text: Piece, words: Piece) -> Iterator[Piece]:
-    """Yield the text with each of NOISES, the first of `words`."""
-    for times, share in NOISES.values():
-        count = times * len(text.types)
-        left = int(share * count)
-        yield _join([words.part(0, left), text, words.part(left, count)])
-
-
-def _read(tokens: Tokens, row: int, positions: np.ndarray) -> Piece:
-    """Return the tokens of a document at `positions`, (tokens,), in their sentences."""
+def _read(tokens: Tokens, row: int, positions: np.ndarray) -> np.ndarray:
+    """Return the tokens of a document at `positions`, (2, tokens), in their sentences."""
     types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]][positions]
     sentence = np.searchsorted(tokens.sentences(row), positions, side="right")
-    return Piece(types.astype(np.int64), np.diff(sentence, prepend=-1) > 0)
+    return np.stack([types.astype(np.int64), np.diff(sentence, prepend=-1) > 0])
 
 
-def _join(pieces: list[Piece]) -> Piece:
-    """Return the pieces, one after the other."""
-    return Piece(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
+def _part(tokens: np.ndarray, start: int, end: int) -> np.ndarray:
+    """Return some of the tokens; the first begins a sentence."""
+    part = tokens[:, start:end].copy()
+    part[1, :1] = True
+    return part
 
 
-def _as_corpus(pieces: list[Piece], tokens: Tokens, lexicon: list[str]) -> Tokens:
+def _as_corpus(pieces: list[np.ndarray], tokens: Tokens, lexicon: list[str]) -> Tokens:
     """Return the pieces as the documents of a corpus, whose lexicon has only their types."""
-    types, ids = np.unique(np.concatenate([piece.types for piece in pieces]), return_inverse=True)
-    starts = [np.flatnonzero(piece.begins) for piece in pieces]
+    types, ids = np.unique(np.concatenate([piece[0] for piece in pieces]), return_inverse=True)
+    starts = [np.flatnonzero(piece[1]) for piece in pieces]
     return dataclasses.replace(
         tokens,
         ids=ids.astype(np.int32),
-        offsets=np.cumsum([0, *(len(piece.types) for piece in pieces)]),
+        offsets=np.cumsum([0, *(piece.shape[1] for piece in pieces)]),
         lexicon=[lexicon[i] for i in types.tolist()],
         sentence_starts=np.concatenate(starts),
         sentence_offsets=np.cumsum([0, *map(len, starts)]),

@@ -7,7 +7,7 @@ weighs to their mean. Where it is near 1, any weights give about the same sum (M
 2020, section 3.1). (arxiv.org/abs/1902.10186, arxiv.org/abs/2004.14243)
 """
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from heed.explanation.test import (
     LARGEST_DIVERGENCE,
     NO_WEIGHTS,
     Column,
+    Generator,
     Judged,
     Prediction,
     Weighted,
@@ -22,9 +23,6 @@ from heed.explanation.test import (
     measured,
     total_variation,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 PERMUTATIONS = 100  # of the weights
 ROUNDING = 1e-5  # relative: weights that differ by less are equal
@@ -44,6 +42,7 @@ class Permutation(WeightsTest):
         "more (total variation distance, the median of 100 shuffles, mean over documents)."
     )
     limits: ClassVar[dict[str, str]] = {"limit": f"{MIN_CHANGE:g}"}
+    least = MIN_CHANGE
     reasons = (NO_WEIGHTS,)
     title = "Shuffled weights"
     claim = (
@@ -52,7 +51,7 @@ class Permutation(WeightsTest):
     )
     columns = (Column("Shuffled", "permutation_change"),)
 
-    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the median change of the prediction, and the share of changed decisions."""
         return permute_weights(weighted, generator)
 
@@ -61,13 +60,9 @@ class Permutation(WeightsTest):
         changes = measured(judged.summary, self.name, "permutation_change")["mean"]
         return NO_WEIGHTS if changes.empty else float(changes.min())
 
-    def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether in every seed predictions change by MIN_CHANGE or more."""
-        return value >= MIN_CHANGE
-
 
 def permute_weights(
-    weighted: Weighted, generator: "torch.Generator", permutations: int = PERMUTATIONS
+    weighted: Weighted, generator: Generator, permutations: int = PERMUTATIONS
 ) -> dict[str, float]:
     """Return the effect of permutations, the same for all heads, on one document's prediction.
 
@@ -104,7 +99,7 @@ class Conicity(WeightsTest):
     )
     columns = (Column("Conicity", "conicity"),)
 
-    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the conicity of one document's values, from -1 to 1, the mean over heads."""
         from torch.nn.functional import cosine_similarity
 

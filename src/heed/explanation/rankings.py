@@ -28,7 +28,7 @@ STEPS = 32  # of integrated gradients: they agree with 128 steps (Kendall's tau 
 
 
 class Group(NamedTuple):
-    """Documents that have the same tests, in addition to those of weights and gradients.
+    """Documents that have the same tests, beside the tests of weights and gradients.
 
     end: the number of documents up to the last of this group
     removes: whether they have leave-one-out and adversarial weights
@@ -158,7 +158,7 @@ def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> t
 def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batch:
     """Return n shortened copies of a document as a batch, with the units that are `kept`.
 
-    What is left moves together, and bigrams are those of the new neighbours.
+    What is left moves together, and bigrams are of the new neighbours.
     """
     token_kept = kept[:, document.unit]  # n x tokens
     lengths = token_kept.sum(1)
@@ -242,7 +242,7 @@ def gradient_rankings(
         by_token["gradient"], by_token[HELD] = gradients_with_weights(model, batch)
     else:
         embeddings = network_of(model).embed(batch).detach().requires_grad_()
-        by_token["gradient"] = _times_input(logits_of(model, batch, embeddings), embeddings)
+        by_token["gradient"] = times_input(logits_of(model, batch, embeddings), embeddings)
     if integrated:
         by_token["integrated_gradients"] = integrated_gradients(model, batch)
     for i, document in enumerate(documents):
@@ -267,13 +267,13 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
     embeddings = network_of(model).embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)
     through, held = (
-        _times_input(weighted.predict(weights), embeddings)
+        times_input(weighted.predict(weights), embeddings)
         for weights in (weighted.weights, weighted.weights.detach())
     )
     return through, held
 
 
-def _times_input(logits: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
+def times_input(logits: torch.Tensor, embeddings: torch.Tensor) -> torch.Tensor:
     """Return sum_d e_td dp/de_td of each token, (batch, time), p of the predicted class."""
     gradient = _gradient(logits, embeddings)
     return (gradient * embeddings).sum(-1).detach()
@@ -317,18 +317,22 @@ def logits_of(model: Classifier, batch: Batch, embeddings: torch.Tensor) -> torc
 
 def leave_one_out(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
     """Return the total variation distance of the prediction without each of `units`, (units,)."""
-    kept = torch.ones(len(units) + 1, document.units, dtype=torch.bool)
-    kept[torch.arange(len(units)), torch.from_numpy(units)] = False
-    predictions = predict_kept(model, document, kept)
+    predictions = predict_kept(model, document, ~each_alone(units, document.units))
     return total_variation(predictions[:-1], predictions[-1]).numpy()
 
 
 def replace_one(model: Classifier, document: Document, units: np.ndarray) -> np.ndarray:
     """Return the change of the prediction as each unit becomes the unknown word, (units,)."""
-    replaced = torch.zeros(len(units) + 1, len(document.ids), dtype=torch.bool)
-    replaced[:-1] = document.unit[None] == torch.from_numpy(units)[:, None]
+    replaced = each_alone(units, document.units)[:, document.unit]
     predictions = torch.softmax(predict_replaced(model, document, replaced), -1)
     return total_variation(predictions[:-1], predictions[-1]).numpy()
+
+
+def each_alone(units: np.ndarray, count: int) -> torch.Tensor:
+    """Return a row for each of `units` that is True for it alone, and one without any."""
+    chosen = torch.zeros(len(units) + 1, count, dtype=torch.bool)
+    chosen[torch.arange(len(units)), torch.from_numpy(units)] = True
+    return chosen
 
 
 def drawn_units(units: int, numbers: np.random.Generator) -> np.ndarray:

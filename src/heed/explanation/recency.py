@@ -3,7 +3,7 @@
 A recurrent layer without attention may forget what stands far from its last state. Four measures:
 the importance of each tenth of a document beside the rationale that stands there; accuracy by the
 place of the rationale; accuracy with noise on one side or both; and how much more gradient reaches
-the last states than those of the middle. (arxiv.org/abs/2005.00159) The table is recency.csv.
+the last states than the middle ones. (arxiv.org/abs/2005.00159) The table is recency.csv.
 
 The gradient of a state h_t is dL/dh_t with L the negative log probability of the predicted class.
 It has two parts: what the layers above take from h_t itself, and what reaches h_t through the
@@ -30,6 +30,7 @@ from heed.explanation.rankings import (
     Document,
     Subject,
     branch_logits,
+    each_alone,
     group_size,
     network_of,
     predict_replaced,
@@ -99,8 +100,7 @@ def explain_recency(
         subject: the model, which has a network.
         h, fold: the hyperparameters and the fold of its training.
         labels: class indices, (documents of the corpus,)
-        tokens: its corpus.
-        noise: the corpus that the words of noise are from.
+        tokens, noise: its corpus, and the one that the words of noise are from.
         rows: test documents that are not empty, in the order of their draw.
         scale: multiplies the numbers of documents.
         rationale: row → True for tokens of rationale, (tokens,), of documents that have some.
@@ -148,7 +148,7 @@ def count_documents(rows: np.ndarray, scale: float) -> int:
 def measure_recency(
     subject: Subject, rows: np.ndarray, report_progress: Callable[[int], None]
 ) -> Recency:
-    """Return the measures of the documents `rows`, without those of fewer than TENTHS tokens."""
+    """Return the measures of the documents `rows`, but for ones of fewer than TENTHS tokens."""
     network = network_of(subject.model)
     is_recurrent = network.document_encoder.lstm is not None
     disturbed = with_disturbed_states(network) if is_recurrent else None
@@ -177,9 +177,7 @@ def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray:
     p is the probability of the predicted class, p' the same while the words of the tenth are the
     unknown word. NaN where no tenth changes it.
     """
-    replaced = torch.zeros(TENTHS + 1, len(document.ids), dtype=torch.bool)
-    tenth = torch.from_numpy(tenths(len(document.ids)))
-    replaced[:-1] = tenth[None] == torch.arange(TENTHS)[:, None]
+    replaced = each_alone(np.arange(TENTHS), TENTHS)[:, tenths(len(document.ids))]
     logits = predict_replaced(model, document, replaced).double()
     log_p = torch.log_softmax(logits, -1)[:, logits[-1].argmax()]
     changes = (log_p[:-1] - log_p[-1]).abs()
@@ -316,7 +314,7 @@ def rationale_by_tenth(rationale: np.ndarray) -> np.ndarray:
 
 
 def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
-    """Return the mean share of importance divided by that of rationale, 1 if it follows rationale.
+    """Return the mean share of importance divided by the rationale's, 1 if it follows rationale.
 
     Both are (documents, TENTHS), and both are shares of a document here: else a document whose
     rationale is in many tenths would count for more above the line than below it. Tenths in which

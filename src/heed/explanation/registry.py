@@ -4,7 +4,6 @@ docs/contracts.md describes the tables: by document, by ranking, by unit, and me
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,17 +16,13 @@ from heed.explanation.test import (
     HELD,
     RANKINGS,
     WEIGHT_RANKINGS,
-    Judged,
-    Outcome,
+    Generator,
     Prediction,
     Weighted,
     WeightsTest,
 )
 from heed.explanation.trained_models import AdversarialModels, DiagnosticNetworks
 from heed.explanation.unexplained import SUMMARY
-
-if TYPE_CHECKING:
-    import torch
 
 
 class RecencyTest(WeightsTest):
@@ -66,13 +61,8 @@ UnitPositions = dict[str, np.ndarray]  # start, end and rationale of each unit, 
 Row = dict[str, object]
 
 
-def judge(judged: Judged) -> dict[str, Outcome]:
-    """Return the outcome of each criterion for a model, by the name of its test."""
-    return {name: test.judge(judged) for name, test in CRITERIA.items()}
-
-
 def measure_weights(
-    weighted: Weighted, generator: "torch.Generator", tests: Sequence[WeightsTest] = EXPLAINED
+    weighted: Weighted, generator: Generator, tests: Sequence[WeightsTest] = EXPLAINED
 ) -> dict[str, float]:
     """Return the measures of one prediction's weights; tests of two units and more come last."""
     units = len(weighted.weights)
@@ -123,11 +113,8 @@ def summarize(
 ) -> pd.DataFrame:
     """Return the means over documents, with a row and a reason for what is not defined.
 
-    Args:
-        documents, rankings, seeds, recency: the tables of docs/contracts.md.
-        reasons: test, measure or ranking → why it is not defined; `weights` → why tests of weights
-            and the rankings by weights are not.
-
+    docs/contracts.md describes the tables. `reasons` maps a test, measure or ranking to why it
+    is not defined, and `weights` to why tests of weights and the rankings by weights are not.
     """
     if "weights" in reasons:
         reasons = dict.fromkeys((*WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons

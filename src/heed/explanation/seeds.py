@@ -75,13 +75,10 @@ def seed_agreement(
     """Return how much the weights of two seeds differ on the same document.
 
     The units have `seed, id, unit, attention`, the documents `seed, id` and the columns of the
-    classes' probabilities.
-
-    Returns:
-        `seed, other_seed, id, max_weight, divergence, change`: every pair of seeds that have the
-        document; max_weight is of the first seed, divergence the Jensen-Shannon divergence of the
-        weights in nats, change the total variation distance of the predictions.
-
+    classes' probabilities. The result has `seed, other_seed, id, max_weight, divergence, change` of
+    every pair of seeds that have the document: the largest weight of the first seed, the
+    Jensen-Shannon divergence of the weights in nats, and the total variation distance of the
+    predictions.
     """
     keys = ["id", "seed"]
     weights = {key: group.to_numpy() for key, group in units.groupby(keys)["attention"]}
@@ -100,15 +97,10 @@ def seed_agreement(
 def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFrame:
     """Return how much two seeds differ at the same unit of the same target.
 
-    Args:
-        units: `seed, id, target, unit, attention`.
-        next_units: `seed, id, target, word, p`: the probabilities of what is predicted at the drawn
-            units of targets; a word that is missing has none.
-
-    Returns:
-        As `seed_agreement`, with the column `target` after `id`. Steps that only one of two seeds
-        has, or whose sources have not as many units, are left out.
-
+    The units have `seed, id, target, unit, attention`, and `next_units` `seed, id, target, word,
+    p`: the probabilities of what is predicted at the drawn units of targets; a word that is missing
+    has none. The result is as in `seed_agreement`, with the column `target` after `id`. Steps
+    that only one of two seeds has, or whose sources have not as many units, are left out.
     """
     keys = ["id", "target"]
     steps = next_units[["seed", *keys]].drop_duplicates()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # the weighted sums behind some predictions, documents or steps of a translation, or behind one
 Weighted: TypeAlias = "WeightedSum | TargetSteps"
+Tensor: TypeAlias = "torch.Tensor"
+Generator: TypeAlias = "torch.Generator"
 
 # the weights themselves, their gradients, and what each weight adds to the sum
 WEIGHT_RANKINGS = ("attention", "weight_gradient", "product", "signed_product", "value_norm")
@@ -65,7 +67,7 @@ class Prediction:
     weighted: "WeightedSum | None"
     adversarial: np.ndarray | None
     numbers: np.random.Generator
-    predict_kept: "Callable[[torch.Tensor], torch.Tensor] | None" = None
+    predict_kept: Callable[[Tensor], Tensor] | None = None
 
 
 class Column(NamedTuple):
@@ -103,9 +105,9 @@ class WeightsTest:
     """A test; a subclass overrides what it has.
 
     name: of its results, and of its criterion in the report
-    table: of `heed explain` that has its measures, or that of `heed adversarial_attention`
+    table: of `heed explain`, or all of `heed adversarial_attention`, that has its measures
     measures: in the order of summary.csv
-    of_weights: measures that need a weighted sum; those of the others are defined without
+    of_weights: measures that need a weighted sum; the others are defined without
     rankings: that it judges
     least_units: of a prediction that it is defined for
     of_translations: whether it is defined for the steps of a translation
@@ -123,10 +125,12 @@ class WeightsTest:
     of_translations: bool = True
     by_class: bool = False
 
-    # the criterion: its name, its rule with the limits in it, and why it may be undefined
+    # the criterion: its name, its rule with the limits in it, the least value that passes, and why
+    # it may be undefined
     criterion: str = ""
     rule: str = ""
     limits: ClassVar[Mapping[str, str]] = {}
+    least: float = 0.0
     reasons: tuple[str, ...] = ()
 
     # the report: what the test can show and what it cannot, and its columns in the table of means
@@ -134,7 +138,7 @@ class WeightsTest:
     claim: str = ""
     columns: tuple[Column, ...] = ()
 
-    def measure_weights(self, weighted: Weighted, generator: "torch.Generator") -> dict[str, float]:
+    def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Return the measures of one prediction's weights that need nothing else."""
         return {}
 
@@ -161,8 +165,8 @@ class WeightsTest:
         raise NotImplementedError
 
     def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether a value passes the criterion."""
-        raise NotImplementedError
+        """Return whether a value passes the criterion: by default, whether it is high enough."""
+        return value >= self.least
 
     def judge(self, judged: Judged) -> Outcome:
         """Return the outcome of the criterion."""
@@ -207,12 +211,12 @@ def descending(ranking: np.ndarray) -> np.ndarray:
     return np.lexsort((draw, -ranking))
 
 
-def total_variation(first: "torch.Tensor", second: "torch.Tensor") -> "torch.Tensor":
+def total_variation(first: Tensor, second: Tensor) -> Tensor:
     """Return 1/2 sum |p - q| over the last dimension, from 0 to 1."""
     return 0.5 * (first - second).abs().sum(-1)
 
 
-def jensen_shannon(first: "torch.Tensor", second: "torch.Tensor", dim: int = -1) -> "torch.Tensor":
+def jensen_shannon(first: Tensor, second: Tensor, dim: int = -1) -> Tensor:
     """Return the Jensen-Shannon divergence along `dim` in nats, from 0 to log 2 = 0.693.
 
     Entries that are 0 in both, as padding is, add nothing and have the gradient 0.
@@ -221,7 +225,7 @@ def jensen_shannon(first: "torch.Tensor", second: "torch.Tensor", dim: int = -1)
     return 0.5 * (kullback_leibler(first, middle, dim) + kullback_leibler(second, middle, dim))
 
 
-def divergence_of_means(first: "torch.Tensor", second: "torch.Tensor") -> "torch.Tensor":
+def divergence_of_means(first: Tensor, second: Tensor) -> Tensor:
     """Return the Jensen-Shannon divergence of weights (…, time, heads) averaged over heads, (…).
 
     Of several heads it is not the mean of theirs: two heads that have exchanged their weights are
@@ -230,9 +234,7 @@ def divergence_of_means(first: "torch.Tensor", second: "torch.Tensor") -> "torch
     return jensen_shannon(first.mean(-1), second.mean(-1))
 
 
-def kullback_leibler(
-    first: "torch.Tensor", second: "torch.Tensor", dim: int = -1
-) -> "torch.Tensor":
+def kullback_leibler(first: Tensor, second: Tensor, dim: int = -1) -> Tensor:
     """Return KL(first || second) along `dim` in nats; entries that are 0 in `first` add nothing."""
     ratio = first.clamp(min=SMALLEST).log() - second.clamp(min=SMALLEST).log()
     return (first * ratio).sum(dim)

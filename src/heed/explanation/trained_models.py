@@ -39,7 +39,7 @@ class DiagnosticNetworks(WeightsTest):
 
 
 class AdversarialModels(WeightsTest):
-    """The distance of trained models' weights and predictions from those of their base."""
+    """The distance of trained models' weights and predictions from their base's."""
 
     name = "adversarial_attention"
     table = "adversarial_attention"
@@ -82,7 +82,7 @@ class AdversarialModels(WeightsTest):
         return NONE_MOVED if max(kept) < MIN_DIVERGENCE else max(kept)
 
     def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether weights differ by no more than those of two seeds, means over heads.
+        """Return whether weights differ by no more than two seeds' do, means over heads.
 
         One seed of one adversarial model is enough to fail.
         """
@@ -93,7 +93,7 @@ class AdversarialModels(WeightsTest):
 def adversarial_model_runs(summary: pd.DataFrame) -> pd.DataFrame:
     """Return `accuracy_base, accuracy, prediction_change, mean_divergence, kept` of each seed.
 
-    The seed is the index. `kept`: accuracy and predictions are those of the base, within MAX_LOSS
+    The seed is the index. `kept`: accuracy and predictions are the base's, within MAX_LOSS
     and MAX_PREDICTION_CHANGE.
     """
     measures = ["accuracy_base", "accuracy", "prediction_change", "mean_divergence"]

@@ -21,10 +21,11 @@ from heed.explanation.rankings import (
     by_group,
     drawn_units,
     group_size,
+    times_input,
     torch_generator,
 )
 from heed.explanation.registry import TRANSLATED, measure_weights
-from heed.explanation.test import Prediction, total_variation
+from heed.explanation.test import HELD, Prediction, total_variation
 from heed.inputs.batches import MAX_PADDED_TOKENS
 from heed.inputs.pairs import EncodedPairs, PairBatch
 from heed.inputs.vocabulary import UNKNOWN
@@ -80,7 +81,6 @@ def judge_pairs(
 def _judge_batch(
     model: Translator, encoded: EncodedPairs, rows: np.ndarray, removes: bool
 ) -> Iterator[JudgedPair]:
-    """Yield the pairs of a batch with the outcome of their tests."""
     batch = encoded.batch(rows)
     pairs, positions = _draw_steps(batch)
     with torch.no_grad():
@@ -108,14 +108,14 @@ def _judge_batch(
 
 def _draw_steps(batch: PairBatch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the pair and the position of each step that is drawn, (steps,) each."""
-    pairs, positions = [], []
+    steps = []
     for i, row in enumerate(batch.rows.tolist()):
         length = int(batch.target_lengths[i]) - 2
         numbers = np.random.default_rng((row, POSITIONS))
         drawn = numbers.choice(length, min(length, DRAWN_TARGETS), replace=False)
-        positions += sorted(drawn.tolist())
-        pairs += [i] * len(drawn)
-    return torch.tensor(pairs), torch.tensor(positions)
+        steps += [(i, position) for position in sorted(drawn.tolist())]
+    pairs, positions = torch.tensor(steps).T
+    return pairs, positions
 
 
 def _judge_steps(
@@ -140,10 +140,9 @@ def _judge_steps(
         rankings = {name: scores[k, :length].numpy() for name, scores in gradients.items()}
         rankings["random"] = numbers.random(length)
         measures: dict[str, float] = {}
-        step = None if weighted is None else weighted[k]
-        if step is not None:
+        if weighted is not None:
             generator = torch_generator(*key, PERMUTATIONS)
-            measures = measure_weights(step, generator, TRANSLATED)
+            measures = measure_weights(weighted[k], generator, TRANSLATED)
         weights = None
         if adversarial is not None:
             measures |= adversarial.measures(k)
@@ -171,26 +170,25 @@ def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> 
     the end of the sentence is left out.
     """
     source, words = pair.source[0], pair.target[:, :-1]
-    whole = next_units(model, pair, words)[0]
+    whole = next_units(model, pair.source, words)[0]
     is_left_out = torch.arange(len(source))[None] == torch.from_numpy(units)[:, None]
     shortened = source.repeat(len(units), 1)[~is_left_out]
     sources = shortened.view(len(units), -1) if len(source) > 1 else torch.tensor([[UNKNOWN]])
-    size = max(1, MAX_PADDED_TOKENS // (len(source) + words.shape[1]))
+    size = MAX_PADDED_TOKENS // (len(source) + words.shape[1])
     size = max(1, min(size, MAX_PROBABILITIES // whole.numel()))
-    changes = []
-    for part in sources.split(size):
-        copies = dataclasses.replace(
-            pair, source=part, source_lengths=torch.full((len(part),), part.shape[1])
-        )
-        changes.append(
-            total_variation(next_units(model, copies, words.expand(len(part), -1)), whole)
-        )
+    changes = [
+        total_variation(next_units(model, part, words.expand(len(part), -1)), whole)
+        for part in sources.split(size)
+    ]
     return torch.cat(changes)[:, :-1].T.numpy()
 
 
-def next_units(model: Translator, batch: PairBatch, words: torch.Tensor) -> torch.Tensor:
-    """Return the probabilities of the unit after each of `words`, (batch, time, vocabulary)."""
-    memory, state = model.encode(batch.source, batch.source_lengths)
+def next_units(model: Translator, source: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+    """Return the probabilities of the unit after each of `words`, (batch, time, vocabulary).
+
+    All sources (batch, source time) have the same length.
+    """
+    memory, state = model.encode(source, torch.full((len(source),), source.shape[1]))
     return torch.softmax(model.logits(model.decode(words, memory, state).features), -1)
 
 
@@ -207,15 +205,10 @@ def step_gradients(
     embedded = model.embed(batch.source[pairs]).detach().requires_grad_()
     memory, state = model.read(embedded, batch.source_lengths[pairs])
     features, weights = read_target(model, words, memory, state)
-    steps = torch.arange(len(pairs)), positions
-    scores = {"gradient": _times_input(model, features[steps], embedded)}
+    of_steps = {"gradient": features}
     if weights is not None:
-        features, _ = read_target(model, words, memory, state, weights.detach())
-        scores["gradient_held_weights"] = _times_input(model, features[steps], embedded)
-    return scores
-
-
-def _times_input(model: Translator, features: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-    probabilities = torch.softmax(model.logits(features), -1)
-    (gradient,) = torch.autograd.grad(probabilities.amax(-1).sum(), [embedded], retain_graph=True)
-    return (gradient * embedded).sum(-1).abs().detach()
+        of_steps[HELD], _ = read_target(model, words, memory, state, weights.detach())
+    return {
+        name: times_input(model.logits(each[torch.arange(len(pairs)), positions]), embedded).abs()
+        for name, each in of_steps.items()
+    }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from heed.evaluation.results import Comparison, ExperimentResult
-from heed.explanation import registry
+from heed.explanation.registry import CRITERIA
 from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
 from heed.report.experiments import Experiment
@@ -62,7 +62,8 @@ class Explanation:
     def outcomes(self) -> dict[str, Outcome]:
         """The outcomes of the criteria for the model, by test."""
         summaries = [adversarial_model.summary for adversarial_model in self.adversarial_attention]
-        return registry.judge(Judged(self.summary, summaries, self.planted))
+        judged = Judged(self.summary, summaries, self.planted)
+        return {name: test.judge(judged) for name, test in CRITERIA.items()}
 
 
 def read_explanations(

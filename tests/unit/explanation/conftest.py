@@ -1,30 +1,21 @@
-"""A stage that is stopped, and the training of small models whose expected result is known."""
+"""A corpus without its rationale, and the training of models whose expected result is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
-from heed.explanation import stage
-
 
 @pytest.fixture
-def stop(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[int]]:
-    """Interrupt a function of a stage at its second run; give the seeds that it is called with."""
-
-    def stop(name: str) -> list[int]:
-        seeds, function = [], getattr(stage, name)
-
-        def stop_at_the_second(run, *arguments):
-            seeds.append(run.seed)
-            if seeds == [1, 2]:
-                raise KeyboardInterrupt
-            function(run, *arguments)
-
-        monkeypatch.setattr(stage, name, stop_at_the_second)
-        return seeds
-
-    return stop
+def without_rationale() -> Iterator[None]:
+    """The corpus `tiny` without its rationale."""
+    path = Path("data/tokens/tiny/evidence.parquet")
+    rationale = pd.read_parquet(path)
+    rationale.iloc[:0].to_parquet(path, index=False)
+    yield
+    rationale.to_parquet(path, index=False)
 
 
 @pytest.fixture(scope="session")

@@ -24,14 +24,12 @@ from heed.explanation.diagnostic_mlp import (
     SPLIT_WITHOUT,
     DiagnosticTraining,
     Guide,
-    fit_weights,
     move_weights,
     place_ids,
 )
 from heed.explanation.rankings import Subject
 from heed.explanation.stage import (
     AdversarialAttention,
-    read_adversarial_model,
     write_adversarial_model,
 )
 from heed.explanation.test import jensen_shannon
@@ -39,7 +37,7 @@ from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import WeightedSum
 from heed.recipe import read_model_recipe, write_recipe
-from heed.study import parse
+from heed.tasks.classification import adversarial_attention
 from heed.tasks.classification.adversarial_attention import (
     AdversarialLearner,
     DiagnosticLearner,
@@ -51,7 +49,7 @@ from heed.tokens.arrays import load_tokens
 from heed.training.loop import DivergedError
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_runs, split_documents
-from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
+from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 BASE = "tiny-attention"
 HYBRID = {"attention": "none", "pooling": "attention", "hierarchical": True,
@@ -62,9 +60,7 @@ ADVERSARIAL_ATTENTION = {
     "alone": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: 0.1, epochs: 1, "
     "diagnostic_mlps: false}",
     "hybrid": "{model: tiny-hybrid, corpus: tiny, goal: deceive, strength: 1, epochs: 2}",
-    "without": f"{{model: {BASE}, corpus: tiny, strength: 1, epochs: 2}}",
     "last": "{model: tiny-last, corpus: tiny, goal: differ, strength: 1, epochs: 2}",
-    "backward": f"{{model: {BASE}, corpus: tiny, goal: differ, strength: -1, epochs: 2}}",
 }
 GUIDES = [
     "uniform", "trained", "base", "adversarial_model", "rationale", "base_without_rationale",
@@ -176,20 +172,6 @@ def test_moved_weights_are_those_of_another_document_of_the_same_length(document
     assert documents < 7 or np.mean(kept) >= 0.5, "of equal length: moved as they are"
 
 
-@pytest.mark.parametrize(
-    ("weights", "fitted"),
-    [
-        ([0.2, 0.8], [0.1, 0.1, 0.4, 0.4]),
-        ([0.5, 0.3, 0.2], [1]),
-        ([0.0, 1.0], [1]),  # equal where all would be 0
-        ([], [0.5, 0.5]),
-        ([1.0], []),
-    ],
-)
-def test_weights_fit_another_length_with_the_sum_1(weights, fitted):
-    assert fit_weights(np.asarray(weights), len(fitted)).tolist() == fitted
-
-
 @pytest.fixture(scope="module")
 def training() -> tuple[DiagnosticTraining, dict[int, int]]:
     """Documents of random words, whose class only their weights can tell; row → its class."""
@@ -284,67 +266,63 @@ def test_guided_networks_are_trained_unless_the_adversarial_model_says_no():
     assert files == {"SHA256SUMS", "documents.parquet", "summary.csv", "units.parquet"}
 
 
-def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about():
-    path = Path("data/tokens/tiny/evidence.parquet")
-    table = pd.read_parquet(path)
-    table.iloc[:0].to_parquet(path, index=False)
-    try:
-        summary = write("differing")
-        with pytest.raises(HeedError, match=r"no training document has rationales.*differ"):
-            write("deceiving")
-    finally:
-        table.to_parquet(path, index=False)
+def test_without_rationale_there_are_reasons_and_nothing_to_deceive_about(without_rationale):
+    summary = write("differing")
+    with pytest.raises(HeedError, match=r"no training document has rationales.*differ"):
+        write("deceiving")
     undefined = summary.dropna(subset="reason")
     reasons = {reason: len(rows) for reason, rows in undefined.groupby("reason")}
     assert reasons == {NO_RATIONALE: 5, SPLIT_WITHOUT: 7}
     assert summary["mean"].notna().sum() == len(summary) - len(undefined) == 20
 
 
+def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
+    """Return the adversarial model of the hierarchical one, for a corpus without rationale."""
+    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
+    run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
+    return AdversarialLearner(
+        load_subject(run, tokens, np.arange(60)), AdversarialAttention("tiny-hybrid", goal, 1.0, 1),
+        {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
+        split_documents(run.recipe, tokens, 1), run,
+    )  # fmt: skip
+
+
 def test_a_hierarchical_adversarial_model_is_of_sentences_and_leaves_its_branch_alone():
     write("hybrid")
     units = read("hybrid", "units")
     assert units.groupby("id").size().max() <= 4 and (units["end"] - units["start"]).max() > 8
-    run = read_runs("tiny-hybrid", [1])[0]
-    tokens = load_tokens("data/tokens/tiny")
-    base = load_subject(run, tokens, np.arange(60))
-    learner = AdversarialLearner(
-        base, AdversarialAttention("tiny-hybrid", "differ", 1.0, 1), {}, np.zeros(60, np.int64),
-        split_documents(run.recipe, tokens, 1), run,
-    )  # fmt: skip
+    learner = learner_of("differ")
     names = {name for name, each in learner.model.named_parameters() if not each.requires_grad}
     assert names == {"branch.table.weight", "branch.bias"}
-    assert not any(each.requires_grad for each in base.model.parameters())
+    assert not any(each.requires_grad for each in learner._base.parameters())
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.4])
 def test_deceiving_smooths_labels_as_the_bases_recipe_does(smoothing):
-    (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
-    run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
-    base = load_subject(run, tokens, np.arange(60))
-    learner = AdversarialLearner(
-        base, AdversarialAttention("tiny-hybrid", "deceive", 1.0, 1),
-        {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
-        split_documents(run.recipe, tokens, 1), run,
-    )  # fmt: skip
-    batch = base.encoded.batch(np.arange(4))
+    learner = learner_of("deceive", smoothing)
+    batch = learner.encoded.batch(np.arange(4))
+    loss = learner.loss(learner.model, batch).item()
     expected = torch.nn.functional.cross_entropy(
-        base.model(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
+        learner._base(batch), torch.zeros(4, dtype=torch.long), reduction="sum",
         label_smoothing=smoothing,
     )  # fmt: skip
-    assert learner.loss(learner.model, batch).item() == pytest.approx(expected.item(), abs=1e-5)
+    assert loss == pytest.approx(expected.item(), abs=1e-5)
 
 
-def test_a_seed_that_is_done_is_not_repeated(monkeypatch, stop):
-    monkeypatch.setattr(DiagnosticTraining, "accuracies", lambda *_: [])  # they take longest
-    write("differing", (1, 2))
-    expected = read("differing", "documents")
-    judged = stop("_judge_run")
-    with pytest.raises(KeyboardInterrupt):
-        write("differing", (1, 2))
-    write("differing", (1, 2))
-    assert judged == [1, 2, 2]
-    assert read("differing", "documents").equals(expected)
+def test_a_training_that_is_done_is_not_repeated(monkeypatch):
+    write("alone")
+    expected = read("alone", "documents")
+    with monkeypatch.context() as stopped, pytest.raises(KeyboardInterrupt):
+        stopped.setattr(adversarial_attention, "_compare", lambda *_: interrupt())
+        write("alone")
+    monkeypatch.setattr(AdversarialLearner, "loss", lambda *_: interrupt())
+    write("alone")
+    assert read("alone", "documents").equals(expected)
     assert not [*Path(".heed/work").glob("adversarial_attention-*")]
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 DIVERGED = [
@@ -373,69 +351,6 @@ def test_a_base_without_a_weighted_sum_is_one_message():
         HeedError, match="model tiny-last can have no adversarial model: pooling `last`"
     ):
         write("last")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("lying", "params.yaml: adversarial_attention.lying: model is missing"),
-        ("without", "adversarial_attention.without: goal is missing. `heed check` says more"),
-        ("backward", "adversarial_attention.backward: strength is not above 0: -1"),
-    ],
-)
-def test_an_adversarial_model_that_is_not_in_params_is_one_message(name, message):
-    with pytest.raises(HeedError) as caught:
-        read_adversarial_model(name)
-    assert message in str(caught.value)
-
-
-# params.yaml
-
-SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
-MODEL = "sample-sentiment-attention"
-EXPLAINED = ", ".join(
-    f"sample-sentiment-{variant}: {{corpus: sample-sentiment, noise: sample-sentiment}}"
-    for variant in ("attention", "mean", "baseline")
-)
-EXPLAINING = f"{SAMPLE}\nexplain: {{documents: 1, models: {{{EXPLAINED}}}}}\n"
-SECTION = f"model: {MODEL}, corpus: sample-sentiment, goal: differ, strength: 1, epochs: 1"
-LIAR = f"adversarial_attention:\n  liar: {{{SECTION}}}\n"
-
-
-def test_a_section_is_read_and_its_model_is_explained():
-    assert parse(f"{EXPLAINING}{LIAR}").adversarial_attention["liar"].strength == 1
-    assert parse(SAMPLE).adversarial_attention == {}
-    message = f"adversarial_attention.liar.model: {MODEL} is not in explain.models: "
-    with pytest.raises(HeedError, match=message):
-        parse(f"{SAMPLE}\n{LIAR}")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("liar", MODEL, "is the name of a model too"),
-        ("liar", "Liar", "names have lower-case letters"),
-        (MODEL, "sample-attention", ".liar.model: there is no model sample-attention"),
-        (MODEL, "sample-sentiment-mean", "pooling: mean gives every word the same weight"),
-        (MODEL, "sample-sentiment-baseline", "pooling last is no weighted sum"),
-        ("corpus: sample-sentiment", "corpus: sample-letters", "follows from the rest, found s"),
-        ("goal: differ", "goal: lie", ".liar.goal: input should be 'differ' or"),
-        ("strength: 1", "strength: 0", "strength: input should be greater than 0, found 0"),
-        ("epochs: 1", "epoch: 1", "unknown key; did you mean epochs? Allowed: model, corpus, goal"),
-    ],
-)
-def test_a_mistake_in_the_section_is_one_line(old, new, message):
-    with pytest.raises(HeedError) as caught:
-        parse(f"{EXPLAINING}{LIAR.replace(old, new, 1)}")
-    assert message in str(caught.value) and len(str(caught.value).splitlines()) == 1
-
-
-def test_only_classifications_have_adversarial_models():
-    text = (ROOT / "workflow/studies/translation-sample.yaml").read_text()
-    name, model = next(iter(parse(text).models.items()))
-    section = LIAR.replace(MODEL, name).replace("sample-sentiment", model.corpus)
-    with pytest.raises(HeedError, match="adversarial models are of classifications"):
-        parse(f"{text}\n{section}")
 
 
 # Expected result, on the sample corpora

@@ -1,4 +1,4 @@
-"""The criteria of the weights at their borders, and the gradient of the scaled softmax."""
+"""The criteria of the weights at their borders."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from scipy.special import softmax
 
 from heed.explanation.agreement import NO_RATIONALE, NOT_PLANTED
 from heed.explanation.registry import CRITERIA
-from heed.explanation.scaling import DIMENSIONS, jacobian_norm, softmax_gradients
 from heed.explanation.test import (
     EQUAL,
     FAIL,
@@ -148,22 +145,3 @@ def test_planted_rationale_must_be_found_in_every_class():
     assert judge("rationale", steps, planted=True).outcome == PASS, "of a translation: no classes"
     equal = summary(changes=(0.0,), areas={"good": 0.5})
     assert judge("rationale", equal, planted=True).reason == EQUAL
-
-
-def test_the_norm_of_the_softmaxs_gradient_is_that_of_autograd():
-    scores = np.random.default_rng(0).normal(0, 3, (5, 7))
-    for row_of_scores, norm in zip(scores, jacobian_norm(softmax(scores, axis=-1)), strict=True):
-        jacobian = torch.autograd.functional.jacobian(
-            lambda each: torch.softmax(each, -1), torch.from_numpy(row_of_scores)
-        )
-        assert norm == pytest.approx(float(jacobian.norm()), rel=1e-9)
-
-
-def test_without_scaling_the_gradient_vanishes_as_keys_grow():
-    scores = softmax_gradients(draws=100)
-    medians = {(each.dimension, each.scaled): each.gradient[1] for each in scores}
-    largest = {(each.dimension, each.scaled): each.largest[1] for each in scores}
-    assert {dimension for dimension, _ in medians} == {*DIMENSIONS}
-    assert medians[512, False] < 0.05 * medians[4, False]
-    assert medians[512, True] == pytest.approx(medians[4, True], rel=0.1)
-    assert largest[512, False] > 0.99 and largest[512, True] < 0.4

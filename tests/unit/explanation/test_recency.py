@@ -150,10 +150,10 @@ def test_noise_has_its_own_sentences(corpora):
 def test_a_documents_noise_does_not_depend_on_the_others(corpora):
     others = corpora[1]
     noise = Noise(others, others.rows("train", 0))
-    assert noise.draw(3, 20).types.tolist() == noise.draw(3, 60).types[:20].tolist()
-    assert noise.draw(3, 20).types.tolist() != noise.draw(4, 20).types.tolist()
-    assert len(noise.draw(3, 500).types) == 500, "a small corpus is read more than once"
-    known = {others.lexicon[i] for i in noise.draw(3, 500).types.tolist()}
+    assert noise.draw(3, 20).tolist() == noise.draw(3, 60)[:, :20].tolist()
+    assert noise.draw(3, 20).tolist() != noise.draw(4, 20).tolist()
+    assert noise.draw(3, 500).shape == (2, 500), "a small corpus is read more than once"
+    known = {others.lexicon[i] for i in noise.draw(3, 500)[0].tolist()}
     assert known == {*WORDS[:6], "new"}
     with pytest.raises(HeedError, match="no training document has a word outside its rationale"):
         Noise(others, np.array([], np.int64))

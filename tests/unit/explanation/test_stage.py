@@ -1,7 +1,6 @@
 """The stage `explain`: its tables, their reasons, and what a stopped run leaves."""
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,21 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heed.explanation import stage
 from heed.explanation.agreement import CORRELATIONS
 from heed.explanation.erasure import NOT_ALL_UNITS
 from heed.explanation.noise import NOISES
 from heed.explanation.rankings import draw_documents
 from heed.explanation.recency import COLUMNS, NO_NOISE, NOISE_HAS_LABELS
 from heed.explanation.registry import EXPLAINED, NOT_MEASURED, RecencyTest, summarize
-from heed.explanation.stage import read_explain, write_explanations
-from heed.files import HeedError
+from heed.explanation.stage import write_explanations
 from heed.models.encoder import Last
 from heed.recipe import read_model_recipe, write_recipe
-from heed.study import parse
 from heed.tasks.classification import explanation
 from heed.tasks.classification.explanation import NO_NETWORK
-from tests.conftest import ROOT, change_recipe, make_workplace, train, write_tokens
+from heed.tokens.arrays import load_tokens
+from tests.conftest import change_recipe, make_workplace, train, write_tokens
 
 MODELS = {
     "tiny-attention": {"hidden_size": 6},
@@ -53,16 +50,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             for seed in (1, 2) if model == "tiny-attention" else (1,):
                 train(model, seed)
         yield folder
-
-
-@pytest.fixture
-def without_rationale() -> Iterator[None]:
-    """The corpus `tiny` without its rationale."""
-    path = Path("data/tokens/tiny/evidence.parquet")
-    rationale = pd.read_parquet(path)
-    rationale.iloc[:0].to_parquet(path, index=False)
-    yield
-    rationale.to_parquet(path, index=False)
 
 
 TESTS = {test.name for test in EXPLAINED}
@@ -204,32 +191,19 @@ def test_a_corpus_without_rationale_is_no_noise_for_its_own_models(without_ratio
     assert set(table["measure"]) == measures, "nothing about rationale or noise"
 
 
-def test_a_seed_that_is_done_is_not_repeated(stop):
-    explain("tiny-attention", (1, 2), 0.02)
-    expected = read("tiny-attention", "documents")
-    explained = stop("_explain_run")
-    with pytest.raises(KeyboardInterrupt):
-        explain("tiny-attention", (1, 2), 0.02)
-    explain("tiny-attention", (1, 2), 0.02)
-    assert explained == [1, 2, 2]
-    assert read("tiny-attention", "documents").equals(expected)
-    assert not [*Path(".heed/work").glob("explain-*")]
-
-
 @pytest.mark.parametrize("without", [1, 2])
 def test_what_one_seed_alone_lacks_is_measured_by_the_others(without, monkeypatch):
-    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), stage._explain_run
+    path, explain_run = Path("data/tokens/tiny/evidence.parquet"), explanation.explain_run
     rationale = pd.read_parquet(path)
 
     def explain_one(run, *arguments):
-        if run.seed == without:
-            rationale.iloc[:0].to_parquet(path)
+        rationale.iloc[: 0 if run.seed == without else None].to_parquet(path)
         try:
-            explain_run(run, *arguments)
+            return explain_run(run, load_tokens("data/tokens/tiny"), *arguments[1:])
         finally:
             rationale.to_parquet(path)
 
-    monkeypatch.setattr(stage, "_explain_run", explain_one)
+    monkeypatch.setattr(explanation, "explain_run", explain_one)
     summary = explain("tiny-attention", (1, 2), 0.05, noise="tiny")
     auc = summary[(summary["measure"] == "auc") & (summary["ranking"] == "attention")]
     assert set(auc["seed"].dropna()) == {3 - without} and auc["reason"].isna().all()
@@ -270,84 +244,3 @@ def test_what_no_document_has_is_a_row_with_its_reason():
     assert flips["leave_one_out"] == NOT_ALL_UNITS and flips["value_norm"] == NOT_MEASURED
     assert summary[summary["test"] == "rationale"]["reason"].tolist() == ["none"]
     assert len(summary[summary["test"] == "correlation"]) == len(CORRELATIONS)
-
-
-@pytest.mark.parametrize(
-    ("text", "scale"),
-    [
-        ("study: {name: x}", 1.0),
-        ("", 1.0),
-        # a number in YAML 1.2, as heed check has it
-        ("explain: {documents: 1e-1, models: {m: {corpus: a, noise: b}}}", 0.1),
-    ],
-)
-def test_the_section_is_read_from_params(text, scale, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert read_explain().documents == 1
-    Path("params.yaml").write_text(text)
-    assert read_explain().documents == scale
-    assert [each.noise for each in read_explain().models.values()] == ["b"] * ("noise" in text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["explain: {documents: many}", "explain: {documents: 0}", "a: [", "explain: {models: [m]}"],
-)
-def test_a_mistake_is_one_message(text, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("params.yaml").write_text(text)
-    with pytest.raises(HeedError, match=r"^params.yaml: explain: .*`heed check` says more$"):
-        read_explain()
-
-
-SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
-MODEL = "sample-sentiment-mean"
-CORPUS, NOISE = "corpus: sample-sentiment", "noise: sample-letters"
-
-
-# explain.models and its number of documents → the message; M, C and N stand for a model, its corpus
-# and a noise
-MISTAKES = {
-    "{models: {M: {C, N}}}": "explain.documents: missing",
-    "{documents: 0, models: {}}": "explain.documents: input should be greater than 0",
-    "{documents: 1, models: {sample-mean: {corpus: a, N}}}": "explain.models.sample-mean: ",
-    "{documents: 1, models: {M: {corpus: sample-letters, N}}}":
-        "corpus: sample-sentiment follows from the rest, found sample-letters",
-    "{documents: 1, models: {M: {C, N, corpora: a}}}":
-        "explain.models.M.corpora: unknown key; did you mean corpus? Allowed: corpus, noise",
-    "{documents: 1, models: {M: {C}}}": "explain.models.M.noise: missing",
-    "{documents: 1, models: {M: {C, noise: sample-leters}}}":
-        "explain.models.M.noise: there is no corpus sample-leters; did you mean sample-letters?",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_the_section_is_one_line(mistake):
-    section = re.sub(
-        r"\b[MCN]\b", lambda letter: {"M": MODEL, "C": CORPUS, "N": NOISE}[letter[0]], mistake
-    )
-    with pytest.raises(HeedError) as caught:
-        parse(f"{SAMPLE}\nexplain: {section}\n")
-    (line,) = str(caught.value).splitlines()
-    assert MISTAKES[mistake].replace(".M.", f".{MODEL}.") in line
-
-
-def test_sentence_pairs_are_no_noise():
-    corpus = "kind: sample-translation, split: {kind: given}"
-    text = SAMPLE.replace(
-        "sources:\n", "sources:\n  two: {kind: sample-translation, documents: 140, seed: 3}\n"
-    ).replace("corpora:\n", f"corpora:\n  pairs: {{source: two, {corpus}}}\n")
-    section = f"{{documents: 1, models: {{{MODEL}: {{{CORPUS}, noise: pairs}}}}}}"
-    with pytest.raises(HeedError, match=f"{MODEL}.noise: pairs has sentence pairs"):
-        parse(f"{text}\nexplain: {section}\n")
-
-
-def test_models_of_any_task_are_explained():
-    text = (ROOT / "workflow/studies/translation.yaml").read_text()
-    params = parse(text)
-    name = next(iter(params.models))
-    corpus = params.models[name].corpus
-    model = f"{name}: {{corpus: {corpus}, noise: {corpus}}}"
-    section = f"explain: {{documents: 1, models: {{{model}}}}}"
-    assert [*parse(f"{text}\n{section}\n").explain.models] == [name]
-    assert parse(SAMPLE).explain.models == {}

@@ -40,7 +40,6 @@ from heed.explanation.test import (
 )
 from heed.inputs.batches import Bags, Batch, bigrams
 from heed.models.classifier import Classifier, WeightedSum, weighted_sum
-from tests.conftest import HYPERPARAMETERS
 from tests.makers.classifiers import batch_for, make
 
 ATTENTION = {"attention": "none", "pooling": "attention"}
@@ -246,11 +245,8 @@ def test_integrated_gradients_add_up_to_the_change_of_the_probability():
     model = frozen(**ATTENTION)
     batch = batch_for(model, LENGTHS)
     embeddings = model.network.embed(batch)
-    logits, empty = (
-        torch.softmax(logits_of(model, batch, x), -1) for x in (embeddings, 0 * embeddings)
-    )
-    predicted = logits.argmax(-1, keepdim=True)
-    change = (logits - empty).gather(1, predicted).squeeze(1)
+    whole, empty = (logits_of(model, batch, x).softmax(-1) for x in (embeddings, 0 * embeddings))
+    change = (whole - empty).gather(1, whole.argmax(-1, keepdim=True)).squeeze(1)
     assert torch.allclose(integrated_gradients(model, batch).sum(1), change, atol=1e-4)
 
 
@@ -431,66 +427,11 @@ def test_rationale_is_found_by_tokens_and_by_spans():
     # {1, 2} matches; {5} and {7} are of one word, and all spans of rationale are longer
     assert score.span_f1 == pytest.approx(2 / 3)
     assert score.concentration == pytest.approx(2.4 / 3.1 * 2)
-    assert match_spans([(0, 2), (4, 5)], [(0, 1), (4, 8)]) == pytest.approx(0.5)
+    assert match_spans(np.array([(0, 2), (4, 5)]), np.array([(0, 1), (4, 8)])) == pytest.approx(0.5)
     assert find_rationale(ranking, np.zeros(8, bool), 0.5) is None
     drawn = find_rationale(np.where(np.arange(8) < 4, ranking, np.nan), rationale, 0.5)
     assert drawn.auc == 1 and np.isnan(drawn.token_f1)
     assert np.isnan(find_rationale(ranking - 0.5, rationale, 0.5).concentration)
-
-
-# Expected result: a solved model
-
-
-@pytest.fixture(scope="module")
-def solved(fit) -> tuple[Classifier, Batch, np.ndarray]:
-    """Return a model that decides by one of two words, and documents with their rationale.
-
-    Seven tokens are distractors, and the token 2 or 3 is the class.
-    """
-    h = dataclasses.replace(HYPERPARAMETERS, **ATTENTION, embedding_dropout=0.0, dropout=0.0)
-    torch.manual_seed(0)
-    model = Classifier(12, 2, h)
-
-    def loss() -> torch.Tensor:
-        batch, labels, _ = planted(64)
-        return F.cross_entropy(model(batch), labels)
-
-    fit(model, loss)
-    batch, labels, rationale = planted(60)
-    assert (model(batch).argmax(1) == labels).all()
-    return model, batch, rationale
-
-
-def planted(count: int) -> tuple[Batch, torch.Tensor, np.ndarray]:
-    ids, labels = torch.randint(4, 12, (count, 8)), torch.randint(2, (count,))
-    places = torch.randint(8, (count,))
-    ids[torch.arange(count), places] = 2 + labels
-    batch = Batch(ids, torch.full((count,), 8), np.arange(count))
-    return batch, labels, F.one_hot(places, 8).bool().numpy()
-
-
-def mean_auc(rankings: list[np.ndarray], rationale: np.ndarray) -> float:
-    scores = [find_rationale(r, e, 1 / 8) for r, e in zip(rankings, rationale, strict=True)]
-    return float(np.mean([score.auc for score in scores]))
-
-
-def test_leave_one_out_finds_the_rationale_of_a_solved_model(solved):
-    model, batch, rationale = solved
-    documents = read_documents(model, batch)
-    rankings = [leave_one_out(model, document, np.arange(8)) for document in documents]
-    assert mean_auc(rankings, rationale) >= 0.95
-    gradients = integrated_gradients(model, batch).abs().numpy()
-    assert mean_auc(list(gradients), rationale) >= 0.95
-
-
-def test_what_leave_one_out_ranks_first_is_what_a_solved_model_needs(solved):
-    model, batch, _ = solved
-    for document in read_documents(model, batch)[:10]:
-        ranking = leave_one_out(model, document, np.arange(8))
-        outcomes = faithfulness(model, document, attention=ranking, random=-ranking)
-        best, worst = outcomes["attention"], outcomes["random"]
-        assert best["comprehensiveness"] > worst["comprehensiveness"]
-        assert best["sufficiency"] < worst["sufficiency"]
 
 
 def test_equal_weights_do_not_find_what_stands_first():

@@ -128,10 +128,10 @@ def test_leave_one_out_is_the_distance_to_the_sentence_without_the_word(name, mo
     words = pair.target[:, :-1]
     changes = leave_out_sources(model, pair, np.array([0, 3]))
     assert changes.shape == (2, 2)
-    whole = next_units(model, pair, words)[0]
+    whole = next_units(model, pair.source, words)[0]
     for column, unit in enumerate((0, 3)):
         rest = [word for i, word in enumerate(SOURCES[0]) if i != unit]
-        without = next_units(model, make_pairs([rest], TARGETS[:1]), words)[0]
+        without = next_units(model, torch.tensor([rest]), words)[0]
         assert np.allclose(changes[:, column], total_variation(without, whole)[:-1], atol=1e-12)
     monkeypatch.setattr(translations, "MAX_PADDED_TOKENS", 1)
     assert np.allclose(leave_out_sources(model, pair, np.array([0, 3])), changes, atol=1e-12)
@@ -139,8 +139,8 @@ def test_leave_one_out_is_the_distance_to_the_sentence_without_the_word(name, mo
 
 def test_a_source_of_one_word_without_it_is_an_unknown_word():
     model, pair = make_model("output"), make_pairs([[5]], [[4, 6]])
-    whole, empty = (next_units(model, make_pairs([[word]], [[4, 6]]), pair.target[:, :-1])
-                    for word in (5, UNKNOWN))  # fmt: skip
+    words = pair.target[:, :-1]
+    whole, empty = (next_units(model, torch.tensor([[word]]), words) for word in (5, UNKNOWN))
     changes = leave_out_sources(model, pair, np.array([0]))
     assert np.allclose(changes[:, 0], total_variation(empty, whole)[0, :-1], atol=1e-12)
     assert changes.min() > 1e-3

@@ -20,7 +20,6 @@ from heed.report.browser import (
     read_browser,
     read_changed_documents,
 )
-from heed.report.chapters.documents import choose_hierarchical
 from heed.report.escape import TEMPLATES
 from heed.report.measures import equal_weights_control, lacks_layer
 from heed.tasks.classification.figures import MAX_CLASSES, class_gain
@@ -125,17 +124,6 @@ def test_a_text_of_equal_weights_is_pale_and_one_heavy_word_has_the_full_colour(
         assert document.sentences[0].pieces[0].shade == pytest.approx(shade)
 
 
-def test_hierarchical_documents_are_right_short_and_have_three_sentences(tmp_path):
-    def numbered(count: int, words: int) -> list[tuple[int, float]]:
-        return [(i % count, 1 / count) for i in range(words)]
-
-    lengths = {"long": (3, 200), "short": (3, 6), "shorter": (2, 4), "tie": (3, 6)}
-    sentences = {name: sorted(numbered(*each)) for name, each in lengths.items()}
-    weights = {name: [1 / words] * words for name, (_, words) in lengths.items()}
-    chosen = choose_hierarchical(write_browser(tmp_path, weights, sentences))
-    assert [document.id for document in chosen] == ["short"]  # one class, so one document
-
-
 def test_the_heaviest_words_have_more_than_their_share_unless_weights_are_equal(tmp_path):
     equal = write_browser(tmp_path / "equal", {"d": [0.1] * 10}).heaviest
     assert equal.weight == pytest.approx(equal.words) == HEAVIEST / 10
@@ -160,11 +148,14 @@ def test_the_weights_of_every_head_sum_to_1_over_the_keys_and_are_0_on_padding(c
     torch.testing.assert_close(weights[1:, :, :2, :2], alone)
 
 
-def test_models_without_self_attention_have_no_heads():
+@pytest.mark.parametrize(
+    "changes",
+    [{"pooling": "attention"}, {"hierarchical": True, "attention": "single-head"}],
+)
+def test_models_without_self_attention_have_no_heads(changes):
     batch = Batch(torch.tensor([[2, 3]]), torch.tensor([2]), np.arange(1), torch.tensor([[2]]))
-    for changes in ({"pooling": "attention"}, {"hierarchical": True, "attention": "single-head"}):
-        model = Classifier(9, 2, Architecture(embedding_dim=8, hidden_size=4, **changes)).eval()
-        assert model.head_weights(batch) is None
+    model = Classifier(9, 2, Architecture(embedding_dim=8, hidden_size=4, **changes)).eval()
+    assert model.head_weights(batch) is None
 
 
 def test_attention_on_embeddings_without_recurrence_weighs_each_word_by_itself():
@@ -182,22 +173,6 @@ def test_attention_on_embeddings_without_recurrence_weighs_each_word_by_itself()
     assert h.chooses_weights
 
 
-def test_sentence_weights_times_word_weights_sum_to_1():
-    torch.manual_seed(0)
-    h = Architecture(embedding_dim=8, hidden_size=4, hierarchical=True, pooling="attention")
-    model = Classifier(9, 2, h).eval()
-    ids, sentences = torch.tensor([[2, 3, 4, 5, 6]]), torch.tensor([[2, 3]])
-    batch = Batch(ids, torch.tensor([5]), np.arange(1), sentences)
-    encoder, vectors = model.network.encoder, model.network.embed(batch)
-    words = encoder.word_weights(vectors, sentences)[0]
-    of_sentences = model.sentence_weights(batch)[0]
-    torch.testing.assert_close(words[:2].sum(), torch.tensor(1.0))
-    torch.testing.assert_close(words[2:].sum(), torch.tensor(1.0))
-    products = words * of_sentences.repeat_interleave(sentences[0])
-    torch.testing.assert_close(products, model.token_weights(batch)[0])
-    torch.testing.assert_close(products.sum(), torch.tensor(1.0))
-
-
 def test_documents_of_the_heads_are_chosen_by_length_class_and_rationale_alone():
     labels = np.array(["a", "a", "b", "b", "a"], object)
     lengths = np.array([SHORTEST - 1, 12, LONGEST + 1, 20, 10])
@@ -210,21 +185,22 @@ def test_documents_of_the_heads_are_chosen_by_length_class_and_rationale_alone()
 
 def test_the_control_of_learned_weights_has_equal_ones_and_the_same_encoder():
     result = made_up.comparison("sample").experiments["sample-sentiment"]
-    assert result.models["attention"].hyperparameters.attention == "multi-head"
+    models = result.models
+    attention, mean = models["attention"], models["mean"]
+    assert attention.hyperparameters.attention == "multi-head"
     assert equal_weights_control(result, "attention") == "mean"
     assert lacks_layer(result, "attention"), "the mean has no layer of attention"
-    result.models["uniform"] = result.models["mean"]
+    models["uniform"] = mean
     assert equal_weights_control(result, "attention") == "uniform"
-    attention, mean = result.models["attention"], result.models["mean"]
     positions = dataclasses.replace(attention.hyperparameters, attention_positions=True)
-    result.models["attention"] = dataclasses.replace(attention, hyperparameters=positions)
+    models["attention"] = dataclasses.replace(attention, hyperparameters=positions)
     assert equal_weights_control(result, "attention") == "", "it differs by more than its weights"
-    result.models["attention-mean"] = mean
+    models["attention-mean"] = mean
     assert equal_weights_control(result, "attention") == "attention-mean", "which belongs to it"
-    result.models["attention"] = attention
-    del result.models["uniform"], result.models["mean"], result.models["attention-mean"]
+    models["attention"] = attention
+    del models["uniform"], models["mean"], models["attention-mean"]
     assert equal_weights_control(result, "attention") == ""
-    result.models["baseline"] = mean
+    models["baseline"] = mean
     assert equal_weights_control(result, "attention") == "baseline"
 
 

@@ -46,7 +46,7 @@ def test_it_takes_the_same_steps_as_torchs(fused: bool) -> None:
 
 
 def test_without_decay_it_is_adam() -> None:
-    """explanation/other_weights.py relies on it."""
+    """explanation/adversarial_weights.py relies on it."""
     results = []
     for make in (torch.optim.Adam, functools.partial(AdamW, weight_decay=0.0)):
         weights = torch.linspace(-1, 1, 20).requires_grad_()

@@ -1,4 +1,4 @@
-"""Attention in texts: documents side by side, head by head, sentence by sentence, and its weight.
+"""Attention in texts: documents side by side, head by head, and its weight.
 
 Texts that heed did not generate are on the local page alone.
 """
@@ -46,8 +46,6 @@ from heed.report.results import Results
 
 EACH = 3  # documents that attention fixed, and as many that it broke
 MODELS_WITH_HEADS = 2
-CLASSES = 2  # of which a hierarchical model's document is shown
-MIN_SENTENCES, MAX_TOKENS = 3, 150  # of such a document
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -64,8 +62,7 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
                 broken=len(changed.broken),
                 count=len(changed.browser.documents),
             )
-            blocks += _changed(results, experiment, changed)
-        blocks += _hierarchical(results, experiment, models)
+            blocks += _changed(experiment, changed)
         blocks += _heads(results, experiment)
     blocks += weight_shares(results, experiment)
     return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
@@ -100,46 +97,42 @@ class Changed:
 
 def _read_changed(results: Results, experiment: Experiment) -> Changed | None:
     """Return the documents that attention fixed and broke; None where nothing can be compared."""
-    result = experiment.result
-    variant = next(iter(result.attention), "")
+    variant = next(iter(experiment.result.attention), "")
     models = results.models(experiment)
     browser = results.browsers.get(models.get(variant, ""))
     if browser is None or BASELINE not in models:
         return None
     folders = (results.prediction_folder(models[name]) for name in (BASELINE, variant))
     changed = read_changed_documents(browser, *folders)
-    fixed = [each for each in changed if each.change > 0]
-    return Changed(variant, browser, fixed, [each for each in changed if each.change < 0])
+    fixed, broken = ([each for each in changed if sign * each.change > 0] for sign in (1, -1))
+    return Changed(variant, browser, fixed, broken)
 
 
-def _changed(results: Results, experiment: Experiment, changed: Changed) -> list[Block]:
+def _changed(experiment: Experiment, changed: Changed) -> list[Block]:
     """Return documents that attention fixed and broke, each beside the baseline."""
-    media, kinds = _media(experiment), (changed.fixed, changed.broken)
+    media, browser = _media(experiment), changed.browser
     rule = say(
         "Counted over the {count} documents of the browser of {variant}, which are chosen by its "
         "own predictions: the counts say nothing about the test split. Shown are those with the "
         "largest difference in the number of seeds in which the two models are right, ties by "
         "name. Bars and numbers: the probability of the true class, mean over seeds; weights are "
         "of the first seed.",
-        count=len(changed.browser.documents),
+        count=len(browser.documents),
         variant=changed.variant,
     )
-    counts = (Span(_count(*map(len, kinds)), "strong"), " ", rule)
+    counts = (Span(_count(len(changed.fixed), len(changed.broken)), "strong"), " ", rule)
     blocks: list[Block] = [Paragraph(counts, "small", media=media)]
-    pairs = [
-        [_side_by_side(results, experiment, changed.variant, each) for each in kind[:EACH]]
-        for kind in kinds
-    ]
-    if any(kinds):
-        browser = changed.browser
+    fixed, broken = (
+        [_side_by_side(experiment, changed.variant, each) for each in kind[:EACH]]
+        for kind in (changed.fixed, changed.broken)
+    )
+    if first := [*fixed[:1], *broken[:1]]:
         legend = make_legend(browser.rationale is not None, browser.sentences)
-        blocks.append(dataclasses.replace(legend, media=media))
-    shown = [pair for kind in pairs for pair in kind[:1]]
-    blocks += shown[:1]
-    blocks += [dataclasses.replace(pair, media=(PAGE,)) for pair in shown[1:]]
-    if more := [pair for kind in pairs for pair in kind[1:]]:
+        blocks += [dataclasses.replace(legend, media=media), first[0]]
+        blocks += [dataclasses.replace(each, media=(PAGE,)) for each in first[1:]]
+    if more := (*fixed[1:], *broken[1:]):
         summary = say("More documents in which attention is right more, or less, often")
-        blocks.append(Disclosure(summary, tuple(more), media=(PAGE,)))
+        blocks.append(Disclosure(summary, more, media=(PAGE,)))
     return blocks
 
 
@@ -155,13 +148,10 @@ def _count(fixed: int, broken: int) -> str:
         "In {count} documents it is right in fewer seeds.",
         broken,
     )
-    helped = helped if fixed else say("Attention fixed no document.")
-    return f"{helped} {hurt if broken else say('It broke no document.')}"
+    return f"{helped} {hurt}"
 
 
-def _side_by_side(
-    results: Results, experiment: Experiment, variant: str, changed: ChangedDocument
-) -> ShadedDocument:
+def _side_by_side(experiment: Experiment, variant: str, changed: ChangedDocument) -> ShadedDocument:
     """Return a document as baseline and attention have read it."""
     document, tokens = changed.document, changed.tokens
     models = experiment.result.models
@@ -189,82 +179,26 @@ def _reading(name: str, answers: Answers, document: Document, tokens: pd.DataFra
         "right in {right} of {seeds} seeds", right=answers.seeds_right, seeds=len(answers.right)
     )
     if probability is not None:
-        of_true_class = say("{probability} for {label}", probability=f"{probability:.2f}",
-                       label=document.label)  # fmt: skip
-        description = f"{of_true_class}, {description}"
+        likely = f"{probability:.2f}"
+        likely = say("{probability} for {label}", probability=likely, label=document.label)
+        description = f"{likely}, {description}"
     return Reading(name, description, shade_sentences(document.text, tokens), probability)
-
-
-def _hierarchical(results: Results, experiment: Experiment, models: dict[str, str]) -> list[Block]:
-    """Return documents of the first hierarchical model: sentences and words by their weights."""
-    variant = next((name for name in models if results.browsers[models[name]].sentences), "")
-    if not variant:
-        return []
-    browser = results.browsers[models[variant]]
-    documents = choose_hierarchical(browser)
-    media = _media(experiment)
-    if not documents:
-        none = say(
-            "Hierarchical attention, {variant}: no document of the browser that is predicted right "
-            "has at least {sentences} sentences and at most {words} words.",
-            variant=variant,
-            sentences=MIN_SENTENCES,
-            words=MAX_TOKENS,
-        )
-        return [Paragraph((none,), media=media)]
-    text = say(
-        "Hierarchical attention, {variant}: a line is a sentence, the bar beside it the sentence’s "
-        "weight. A word’s colour is its weight within the sentence times the square root of the "
-        "sentence’s weight, as in figure 5 of Yang et al. 2016. Of the documents of the browser "
-        "that are predicted right: the shortest with at least {sentences} sentences, of at most "
-        "{classes} classes.",
-        variant=variant,
-        sentences=MIN_SENTENCES,
-        classes=CLASSES,
-    )
-    legend = dataclasses.replace(make_legend(browser.rationale is not None, True), media=media)
-    shown = []
-    for document in documents:
-        description = say("predicted {label} ({probability})", label=document.predicted,
-                          probability=f"{document.probability:.2f}")  # fmt: skip
-        reading = Reading(variant, description, document.sentences)
-        truth = say("the true class is {label}", label=document.label)
-        shown.append(ShadedDocument(document.id, truth, (reading,), media=media))
-    return [Paragraph((text,), media=media), legend, *shown]
-
-
-def choose_hierarchical(browser: Browser) -> list[Document]:
-    """Return the documents of a hierarchical model that the page shows, of two classes at most.
-
-    Of those predicted right with 3 sentences and at most 150 words the shortest of each class, ties
-    by id.
-    """
-    shortest: dict[str, Document] = {}
-    for document in sorted(browser.documents, key=lambda each: (len(each.tokens), each.id)):
-        sentences = len(document.sentences)
-        if document.right and sentences >= MIN_SENTENCES and len(document.tokens) <= MAX_TOKENS:
-            shortest.setdefault(document.label, document)
-    return list(shortest.values())[:CLASSES]
 
 
 def _heads(results: Results, experiment: Experiment) -> list[Block]:
     """Return the heads of the first models with learned self-attention: one document, then more."""
-    models = experiment.result.models
     variants = [
         variant
-        for variant, model in models.items()
+        for variant, model in experiment.result.models.items()
         if model.hyperparameters.attends_to_states and not model.hyperparameters.hierarchical
     ][:MODELS_WITH_HEADS]
-    if not variants:
-        return []
     figures = [head_weights(results, experiment, variant) for variant in variants]
-    shown = [figure for of_model in figures for figure in of_model[:1]]
-    more = [figure for of_model in figures for figure in of_model[1:]]
-    if not shown:
-        text = say("Self-attention word by word: no test document has 8 to 40 words.")
-        return [Paragraph((text,), media=_media(experiment))]
-    disclosure = Disclosure(say("The same of another document"), tuple(more), media=(PAGE,))
-    return [Group(tuple(shown), "plots"), *([disclosure] if more else [])]
+    shown = tuple(figure for of_model in figures for figure in of_model[:1])
+    more = tuple(figure for of_model in figures for figure in of_model[1:])
+    blocks: list[Block] = [Group(shown, "plots")] if shown else []
+    if more:
+        blocks.append(Disclosure(say("The same of another document"), more, media=(PAGE,)))
+    return blocks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -279,29 +213,29 @@ class Weighing:
 
 def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of all models that choose weights; nothing where no model does."""
-    result = experiment.result
-    learned = {
-        variant: model.model
+    result, statistics = experiment.result, experiment.result.corpus.statistics
+    records = [
+        Weighing(
+            variant,
+            results.browsers[model.model],
+            result.score_of(variant),
+            weights_gain(experiment, variant),
+        )
         for variant, model in result.models.items()
         if model.model in results.browsers and model.hyperparameters.learns_weights
-    }
-    if not learned:
-        return []
-    gains = {variant: weights_gain(experiment, variant) for variant in learned}
-    records = [
-        Weighing(variant, results.browsers[model], result.score_of(variant), gains[variant])
-        for variant, model in learned.items()
     ]
-    statistics = result.corpus.statistics
+    if not records:
+        return []
     columns = _columns(results, experiment, statistics.rationale is not None)
-    paths = [results.prediction_folder(model) / "weights.parquet" for model in learned.values()]
+    models = (result.models[each.variant].model for each in records)
+    paths = [results.prediction_folder(model) / "weights.parquet" for model in models]
     caption = say(
         "What learned weights gain over equal ones, and what they do: the share of weight on the "
         "{count} heaviest words of a document, beside what equal weights would put there. Mean "
         "over the documents of each model’s browser, first seed.",
         count=HEAVIEST,
     )
-    if any(lacks_layer(result, variant) for variant in learned):
+    if any(lacks_layer(result, each.variant) for each in records):
         caption += f" {layer_note()}"
     if statistics.rationale is not None:
         described = describe_rationale(statistics)

@@ -29,10 +29,8 @@ from heed.report.explanations import Explanation, range_of
 from heed.report.figures.heatmaps import document_rankings
 from heed.report.figures.lecture_002 import (
     common_mark,
-    printed_text,
+    papers_text,
     recency,
-    scaling,
-    sentences_text,
 )
 from heed.report.formats import (
     POINTS,
@@ -62,11 +60,13 @@ def chapter(results: Results) -> list[Block]:
         (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
         for each in results.explanations
     ]
-    figures = on_page((*recency(results), *document_rankings(results), scaling()))
+    figures = on_page((*recency(results), *document_rankings(results)))
     title, means = say("What the weights explain"), say("The means of the tests")
     parts: dict[str, tuple[Block, ...]] = {
         say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
-        say("The figures of the tests ({count})", count=len(figures)): (Group(figures, "plots"),),
+        say("The figures of the tests ({count})", count=len(figures)): (
+            (Group(figures, "plots"),) if figures else ()
+        ),
         means: (
             _means(results, lines),
             Items(tuple(_claims(results))),
@@ -75,7 +75,9 @@ def chapter(results: Results) -> list[Block]:
         ),
     }
     disclosures = (
-        Disclosure(summary, blocks, "others", heading=False) for summary, blocks in parts.items()
+        Disclosure(summary, blocks, "others", heading=False)
+        for summary, blocks in parts.items()
+        if blocks
     )
     return [Section(EXPLANATION, title, (_take_home(results, lines), *disclosures))]
 
@@ -133,7 +135,7 @@ def _gain(line: Line) -> Cell:
 
 
 def _outcome_columns(test: str, name: str) -> tuple[Column, Column]:
-    """Return the column of a criterion, and that of its figure in the CSV file."""
+    """Return the column of a criterion, and of its score in the CSV file."""
 
     def value(line: Line) -> Cell:
         judged = line[0].outcomes[test]
@@ -159,31 +161,25 @@ def _uniform_note(results: Results) -> str:
     explained = [each for each in results.explanations if each.has_weights]
     if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
         texts.append(layer_note())
-    return " ".join([*texts, sentences_text(results, "uniform")])
+    return " ".join([*texts, papers_text(results, results.explanations, "uniform")])
 
 
 def _rules() -> list[Texts]:
     """Return the criteria, as their tests declare them."""
     return [
-        (Span(say(test.criterion), "strong"), f": {say(test.rule, **test.limits)}")
+        (Span(say(test.criterion), "strong"), ": ", say(test.rule, **test.limits))
         for test in CRITERIA.values()
     ]
 
 
 def _claims(results: Results) -> list[Texts]:
     """Return what each test can show and what it cannot, and what papers print of it."""
-    return [
-        (Span(say(test.title), "strong"), ": ", " ".join(filter(None, texts)))
-        for test in TESTS
-        if test.title
-        for texts in [
-            (
-                say(test.claim),
-                printed_text(results, results.explanations, test.name),
-                sentences_text(results, test.name),
-            )
-        ]
-    ]
+    claims: list[Texts] = []
+    for test in TESTS:
+        if test.title:
+            papers = papers_text(results, results.explanations, test.name)
+            claims.append((Span(say(test.title), "strong"), ": ", say(test.claim), " ", papers))
+    return claims
 
 
 def _means(results: Results, lines: list[Line]) -> Table:

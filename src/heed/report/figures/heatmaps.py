@@ -1,6 +1,7 @@
 """Heat maps of one document: its rankings below each other, and self-attention head by head."""
 
 import dataclasses
+import math
 import pathlib
 
 import matplotlib.figure
@@ -74,10 +75,9 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
         predicted=document.predicted,
         first=document.first + 1,
     )
-    strips = -(-len(document.words) // STRIP)
-    longest = max(len(short_name(word)) for word in document.words)
-    label_height = RANK_LETTER * longest + 0.05  # of the longest word, turned
-    height = 0.35 + strips * (RANK_CELL * len(_rows(document)) + label_height + 0.15)
+    rows, strips = _rows(document), math.ceil(len(document.words) / STRIP)
+    label_height = RANK_LETTER * max(len(short_name(word)) for word in document.words) + 0.05
+    height = 0.35 + strips * (RANK_CELL * len(rows) + label_height + 0.15)
     paths = (explanation.folder / f"{name}.parquet" for name in ("documents", "units"))
     return [
         Figure(
@@ -85,7 +85,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             say("Rankings over one document"),
             caption,
             results.sources.add(*paths),
-            lambda figure: _draw_rankings(figure, document, strips),
+            lambda figure: _draw_rankings(figure, document.words, rows, strips),
             (WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
             alt_text=drawing.alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
@@ -108,11 +108,10 @@ def choose_document(explanation: Explanation) -> Document | None:
     documents = documents[documents["seed"] == documents["seed"].min()].dropna(subset="text")
     if documents.empty:
         return None
-    units = explanation.read("units")
-    units = units[(units["seed"] == documents["seed"].iloc[0]) & units["id"].isin(documents["id"])]
-    with_rationale = set(units[units["rationale"]]["id"])
     documents = documents.sort_values("id", key=lambda names: names.astype(str))
-    known = documents[documents["id"].isin(with_rationale)]
+    units = explanation.read("units")
+    units = units[units["seed"] == documents["seed"].iloc[0]]
+    known = documents[documents["id"].isin(units[units["rationale"]]["id"])]
     row = (documents if known.empty else known).iloc[0]
     own = units[units["id"] == row["id"]].sort_values("unit")
     first = first_word(own["rationale"].to_numpy(bool))
@@ -145,13 +144,13 @@ def _rows(document: Document) -> dict[str, np.ndarray]:
     return rows
 
 
-def _draw_rankings(figure: matplotlib.figure.Figure, document: Document, strips: int) -> None:
-    grid = figure.subplots(strips, 1, squeeze=False)[:, 0]
-    rows = _rows(document)
-    length = -(-len(document.words) // strips)
-    for number, axes in enumerate(grid):
+def _draw_rankings(
+    figure: matplotlib.figure.Figure, words: list[str], rows: dict[str, np.ndarray], strips: int
+) -> None:
+    length = math.ceil(len(words) / strips)
+    for number, axes in enumerate(figure.subplots(strips, 1, squeeze=False)[:, 0]):
         part = slice(number * length, (number + 1) * length)
-        _draw_strip(axes, document.words[part], {key: row[part] for key, row in rows.items()})
+        _draw_strip(axes, words[part], {key: row[part] for key, row in rows.items()})
 
 
 def _draw_strip(axes: Axes, words: list[str], rows: dict[str, np.ndarray]) -> None:
@@ -191,11 +190,10 @@ def head_weights(results: Results, experiment: Experiment, variant: str) -> list
     """
     model = results.models(experiment)[variant]
     path = results.prediction_folder(model) / "heads.parquet"
+    documents = read_prediction_table(path).groupby("id", sort=False)
     return [
         _figure(results, experiment, variant, document, f"{model}_heads-{number}", path)
-        for number, (_, document) in enumerate(
-            read_prediction_table(path).groupby("id", sort=False), 1
-        )
+        for number, (_, document) in enumerate(documents, 1)
     ]
 
 
@@ -207,9 +205,8 @@ def _figure(
     key: str,
     path: pathlib.Path,
 ) -> Figure:
-    words = document.drop_duplicates("key").sort_values("key")["key_word"].tolist()
-    heads = document["head"].nunique()
-    first = document.iloc[0]
+    keys = document.drop_duplicates("key").sort_values("key")
+    words, heads, first = keys["key_word"].tolist(), document["head"].nunique(), document.iloc[0]
     caption = say(
         "Document {name}, {label}, predicted {predicted}; first seed. A row is a word that "
         "attends, a column a word that it attends to; the weights of a row sum to 1. The stronger "
@@ -225,17 +222,17 @@ def _figure(
         caption += " " + say("The first {drawn} of {heads} heads.", drawn=MAX_HEADS, heads=heads)
     drawn = min(heads, MAX_HEADS)
     label = LETTER * max(len(short_name(word)) for word in words)
-    side = CELL * len(words)
-    columns = max(1, min(drawn, ACROSS, int((PAPER_WIDTH - label - 0.2) / (side + GAP))))
-    rows = -(-drawn // columns)
-    width, height = columns * (side + GAP) + label + 0.2, rows * (side + GAP) + label + FRAME
+    side = CELL * len(words) + GAP
+    columns = max(1, min(drawn, ACROSS, int((PAPER_WIDTH - label - 0.2) / side)))
+    rows = math.ceil(drawn / columns)
+    width, height = columns * side + label + 0.2, rows * side + label + FRAME
     fits = width <= PAPER_WIDTH and height <= PAPER_HEIGHT
     return Figure(
         key,
         say("Self-attention, word by word and head by head"),
         caption,
         results.sources.add(path),
-        lambda figure: _draw(figure, document, words, (rows, columns)),
+        lambda figure: _draw(figure, document, keys, (rows, columns)),
         (max(width, WIDTH), height),
         subject=variant,
         alt_text=drawing.alt_text(experiment, f"{caption} {' '.join(words)}"),
@@ -249,25 +246,20 @@ def _figure(
 def _draw(
     figure: matplotlib.figure.Figure,
     document: pd.DataFrame,
-    words: list[str],
+    keys: pd.DataFrame,
     shape: tuple[int, int],
 ) -> None:
     grid = figure.subplots(*shape, squeeze=False)
-    keys = document.drop_duplicates("key").sort_values("key")
-    is_rationale = keys["rationale"].to_numpy(bool)
     heads = [rows for _, rows in document.groupby("head")]
-    for index, axes in enumerate(grid.flat):
-        if index >= len(heads):
-            axes.set_visible(False)
-            continue
-        weights = heads[index].pivot(index="query", columns="key", values="weight")
-        _draw_head(axes, weights.to_numpy(np.float64))
-        largest = f"{weights.to_numpy().max():.2f}"
-        axes.set_title(
-            say("head {number} (largest {weight})", number=index + 1, weight=largest), fontsize=SIZE
-        )
-        at_top, at_left = index < shape[1], index % shape[1] == 0
-        _label(axes, words, is_rationale, at_top, at_left)
+    for axes in grid.flat[len(heads) :]:
+        axes.set_visible(False)
+    for index, (axes, head) in enumerate(zip(grid.flat, heads, strict=False)):
+        weights = head.pivot(index="query", columns="key", values="weight").to_numpy(np.float64)
+        _draw_head(axes, weights)
+        title = say("head {number} (largest {weight})", number=index + 1,
+                    weight=f"{weights.max():.2f}")  # fmt: skip
+        axes.set_title(title, fontsize=SIZE)
+        _label(axes, keys, at_top=index < shape[1], at_left=index % shape[1] == 0)
 
 
 def _draw_head(axes: Axes, weights: np.ndarray) -> None:
@@ -282,16 +274,14 @@ def _draw_head(axes: Axes, weights: np.ndarray) -> None:
         axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=shade / SHADES, lw=0))
 
 
-def _label(
-    axes: Axes, words: list[str], is_rationale: np.ndarray, at_top: bool, at_left: bool
-) -> None:
+def _label(axes: Axes, keys: pd.DataFrame, at_top: bool, at_left: bool) -> None:
     """Write the words above a head's weights and at their left; rationale is bold."""
-    names = list(map(short_name, words))
+    names = [short_name(word) for word in keys["key_word"]]
     axes.xaxis.tick_top()
     axes.set_xticks(range(len(names)), names if at_top else [""] * len(names), rotation=90)
     axes.set_yticks(range(len(names)), names if at_left else [""] * len(names))
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
-        for label, marked in zip(labels, is_rationale, strict=True):
+        for label, marked in zip(labels, keys["rationale"], strict=True):
             style: Style = {"weight": "bold" if marked else "normal", "fontsize": SIZE}
             label.set(color=INK if marked else SOFT, **style)
     axes.set_xlim(-0.5, len(names) - 0.5)

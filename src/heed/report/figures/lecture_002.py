@@ -1,26 +1,21 @@
-"""Lecture 002: the figures of recency and of scaling, and what papers say of its tests."""
+"""Lecture 002: the figure of recency, and what papers say of its tests."""
 
 from collections.abc import Sequence
 
 import matplotlib.figure
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from heed.evaluation.results import format_significant
-from heed.explanation.scaling import DIMENSIONS, KEYS, Scores, softmax_gradients
 from heed.report.blocks import Figure
 from heed.report.explanations import Explanation, range_of
 from heed.report.figures import drawing
 from heed.report.figures.drawing import (
-    HEIGHT,
     INK,
     WIDTH,
     LineEnd,
     Style,
-    colour,
     label_ends,
-    marker,
     short_name,
 )
 from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
@@ -48,47 +43,39 @@ def common_mark(results: Results) -> str:
     return marks.pop() if len(marks) == 1 else ""
 
 
-def sentences_text(results: Results, test: str) -> str:
-    """Return the sentences of papers on a test, each with its paper."""
-    return " ".join(
-        f"“{each.sentence}” ({each.paper})."
-        for each in results.papers.sentences
-        if each.test == test
-    )
+def papers_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
+    """Return what papers print of a test on the corpora of these models, and say of it.
 
-
-def printed_text(results: Results, explained: Sequence[Explanation], test: str) -> str:
-    """Return what papers print of a test on the corpora of these models, if those are complete."""
-    kinds, read, lengths = set[str](), list[int](), list[int]()
-    tested = {each.corpus for each in results.papers.scores if each.test == test}
-    for each in explained:
-        result = each.experiment.result
-        statistics = result.corpus.statistics
-        if statistics.kind in tested and not statistics.reduced:
-            kinds.add(statistics.kind)
-            read.append(result.models[each.variant].hyperparameters.max_tokens)
-            lengths.append(round(statistics.tokens / statistics.documents))
-    by_paper: dict[str, dict[str, list[str]]] = {}
+    Scores are compared where the study has the whole corpus.
+    """
+    corpora = {each.corpus for each in results.papers.scores if each.test == test}
+    compared = [
+        (each.experiment.result.corpus.statistics, each.experiment.result.models[each.variant])
+        for each in explained
+        if each.experiment.result.corpus.statistics.kind in corpora
+        and not each.experiment.result.corpus.statistics.reduced
+    ]
+    kinds = {statistics.kind for statistics, _ in compared}
+    models: dict[tuple[str, str], list[str]] = {}
     for score in results.papers.scores:
         if score.test == test and score.corpus in kinds:
-            models = by_paper.setdefault(score.paper, {})
-            models.setdefault(score.model, []).append(format_significant(score.mean, 3))
-    if not by_paper:
-        return ""
-    texts = [
-        say(
-            "{paper} print: {models}.",
-            paper=paper,
-            models=", ".join(f"{model} {'/'.join(values)}" for model, values in models.items()),
+            key = score.paper, score.model
+            models.setdefault(key, []).append(format_significant(score.mean, 3))
+    texts = []
+    for paper in dict.fromkeys(paper for paper, _ in models):
+        own = [f"{name} {'/'.join(each)}" for (of, name), each in models.items() if of == paper]
+        texts.append(say("{paper} print: {models}.", paper=paper, models=", ".join(own)))
+    if compared:
+        read = [model.hyperparameters.max_tokens for _, model in compared]
+        lengths = [round(statistics.tokens / statistics.documents) for statistics, _ in compared]
+        cut = say(
+            "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
+            tokens=range_of(read, format_count),
+            length=range_of(lengths, format_count),
         )
-        for paper, models in by_paper.items()
-    ]
-    cut = say(
-        "Ours read at most {tokens} tokens of a text; the mean length is {length}.",
-        tokens=range_of(read, format_count),
-        length=range_of(lengths, format_count),
-    )
-    return " ".join([*texts, cut])
+        texts.append(cut)
+    sentences = (each for each in results.papers.sentences if each.test == test)
+    return " ".join([*texts, *(f"“{each.sentence}” ({each.paper})." for each in sentences)])
 
 
 def recency(results: Results) -> list[Figure]:
@@ -111,11 +98,11 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         "show that a model forgets: words at the end may be the better ones."
     )
     drawn = _drawn(results, explained)
-    texts = [_describe(explained), _ratios(explained), printed_text(results, explained, "recency")]
+    texts = [_describe(explained), _ratios(explained)]
     names = {each.variant for each in drawn}
     if others := [each.variant for each in explained if each.variant not in names]:
         texts.append(say("Not drawn: {names}.", names=", ".join(others)))
-    caption = " ".join(filter(None, [*texts, sentences_text(results, "recency")]))
+    caption = " ".join(filter(None, [*texts, papers_text(results, explained, "recency")]))
     return Figure(
         f"{experiment.key}_recency",
         say("Recency: place in the text, and noise"),
@@ -160,7 +147,7 @@ def _describe(explained: list[Explanation]) -> str:
 
 
 def _drawn(results: Results, explained: list[Explanation]) -> list[Explanation]:
-    """Return the models that are drawn: those of other figures first, and four at most."""
+    """Return the models that are drawn: the ones of other figures first, and four at most."""
     if len(explained) <= MAX_VARIANTS:
         return explained
     order = drawn_variants(results, explained[0].experiment)
@@ -268,61 +255,3 @@ def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) 
     axes.plot(x, mean, **look.style | {"linestyle": "none"})
     axes.vlines(x, seeds.min(), seeds.max(), color=look.colour, lw=0.9)
     return [look.end(explanation.variant, x, mean)] if x else []
-
-
-def scaling() -> Figure:
-    """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
-    claim = say(
-        "Shows why scores are divided by the root of the dimension: without it the softmax takes "
-        "one word, and hardly a gradient goes through it. It is computed from random numbers, and "
-        "not from these models."
-    )
-    caption = say(
-        "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
-        "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half.",
-        keys=KEYS,
-    )
-    return Figure(
-        "explanation_scaling",
-        say("Gradient of the softmax by the dimension of keys"),
-        caption,
-        (),
-        _draw_scaling,
-        (WIDTH, HEIGHT),
-        alt_text=f"{claim} {caption}",
-        claim=claim,
-    )
-
-
-def _draw_scaling(figure: matplotlib.figure.Figure) -> None:
-    left, right = figure.subplots(1, 2)
-    scores, ends = softmax_gradients(), []
-    for number, (scaled, name) in enumerate(
-        ((True, say("divided by √dₖ")), (False, say("not divided")))
-    ):
-        chosen = [each for each in scores if each.scaled == scaled]
-        _draw_quartiles(left, chosen, "gradient", number)
-        ends.append(_draw_quartiles(right, chosen, "largest", number, name))
-    left.set_yscale("log")
-    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    left.set_title(say("gradient"))
-    right.set_title(say("largest weight"))
-    right.set_ylim(0, 1.02)
-    for axes in (left, right):
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(DIMENSIONS[::2], [str(dimension) for dimension in DIMENSIONS[::2]])
-        axes.minorticks_off()
-        axes.set_xlabel(say("dimension dₖ"))
-    label_ends(right, ends, 1.7)
-
-
-def _draw_quartiles(
-    axes: Axes, scores: list[Scores], measure: str, number: int, name: str = ""
-) -> LineEnd:
-    """Draw the median as a line and the other quartiles as a band; return the line's end."""
-    x = [each.dimension for each in scores]
-    low, middle, high = zip(*(getattr(each, measure) for each in scores), strict=True)
-    style: Style = {"color": colour(number), "marker": marker(number)}
-    axes.fill_between(x, low, high, color=colour(number), alpha=0.15, lw=0)
-    axes.plot(x, middle, **style)
-    return LineEnd(x[-1], middle[-1], name, colour(number), marker(number))
