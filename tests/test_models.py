@@ -172,7 +172,7 @@ def test_what_changes_self_attention_has_no_effect_without_it():
     assert no_effect(h)["score"] == f"attention: none and pooling: {h.pooling}"
     transformer = no_effect(replace(h, encoder="transformer"))
     assert transformer["hidden_size"] == "encoder: transformer" and "heads" not in transformer
-    assert no_effect(h)["tfidf_rate"] == "linear_branch: none"
+    assert no_effect(h)["tfidf_rate"] == "tfidf_branch: none"
     assert "hidden_size" not in no_effect(h)
     alone = no_effect(replace(h, encoder="none", tfidf_branch="words"))
     for key in ("pooling", "score", "dropout", "word_dropout", "bigram_buckets", "linear_size"):

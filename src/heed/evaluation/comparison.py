@@ -1,6 +1,4 @@
-"""The stage `compare`: the scores of all models and reference models of a study, and their
-tests.
-"""
+"""The stage `compare`: the scores of all models of a study, and their tests."""
 
 import dataclasses
 import statistics
@@ -9,34 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from heed.evaluation import significance
-from heed.evaluation.results import (
-    BASELINE,
-    FAMILIES,
-    Comparison,
-    Corpus,
-    Details,
-    Difference,
-    ExperimentResult,
-    Family,
-    ModelResult,
-    ReferenceResult,
-    Roles,
-    Scores,
-    Significance,
-    assign_roles,
-    clip_interval,
-    format_significant,
-    last_rise_pp,
-    mean_and_std,
-    paired_gain,
-    round_half_up,
-    verdict,
-    write_comparison,
-)
+from heed.evaluation import results, significance
+from heed.evaluation.results import BASELINE, Comparison, Difference, ExperimentResult, ModelResult
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_reference_models
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
@@ -61,6 +35,18 @@ class Question:
     convergence_pp: float
 
 
+@dataclasses.dataclass(frozen=True)
+class _Experiment:
+    """The test statistics of the models (by variant) and the reference models of an experiment."""
+
+    models: dict[str, TestedModel]
+    reference_models: dict[str, Tested]
+    roles: results.Roles
+    recipe: Recipe[Any, Any]  # of the first model: of all models task, data and corpus are the same
+    metrics: Metrics
+    metric: Metric  # the one that decides
+
+
 def compare(
     experiments: dict[str, dict[str, str]],
     seeds: list[int],
@@ -70,9 +56,8 @@ def compare(
 ) -> Comparison:
     """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
 
-    `experiments` has the models of each experiment, by variant.
-
-    Raises HeedError: predictions are missing, or are not of these seeds.
+    `experiments` has the models of each experiment, by variant. Raises HeedError: predictions are
+    missing, or are not of these seeds.
     """
     tested = {
         name: _read_experiment(name, models, seeds, question)
@@ -83,45 +68,29 @@ def compare(
         {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
-    method = Significance(
-        signature=significance.signature(folds=any(folds), fixed=not all(folds)),
-        alpha=significance.ALPHA,
-        power=significance.POWER,
-        equivalence_margin=question.equivalence_margin,
-        convergence_pp=question.convergence_pp,
-        families={name: Family(families[name], text) for name, text in FAMILIES.items()},
-    )
     comparison = Comparison(
         seeds=seeds,
-        significance=method,
+        significance=results.Significance(
+            signature=significance.signature(folds=any(folds), fixed=not all(folds)),
+            alpha=significance.ALPHA,
+            power=significance.POWER,
+            equivalence_margin=question.equivalence_margin,
+            convergence_pp=question.convergence_pp,
+            families={
+                name: results.Family(families[name], text)
+                for name, text in results.FAMILIES.items()
+            },
+        ),
         experiments={
-            name: _experiment_result(each, differences[name], question)
+            name: _experiment_result(each, differences[name], question.convergence_pp)
             for name, each in tested.items()
         },
     )
     with writing_folder(folder, checksums=True) as out:
-        write_comparison(out / "comparison.json", comparison)
-    write_json(
-        metrics_file,
-        {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()},
-    )
+        results.write_comparison(out / "comparison.json", comparison)
+    rows = {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()}
+    write_json(metrics_file, rows)
     return comparison
-
-
-@dataclasses.dataclass(frozen=True)
-class _Experiment:
-    """The test statistics of the models (by variant) and the reference models of an experiment."""
-
-    models: dict[str, TestedModel]
-    reference_models: dict[str, Tested]
-    roles: Roles
-    metrics: Metrics
-    metric: Metric  # the one that decides
-
-    @property
-    def recipe(self) -> Recipe[Any, Any]:
-        """The recipe of the first model; its task, data and corpus are those of all models."""
-        return next(iter(self.models.values())).recipe
 
 
 def _read_experiment(
@@ -137,11 +106,10 @@ def _read_experiment(
             )
     reference_models = read_reference_models(name)
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
-    roles = assign_roles(hyperparameters, reference_models, question.attention)
+    roles = results.assign_roles(hyperparameters, reference_models, question.attention)
     metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
-    return _Experiment(
-        tested, reference_models, roles, metrics, metrics.named(question.metrics[name])
-    )
+    metric = metrics.named(question.metrics[name])
+    return _Experiment(tested, reference_models, roles, recipe, metrics, metric)
 
 
 def _assess_pairs(
@@ -165,13 +133,9 @@ def _assess_pairs(
 def _differences(
     first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
 ) -> significance.Blocks:
-    """Return the differences of two models or reference models by run and item, for each test
-    split.
-    """
+    """Return the differences of two models by run and item, for each test split."""
     firsts, seconds = by_item[first], by_item[second]
-    if len(firsts) != len(seconds) or any(
-        set(a.columns) != set(b.columns) for a, b in zip(firsts, seconds, strict=True)
-    ):
+    if [set(table) for table in firsts] != [set(table) for table in seconds]:
         raise HeedError(
             f"{first} and {second} were not tested on the same documents. Run again: dvc repro "
             "compare"
@@ -186,44 +150,42 @@ def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differenc
     The tests of a difference and those of equivalence are corrected apart from each other.
     """
     corrected = {name: dict(pairs) for name, pairs in differences.items()}
-    for family in FAMILIES:
+    for family in results.FAMILIES:
         tests = [
             (name, pair)
             for name, pairs in differences.items()
             for pair, difference in pairs.items()
             if difference.family == family and difference.p is not None  # with one seed no tests
         ]
-        for kind in ("p", "equivalence_p"):
-            p_values = [getattr(differences[name][pair], kind) for name, pair in tests]
-            for (name, pair), p in zip(tests, significance.holm(p_values), strict=True):
-                changes: dict[str, Any] = {f"{kind}_holm": p}
-                corrected[name][pair] = dataclasses.replace(corrected[name][pair], **changes)
+        members = [differences[name][pair] for name, pair in tests]
+        p, equivalence_p = (
+            significance.holm([getattr(each, kind) for each in members])
+            for kind in ("p", "equivalence_p")
+        )
+        for i, (name, pair) in enumerate(tests):
+            corrected[name][pair] = dataclasses.replace(
+                members[i], p_holm=p[i], equivalence_p_holm=equivalence_p[i]
+            )
     return corrected
 
 
 def _experiment_result(
-    experiment: _Experiment, differences: Differences, question: Question
+    experiment: _Experiment, differences: Differences, convergence_pp: float
 ) -> ExperimentResult:
-    recipe, metrics, metric = experiment.recipe, experiment.metrics, experiment.metric.name
-    baseline = None
-    if BASELINE in experiment.models:
-        baseline = _summarize_scores(experiment.models[BASELINE], metrics)[metric].values
+    recipe, metrics = experiment.recipe, experiment.metrics
     models = {
-        variant: _model_result(
-            model, experiment, None if variant == BASELINE else baseline, question.convergence_pp
-        )
-        for variant, model in experiment.models.items()
+        variant: _model_result(variant, experiment, convergence_pp) for variant in experiment.models
     }
     return ExperimentResult(
         task=recipe.task,
         groups=task_module(recipe.task, "metrics").detail_names(recipe.data),
-        metric=metric,
+        metric=experiment.metric.name,
         attention=experiment.roles.attention,
         controls=experiment.roles.controls,
-        corpus=Corpus(recipe.corpus, recipe.folds, recipe.statistics),
+        corpus=results.Corpus(recipe.corpus, recipe.folds, recipe.statistics),
         models=models,
         reference_models={
-            name: ReferenceResult(
+            name: results.ReferenceResult(
                 _summarize_scores(each, metrics), _summarize_details(each, metrics)
             )
             for name, each in experiment.reference_models.items()
@@ -239,24 +201,21 @@ def judge(
     converged = {variant: model.has_converged for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in differences.items():
-        judged = verdict(
-            difference, significance.ALPHA, converged[first], converged.get(second, True)
-        )
+        have_converged = converged[first], converged.get(second, True)
+        judged = results.verdict(difference, significance.ALPHA, *have_converged)
         comparisons.setdefault(first, {})[second] = dataclasses.replace(difference, verdict=judged)
     return comparisons
 
 
-def _model_result(
-    tested: TestedModel,
-    experiment: _Experiment,
-    baseline: list[float] | None,
-    convergence_pp: float,
-) -> ModelResult:
-    """Return the figures of a model, and its gain over the values of the baseline."""
-    summary = _summarize_scores(tested, experiment.metrics)
-    metric = experiment.metric.name
-    sign = -1 if lower_is_better(metric) else 1
-    rises = [last_rise_pp(_decisive(run, metric, tested.name)) for run in tested.validation]
+def _model_result(variant: str, experiment: _Experiment, convergence_pp: float) -> ModelResult:
+    """Return the scores of a model, and its gain over the baseline, if it is another."""
+    tested, metric = experiment.models[variant], experiment.metric.name
+    summary, gain = _summarize_scores(tested, experiment.metrics), None
+    if variant != BASELINE and BASELINE in experiment.models:
+        baseline = _summarize_scores(experiment.models[BASELINE], experiment.metrics)[metric].values
+        sign = -1 if lower_is_better(metric) else 1
+        gain = results.paired_gain(summary[metric].values, baseline, sign)
+    rises = [results.last_rise_pp(_decisive(run, metric, tested.name)) for run in tested.validation]
     return ModelResult(
         model=tested.name,
         hyperparameters=tested.recipe.hyperparameters,
@@ -267,40 +226,37 @@ def _model_result(
         machine_kinds=tested.machine_kinds,
         summary=summary,
         details=_summarize_details(tested, experiment.metrics),
-        gain=None if baseline is None else paired_gain(summary[metric].values, baseline, sign),
+        gain=gain,
     )
 
 
 def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> list[float]:
-    """Return the validation metrics by which convergence is judged: the deciding metric's.
+    """Return the validation metric by which convergence is judged: the one that decides.
 
-    Where validation does not have that metric, the first of its figures that rises. Of a figure of
-    which less is better, the values are negative.
+    Where validation does not have it, the first that rises. Where less is better, the values are
+    negative.
     """
-    if metric in validation:
-        values = validation[metric]
-        return [-value for value in values] if lower_is_better(metric) else values
-    for name, scores in validation.items():
-        if not lower_is_better(name):
-            return scores
+    for name in (metric, *validation):
+        if name in validation and (name == metric or not lower_is_better(name)):
+            sign = -1 if lower_is_better(name) else 1
+            return [sign * value for value in validation[name]]
     raise HeedError(f"{PREDICTIONS / model}: no validation metric. Run: heed score {model}")
 
 
-def _summarize_scores(tested: Tested, metrics: Metrics) -> Scores:
+def _summarize_scores(tested: Tested, metrics: Metrics) -> results.Scores:
     """Return every score of a model or a reference model, with one value for each run."""
     runs = [metrics.compute(table.to_numpy()) for table in tested.statistics]
-    return {metric.name: mean_and_std([run[metric.name] for run in runs]) for metric in metrics.all}
+    return {name: results.mean_and_std([run[name] for run in runs]) for name in runs[0]}
 
 
-def _summarize_details(tested: Tested, metrics: Metrics) -> Details:
+def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
     """Return the task's finer scores, with one value for each run."""
-    runs = [
-        metrics.details(table.to_numpy().sum(0, dtype=np.float64)) for table in tested.statistics
-    ]
+    sums = [table.to_numpy().sum(0, dtype="float64") for table in tested.statistics]
+    runs = [metrics.details(each) for each in sums]
     return {
         group: {
             name: {
-                metric: mean_and_std([run[group][name][metric] for run in runs])
+                metric: results.mean_and_std([run[group][name][metric] for run in runs])
                 for metric in scores
             }
             for name, scores in names.items()
@@ -315,26 +271,26 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
     Their digits are those of the report.
     """
     metrics = {
-        variant: round_half_up(experiment.compared_score(model).mean, 4)
-        for variant, model in experiment.models.items()
+        variant: results.round_half_up(experiment.score_of(variant), 4)
+        for variant in experiment.models
     }
     for variant in experiment.attention[:1]:
         if (gain := experiment.models[variant].gain) is None:
             continue
-        metrics["gain_pp"] = round_half_up(gain.mean_pp, 2)
+        metrics["gain_pp"] = results.round_half_up(gain.mean_pp, 2)
         difference = experiment.comparisons[variant][BASELINE]
-        baseline = experiment.compared_score(experiment.models[BASELINE]).mean
         interval = difference.interval_pp
         if task_module(experiment.task, "recipe").SCALE.bounded:
-            interval = clip_interval(interval, difference.mean_pp, baseline)
+            baseline = experiment.score_of(BASELINE)
+            interval = results.clip_interval(interval, difference.mean_pp, baseline)
         if interval and difference.p_holm is not None:
-            metrics["low_pp"], metrics["high_pp"] = (round_half_up(end, 2) for end in interval)
+            ends = (results.round_half_up(end, 2) for end in interval)
+            metrics["low_pp"], metrics["high_pp"] = ends
             metrics["p_holm"] = _round_p(difference.p_holm)
-    name, reference_model = next(reversed(experiment.reference_models.items()))
-    metrics[name] = round_half_up(experiment.compared_score(reference_model).mean, 4)
-    return metrics
+    last = next(reversed(experiment.reference_models))
+    return metrics | {last: results.round_half_up(experiment.score_of(last), 4)}
 
 
 def _round_p(p: float) -> float:
     """Return p with the three decimals of the report; below 0.001 with two digits."""
-    return float(format_significant(p, 2)) if p < 0.001 else round_half_up(p, 3)
+    return float(results.format_significant(p, 2)) if p < 0.001 else results.round_half_up(p, 3)

@@ -1,8 +1,7 @@
 """The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
 
-Written by `heed compare`, read by the report. Names that end in `_pp` are in percentage points.
-docs/statistics.md explains each number, and when it is None. Here too: which pairs are compared,
-what may be said of a difference in one word or three, and how numbers are rounded.
+Names that end in `_pp` are in percentage points. docs/statistics.md explains each number, and when
+it is None. Here too: which pairs are compared, verdicts, and how numbers are rounded.
 """
 
 import dataclasses
@@ -38,8 +37,7 @@ FAMILIES = {
     "question": "every variant that answers the study's question, and every control, "
     "over the baseline",
     "compared_models": "every variant that answers the question over the controls, the other "
-    "variants "
-    "and the reference models",
+    "variants and the reference models",
     "variants": "every other variant over the baseline",
     "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
     "and searched-mean; of variants that leave out training items no other comparison is made",
@@ -93,10 +91,10 @@ class OtherTests:
 class Difference:
     """A first model's score minus a second's, with its interval, tests and effect sizes.
 
-    Of a figure of which less is better it is the second's minus the first's. `p_holm` is `p`
-    corrected within `family`, and so is `equivalence_p_holm`: of the tests that the difference lies
-    within the study's margin. With one seed there is no interval and no p. `verdict` is one of
-    VERDICTS. `degrees_of_freedom` is None where they are infinite.
+    Of a metric of which less is better it is the second's minus the first's. `p_holm` is `p`
+    corrected within `family`; `equivalence_p` is of the tests that the difference lies within the
+    study's margin. With one seed there is no interval and no p. `verdict` is one of VERDICTS.
+    `degrees_of_freedom` is None where they are infinite.
     """
 
     family: str
@@ -125,26 +123,18 @@ class ReferenceResult:
 
 @dataclasses.dataclass(frozen=True)
 class ModelResult:
-    """The test scores of a model, one value for each seed.
-
-    `hyperparameters` are those of its task (`heed.tasks.TASK.recipe.Hyperparameters`); `parameters`
-    is the mean over its runs. `gain` is over the baseline, and None for the baseline itself.
-    `last_rises_pp`: by how much the validation metric rose over the last two validations of each
-    run (None where it had no more than two); `converged`: whether that is no more than the study
-    allows. `machine_kinds`: that of each training (heed.training.machine), empty where it was not
-    noted.
-    """
+    """The test scores of a model, and its trainings: one value for each seed."""
 
     model: str
-    hyperparameters: Any
-    parameters: int
+    hyperparameters: Any  # heed.tasks.TASK.recipe.Hyperparameters
+    parameters: int  # mean over runs
     best_epochs: list[int]
-    last_rises_pp: list[float | None]
-    converged: list[bool]
-    machine_kinds: list[str]
+    last_rises_pp: list[float | None]  # of the validation metric, see `last_rise_pp`
+    converged: list[bool]  # whether that is no more than the study allows
+    machine_kinds: list[str]  # heed.training.machine; empty where it was not noted
     summary: Scores
     details: Annotated[Details, FLATTENED]
-    gain: Gain | None
+    gain: Gain | None  # over the baseline; None for the baseline itself
 
     @property
     def has_converged(self) -> bool:
@@ -163,23 +153,17 @@ class Corpus:
 
 @dataclasses.dataclass(frozen=True)
 class ExperimentResult:
-    """An experiment: models by variant, reference models by name, comparisons by first and second
-    model.
-
-    `groups` has the names in the details, in order: group → names. `metric` is the metric by which
-    models are compared. `attention` has the variants that answer the study's question, the first
-    of them first, and `controls` those that could gain without attention.
-    """
+    """The results of an experiment."""
 
     task: str
-    groups: Annotated[dict[str, list[str]], FLATTENED]
-    metric: str
-    attention: list[str]
-    controls: list[str]
+    groups: Annotated[dict[str, list[str]], FLATTENED]  # the names in the details, in order
+    metric: str  # by which models are compared
+    attention: list[str]  # the variants that answer the study's question, the first of them first
+    controls: list[str]  # the variants that could gain without attention
     corpus: Corpus
-    models: dict[str, ModelResult]
+    models: dict[str, ModelResult]  # by variant
     reference_models: dict[str, ReferenceResult]
-    comparisons: dict[str, dict[str, Difference]]
+    comparisons: dict[str, dict[str, Difference]]  # by first and second model
 
     @property
     def sign(self) -> int:
@@ -256,10 +240,7 @@ def read_comparison(path: Path) -> Comparison:
 
 
 def parse_comparison(values: Any) -> Comparison:
-    """Return the comparison that the values of comparison.json are.
-
-    Raises ValueError, with the wrong key, if they are none.
-    """
+    """Return the comparison that the values of comparison.json are; ValueError if they are none."""
     comparison = read_record(Comparison, values)
     for name, experiment in comparison.experiments.items():
         try:
@@ -273,11 +254,10 @@ def parse_comparison(values: Any) -> Comparison:
 
 
 def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
-    """Return the part of an interval that is possible over the second model's score.
+    """Return the part of an interval that is possible over the second model's score, from 0 to 1.
 
     A t interval knows nothing of bounds: over a baseline of 0.98 it may end at +14, where no more
-    than +2 is possible. The tests use the whole interval. The difference `mean_pp` stays inside,
-    whatever rounding does; `second` is from 0 to 1.
+    than +2 is possible. The difference `mean_pp` stays inside, whatever rounding does.
     """
     if interval is None:
         return None
@@ -303,18 +283,16 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
     """Yield a message for each experiment whose runs are not known to be of one machine kind."""
     for name, experiment in comparison.experiments.items():
         runs = runs_by_machine_kind(experiment, comparison.seeds)
-        if len(runs) > 1:
+        kinds = []
+        for kind, variants in runs.items():
             noted = (
-                f"{kind or 'not noted'}: "
-                + ", ".join(
-                    f"{variant} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
-                    for variant, seeds in variants.items()
-                )
-                for kind, variants in runs.items()
+                f"{variant} {', '.join(map(str, seeds))}" for variant, seeds in variants.items()
             )
+            kinds.append(f"{kind or 'not noted'} (seeds of {'; '.join(noted)})")
+        if len(kinds) > 1:
             yield (
                 f"{name}: runs of several machine kinds stand in this comparison (docs/report.md): "
-                f"{'; '.join(noted)}"
+                + ", ".join(kinds)
             )
 
 
@@ -352,8 +330,8 @@ def format_significant(value: float, digits: int) -> str:
 def last_rise_pp(scores: Sequence[float]) -> float | None:
     """Return by how much the best score of a training rose over its last two validations.
 
-    The metrics are of all validations, in order, and higher is better. Percentage points, at least
-    0; None where there are no earlier validations.
+    The scores are of all validations, in order, and higher is better. Percentage points; None where
+    there are no earlier validations.
     """
     if len(scores) <= LAST:
         return None
@@ -363,10 +341,10 @@ def last_rise_pp(scores: Sequence[float]) -> float | None:
 def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
     """Return the verdict on a difference whose p values are corrected.
 
+    `first` and `second` say whether most runs of a model had converged: True for a reference model.
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
     model had converged: the second can only become better still. A difference that is significant
-    and nevertheless within the margin is practically none. `first` and `second` say whether most
-    runs of a model had converged: True for a reference model.
+    and nevertheless within the margin is practically none.
     """
     p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
     differs = p is not None and p < alpha
@@ -415,13 +393,9 @@ class Roles:
             return "question" if first in (*self.attention, *self.controls) else "variants"
         if first not in self.attention:
             return None
-        if second in self.attention:  # once: the study's first over its second
-            return (
-                "compared_models"
-                if self.attention.index(first) < self.attention.index(second)
-                else None
-            )
-        return "compared_models"
+        # of two that answer the question once: the study's first over its second
+        earlier = self.attention[: self.attention.index(first)]
+        return None if second in earlier else "compared_models"
 
 
 def assign_roles(
@@ -448,18 +422,21 @@ def assign_roles(
         and (name in CONTROLS or not _weighs_words(hyperparameters[name]))
     ]
     others = [name for name in variants if name not in (*chosen, *controls)]
-    baseline = [BASELINE] if BASELINE in hyperparameters else []
     part = {
-        name: tuple(getattr(each, key, None) for key in TRAINING_SPLIT)
+        name: [getattr(each, key, None) for key in TRAINING_SPLIT]
         for name, each in hyperparameters.items()
     }
-    own_parts = []
-    for name in (*controls, *others):
-        variant = name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
-        own, shared = part.get(f"{variant}-{BASELINE}"), part.get(BASELINE)
-        if shared is not None and part[name] == own != shared:
-            own_parts.append(name)
-    return Roles(baseline, chosen, controls, others, list(reference_models), own_parts)
+    owners = {
+        name: name.removesuffix(f"-{BASELINE}").removesuffix("-mean")
+        for name in (*controls, *others)
+    }
+    splits = [
+        name
+        for name, owner in owners.items()
+        if BASELINE in part and part[name] == part.get(f"{owner}-{BASELINE}") != part[BASELINE]
+    ]
+    baseline = [BASELINE] if BASELINE in part else []
+    return Roles(baseline, chosen, controls, others, list(reference_models), splits)
 
 
 def _weighs_words(hyperparameters: Any) -> bool:

@@ -9,9 +9,9 @@ The mean difference has another standard error in each of two designs:
 * A fixed split. Every seed is tested on the same documents: seeds and documents are *crossed*. The
   variance of the mean is the sum of a component of the seeds, one of the documents and a residual,
   as in studies where several radiologists read the same cases (Dorfman, Berbaum & Metz 1992).
-* Folds. Seed s is tested on another split than seed s + 1: documents are *nested* in folds. The
-  fold is the unit. The training splits of folds overlap, so the variance is multiplied by the
-  correction of Nadeau & Bengio (2003).
+* Folds. Each seed is tested on the documents of its fold: they are *nested*. The fold is the unit.
+  The training splits of folds overlap, so the variance is multiplied by the correction of Nadeau &
+  Bengio (2003).
 """
 
 import bisect
@@ -19,7 +19,7 @@ import dataclasses
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -31,8 +31,7 @@ ALPHA, POWER = 0.05, 0.8
 EQUIVALENCE_MARGIN = 1.0  # differences that are smaller do not matter, if a study says nothing else
 MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains more
 SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
-# The smallest positive number that a computer holds: a p is never reported as 0.
-SMALLEST_P = sys.float_info.min
+SMALLEST_P = sys.float_info.min  # a p is never reported as 0
 TOLERANCE = 1e-12  # scores that differ by less are equal but for rounding
 RESAMPLES, GENERATOR_SEED = 10_000, 1
 # With up to this number of seeds all 2^15 sign flips are computed; with more, RESAMPLES are drawn.
@@ -58,7 +57,7 @@ class VarianceComponents:
     residual: float = 0.0
 
     def standard_error(self, seeds: int) -> float:
-        """Return the standard error of the mean over this many seeds, those of all folds."""
+        """Return the standard error of the mean over this many seeds, of all folds together."""
         if self.folds:
             # The second term, the size of a test split over that of a training split, is for the
             # overlap of the latter; what a fold takes from it to validate counts as training.
@@ -69,10 +68,10 @@ class VarianceComponents:
     def critical_difference(self, seeds: int, alpha: float) -> float:
         """Return the smallest difference that is significant at `alpha`, two-sided.
 
-        With folds it is Student's t with the folds less one as degrees of freedom. With a fixed
-        split the seeds' part of the variance is estimated from few values and the documents' from
-        many: the critical difference of each alone, by Student's t and by the normal distribution,
-        are combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
+        With folds by Student's t with the folds less one as degrees of freedom. With a fixed split
+        the seeds' part of the variance is estimated from few values and the documents' from many:
+        the critical difference of each alone, by Student's t and by the normal distribution, are
+        combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
         Hillis (2007) raised false alarms at small levels (docs/statistics.md).
         """
         if self.folds:
@@ -85,10 +84,9 @@ class VarianceComponents:
 
     def p_value(self, difference: float, seeds: int) -> float:
         """Return the level, two-sided, at which this is the critical difference."""
-        size = abs(difference)
 
         def excess(log_p: float) -> float:
-            return self.critical_difference(seeds, math.exp(log_p)) - size
+            return self.critical_difference(seeds, math.exp(log_p)) - abs(difference)
 
         smallest = math.log(SMALLEST_T_P)
         if excess(smallest) <= 0:
@@ -173,22 +171,19 @@ def _nested_components(blocks: Blocks) -> VarianceComponents | None:
     if min(block.shape[1] for block in blocks) < 2:
         return None
     seeds_per_fold = len(blocks[0])
-    fold_variance = float(np.var([block.mean() for block in blocks], ddof=1))
-    document_variance = float(
+    of_folds = float(np.var([block.mean() for block in blocks], ddof=1))
+    of_documents = float(
         np.mean([block.mean(axis=0).var(ddof=1) / block.shape[1] for block in blocks])
     )
     # Where all folds have the same mean, their documents still vary.
-    fold_variance = fold_variance if fold_variance > TOLERANCE**2 else document_variance
+    of_folds = of_folds if of_folds > TOLERANCE**2 else of_documents
     if seeds_per_fold > 1:
         of_seeds = float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks]))
-        seed_variance = min(of_seeds, seeds_per_fold * fold_variance)
+        of_seeds = min(of_seeds, seeds_per_fold * of_folds)
     else:  # the variance of seeds cannot be told from that of folds: all of it is taken for seeds'
-        seed_variance = max(fold_variance - document_variance, 0.0)
-    return VarianceComponents(
-        folds=len(blocks),
-        seeds=seed_variance,
-        documents=max(fold_variance - seed_variance / seeds_per_fold, 0.0),
-    )
+        of_seeds = max(of_folds - of_documents, 0.0)
+    documents = max(of_folds - of_seeds / seeds_per_fold, 0.0)
+    return VarianceComponents(folds=len(blocks), seeds=of_seeds, documents=documents)
 
 
 def power(
@@ -197,13 +192,13 @@ def power(
     """Return the power of a two-sided t test at `alpha`, by the noncentral t distribution."""
     if not standard_error:
         return 1.0 if difference else alpha
+    shift = abs(difference) / standard_error
     if math.isinf(degrees_of_freedom):
-        critical, shift = float(stats.norm.isf(alpha / 2)), abs(difference) / standard_error
+        critical = float(stats.norm.isf(alpha / 2))
         return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
     critical = float(stats.t.isf(alpha / 2, degrees_of_freedom))
     # At this limit the power is 1; beyond it scipy returns NaN.
-    shift = min(abs(difference) / standard_error, 20 * critical + 50)
-    return float(stats.nct.sf(critical, degrees_of_freedom, shift))
+    return float(stats.nct.sf(critical, degrees_of_freedom, min(shift, 20 * critical + 50)))
 
 
 def seeds_needed(
@@ -211,9 +206,9 @@ def seeds_needed(
 ) -> int | None:
     """Return the smallest number of seeds that detects this difference with 80% power.
 
-    None where no number up to 1000 does: the test documents (or the folds) are too few, and more
-    seeds are tested on the same ones. With folds it is a multiple of their number, and a lower
-    bound: all variance between folds is taken for that of seeds.
+    None where no number up to 1000 does: more seeds are tested on the same documents, or folds.
+    With folds it is a multiple of their number, and a lower bound: all variance between folds is
+    taken for that of seeds.
     """
     step = components.folds or 1
     counts = range(step if components.folds else 2, MAX_SEEDS + 1, step)
@@ -233,12 +228,12 @@ def minimum_detectable(
     """Return the smallest difference that is detected with 80% power at this standard error."""
     if not standard_error:
         return 0.0
+
+    def excess(shift: float) -> float:
+        return power(shift, 1.0, degrees_of_freedom, alpha) - POWER
+
     limit = 20 * float(stats.t.isf(alpha / 2, degrees_of_freedom)) + 50
-    return standard_error * float(
-        optimize.brentq(
-            lambda shift: power(shift, 1.0, degrees_of_freedom, alpha) - POWER, 0.0, limit
-        )
-    )
+    return standard_error * float(optimize.brentq(excess, 0.0, limit))
 
 
 class TTest(NamedTuple):
@@ -265,9 +260,8 @@ def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Bl
 
 def mean_difference(blocks: Blocks) -> float:
     """Return the mean difference; test splits are weighted by their seeds, not their documents."""
-    return float(
-        np.average([block.mean() for block in blocks], weights=[len(block) for block in blocks])
-    )
+    means, seeds = [block.mean() for block in blocks], [len(block) for block in blocks]
+    return float(np.average(means, weights=seeds))
 
 
 def t_test(
@@ -281,18 +275,15 @@ def t_test(
     half, margin = float(components.critical_difference(seeds, alpha)), equivalence_margin / 100
     interval = 100 * (mean - half), 100 * (mean + half)
     if components.standard_error(seeds):
-        return TTest(
-            interval,
-            components.p_value(mean, seeds),
-            components.equivalence_p(mean, margin, seeds),
-        )
+        p, equivalence_p = components.p_value(mean, seeds), components.equivalence_p
+        return TTest(interval, p, equivalence_p(mean, margin, seeds))
     # Without any variance, as when one model is better on every document, the documents decide.
     # Where all have the difference 0: the probability that none of so many would differ if the
     # share of those that do were the margin. Else nothing is known of the variance.
     documents = sum(block.shape[1] for block in blocks)
     has_differences = any(block.any() for block in blocks)
-    equivalence_p = 1.0 if has_differences else float((1 - margin) ** documents)
-    return TTest(interval, documents_test(blocks), equivalence_p)
+    unseen = 1.0 if has_differences else float((1 - margin) ** documents)
+    return TTest(interval, documents_test(blocks), unseen)
 
 
 def assess(
@@ -308,26 +299,27 @@ def assess(
     the strictest level that Holm's correction may ask for, alpha over this number.
     """
     values = [float(value) for block in blocks for value in block.mean(axis=1)]
-    found: dict[str, Any] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
+    seeds, mean = len(values), mean_difference(blocks)
+    found: dict[str, object] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
     found |= {
         "family": family,
-        "mean_pp": 100 * mean_difference(blocks),
+        "mean_pp": 100 * mean,
         "verdict": UNDECIDED,
         "effect": effect_sizes(blocks, values),
         "others": other_tests(blocks, values, alpha),
     }
     test, components = t_test(blocks, alpha, equivalence_margin), variance_components(blocks)
     if test is not None and components is not None:
-        error, strict = components.standard_error(len(values)), alpha / tests
-        freedom = components.degrees_of_freedom(len(values), alpha)
-        strict_freedom = components.degrees_of_freedom(len(values), strict)
+        error, strict = components.standard_error(seeds), alpha / tests
+        freedom = components.degrees_of_freedom(seeds, alpha)
+        strict_freedom = components.degrees_of_freedom(seeds, strict)
         found |= test._asdict() | {
             "standard_error_pp": 100 * float(error),
             "degrees_of_freedom": None if math.isinf(freedom) else float(freedom),
-            "seeds_needed": seeds_needed(mean_difference(blocks), components, strict),
+            "seeds_needed": seeds_needed(mean, components, strict),
             "detectable_pp": 100 * minimum_detectable(error, strict_freedom, strict),
         }
-    return Difference(**found)
+    return Difference(**found)  # type: ignore[arg-type]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -344,10 +336,7 @@ def signature(folds: bool, fixed: bool) -> str:
     Two reports can be compared only where their signatures are equal. `folds` and `fixed` say
     whether an experiment has folds, and whether one has a fixed split.
     """
-    designs = [
-        *(["crossed:seeds×documents(Howe)"] if fixed else []),
-        *(["folds:t(Nadeau-Bengio)"] if folds else []),
-    ]
+    designs = ["crossed:seeds×documents(Howe)"] * fixed + ["folds:t(Nadeau-Bengio)"] * folds
     fields: dict[str, object] = {
         "interval": "two-sided-t",
         "design": "+".join(designs),
@@ -381,12 +370,12 @@ def other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> OtherT
 def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     """Return three effect sizes that do not grow with the number of seeds or documents.
 
-    `odds_ratio`: the number of documents on which only the first model is right over the number on
-    which only the second is, each plus a half, so that it is never infinite. `g`: the mean over the
-    standard deviation over seeds, with Hedges' (1981) correction for small samples; None without a
-    deviation, and with two seeds. `seeds_won`: the share of seeds in which the first model was
-    better; a tie counts half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
-    `values` has the difference of each seed.
+    `values` has the difference of each seed. `odds_ratio`: the number of documents on which only
+    the first model is right over the number on which only the second is, each plus a half, so that
+    it is never infinite. `g`: the mean over the standard deviation over seeds, with Hedges' (1981)
+    correction for small samples; None without a deviation, and with two seeds. `seeds_won`: the
+    share of seeds in which the first model was better; a tie counts half (Bouthillier et al. 2021
+    call a difference meaningful from 0.75).
     """
     won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
     freedom = len(values) - 1
@@ -394,21 +383,16 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     g = None
     if std > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
         g = float(np.mean(values)) / std * (1 - 3 / (4 * freedom - 1))
-    return Effect(
-        odds_ratio=(won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None,
-        g=g,
-        seeds_won=float(
-            np.mean([0.5 + 0.5 * np.sign(value) * (abs(value) > TOLERANCE) for value in values])
-        ),
-    )
+    wins = [0.5 + 0.5 * np.sign(value) * (abs(value) > TOLERANCE) for value in values]
+    odds_ratio = (won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None
+    return Effect(odds_ratio=odds_ratio, g=g, seeds_won=float(np.mean(wins)))
 
 
 def bootstrap(blocks: Blocks, alpha: float = ALPHA) -> tuple[float, float] | None:
     """Return the percentile interval of the mean difference; None with one seed.
 
     With a fixed split seeds and documents are drawn with replacement, independently (the pigeonhole
-    bootstrap of Owen 2007); with folds, folds are drawn, then seeds and documents within each.
-    Documents with the same differences in all seeds are drawn together, which only saves time. The
+    bootstrap of Owen 2007); with folds, folds are drawn, then seeds and documents within each. The
     generator is seeded for each comparison, so the order of comparisons does not matter.
     """
     if sum(len(block) for block in blocks) < 2:
@@ -426,7 +410,10 @@ def bootstrap(blocks: Blocks, alpha: float = ALPHA) -> tuple[float, float] | Non
 
 
 def _resampled_means(block: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `count` means of a table whose seeds and documents were drawn with replacement."""
+    """Return `count` means of a table whose seeds and documents were drawn with replacement.
+
+    Documents with the same differences in all seeds are drawn together, which only saves time.
+    """
     patterns, counts = np.unique(block, axis=1, return_counts=True)
     seeds, documents = block.shape
     chunk = max(1, CHUNK // len(counts))
@@ -466,10 +453,7 @@ def _are_counts(blocks: Blocks) -> bool:
 
 
 def _sampled_documents_test(blocks: Blocks) -> float:
-    """Return p of the permutation test over documents from drawn sign flips.
-
-    The observed signs count as one of the draws.
-    """
+    """Return p of the permutation test from drawn sign flips; the observed signs count as one."""
     sums = np.concatenate([block.sum(axis=0) for block in blocks])
     generator = np.random.default_rng(GENERATOR_SEED)
     chunk = max(1, CHUNK // len(sums))
@@ -507,7 +491,6 @@ def seeds_sign_test(values: Sequence[float]) -> float | None:
     """
     if len(values) < 2:
         return None
-    exact = len(values) <= MAX_ENUMERATED
     # Rounded, so that sums that differ in the last bit only count as equal.
     test = stats.permutation_test(
         (np.round(values, 12),),
@@ -515,7 +498,7 @@ def seeds_sign_test(values: Sequence[float]) -> float | None:
         permutation_type="samples",
         vectorized=True,
         alternative="greater",
-        n_resamples=np.inf if exact else RESAMPLES - 1,
+        n_resamples=np.inf if len(values) <= MAX_ENUMERATED else RESAMPLES - 1,
         batch=4096,
         rng=np.random.default_rng(GENERATOR_SEED),
     )

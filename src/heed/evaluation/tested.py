@@ -1,6 +1,4 @@
-"""The test statistics of models and reference models, read from the files of `predict` and
-`reference_models`.
-"""
+"""The test statistics of models and reference models, and the stage `score`'s tables of them."""
 
 import dataclasses
 from pathlib import Path
@@ -44,12 +42,9 @@ class Tested:
     def by_item(self, metric: Metric) -> list[pd.DataFrame]:
         """Return for each fold what each item (column) contributes to the score of each run."""
         tables = []
+        tested = [*zip(self.folds, self.statistics, strict=True)]
         for fold in sorted(set(self.folds)):
-            runs = [
-                table
-                for run_fold, table in zip(self.folds, self.statistics, strict=True)
-                if run_fold == fold
-            ]
+            runs = [table for run_fold, table in tested if run_fold == fold]
             # The same order for all models: the last bit of a sum of floats depends on it.
             ids = runs[0].index.sort_values()
             if any(len(run) != len(ids) or not run.index.isin(ids).all() for run in runs):
@@ -112,21 +107,18 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
 
 
 def read_reference_models(experiment: str) -> dict[str, Tested]:
-    """Return the test statistics of an experiment's reference models, each fitted once for each
-    fold.
+    """Return the test statistics of an experiment's reference models, fitted once for each fold.
 
     Raises HeedError: they are missing or broken.
     """
     folder, command = REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
     verify_checksums(folder, command)
     table = _read_table(folder / STATISTICS, command)
-    tested = {}
+    tested: dict[str, Tested] = {}
     for name, rows in table.groupby("reference_model", sort=False):
-        folds = sorted(set(rows["fold"]))
-        tables = [
-            rows[rows["fold"] == fold].set_index("id").drop(columns=["reference_model", "fold"])
-            for fold in folds
-        ]
+        statistics = rows.set_index("id").drop(columns="reference_model")
+        folds = sorted(set(statistics["fold"]))
+        tables = [statistics[statistics["fold"] == fold].drop(columns="fold") for fold in folds]
         tested[str(name)] = Tested(str(name), folds, tables)
     return tested
 
@@ -134,9 +126,7 @@ def read_reference_models(experiment: str) -> dict[str, Tested]:
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     """Write results/evaluate/NAME from the predictions of its runs; return its summary by seed.
 
-    Raises:
-        HeedError: predictions or a run's history are missing, changed, or of other seeds.
-
+    Raises HeedError: predictions or a run's history are missing, changed, or of other seeds.
     """
     tested = read_model(name, seeds)
     predictions = _read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
@@ -155,9 +145,6 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 
 def _read_table(path: Path, made_by: str) -> pd.DataFrame:
-    """Return the table in `path`, a .parquet or .csv file.
-
-    Raises HeedError: it is missing or broken; `made_by` is the command that writes it.
-    """
+    """Return a .parquet or .csv file, which a command has made. Raises HeedError."""
     with reading(path, made_by):
         return (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path)

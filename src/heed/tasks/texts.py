@@ -1,4 +1,4 @@
-"""What the commands that take a text of one's own have in common: the text, and the runs."""
+"""The commands that take a text of one's own: the text, and the runs."""
 
 import os
 import sys

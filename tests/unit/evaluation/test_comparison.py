@@ -1,6 +1,4 @@
-"""Comparisons are computed from predictions, with the same tests for models and reference
-models.
-"""
+"""Comparisons are computed from predictions, with the same tests for models of every kind."""
 
 import dataclasses
 import functools
@@ -13,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score
 
 from heed import recipe as recipes
 from heed.evaluation import significance
@@ -29,19 +26,14 @@ from heed.tasks.texts import read_text
 from tests.conftest import make_workplace, train_and_predict
 
 TINY = Experiment(
-    task="classification",
-    corpus="tiny",
-    data=Target("kind"),
-    title="Tiny",
+    task="classification", corpus="tiny", data=Target("kind"), title="Tiny",
     options=Options("words"),
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models of the tiny corpus, trained with two seeds and evaluated, and the reference
-    models.
-    """
+    """Two models, trained with two seeds and evaluated, and the reference models."""
     folder = tmp_path_factory.mktemp("evaluated")
     with pytest.MonkeyPatch.context() as monkeypatch:
         make_workplace(folder, monkeypatch)
@@ -76,9 +68,7 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     comparison = compared()
     models = comparison.experiments["tiny"].models
     accuracy = {
-        (model, seed): accuracy_score(
-            *(read_test_predictions(model, seed)[column] for column in ("label", "predicted"))
-        )
+        (model, seed): correct(read_test_predictions(model, seed)).mean()
         for model in MODELS["tiny"].values()
         for seed in (1, 2)
     }
@@ -174,8 +164,10 @@ def correct(test: pd.DataFrame) -> np.ndarray:
     return (test["label"] == test["predicted"]).to_numpy()
 
 
-def family_sizes(comparison: Comparison) -> dict[str, int]:
-    return {name: family.tests for name, family in comparison.significance.families.items()}
+def family_sizes(comparison: Comparison) -> list[int]:
+    families = comparison.significance.families
+    assert [*families] == ["question", "compared_models", "variants", "pairs"]
+    return [family.tests for family in families.values()]
 
 
 def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
@@ -200,12 +192,7 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
         )
         assert uncorrected == expected
     # p is corrected within its family
-    assert family_sizes(comparison) == {
-        "question": 1,
-        "compared_models": 2,
-        "variants": 0,
-        "pairs": 0,
-    }
+    assert family_sizes(comparison) == [1, 2, 0, 0]
     compared_models = [comparisons["attention"][name] for name in ("majority", "linear")]
     assert [difference.p_holm for difference in compared_models] == pytest.approx(
         significance.holm([difference.p for difference in compared_models])
@@ -221,59 +208,41 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
     comparison = compared(models)
     comparisons = comparison.experiments["tiny"].comparisons
-    assert family_sizes(comparison) == {
-        "question": 1,
-        "compared_models": 8,
-        "variants": 6,
-        "pairs": 2,
-    }
+    assert family_sizes(comparison) == [1, 8, 6, 2]
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
     pair, gain = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
     assert pair.family == "pairs" and pair.p == gain.p and pair.p_holm == min(1, 2 * pair.p)
 
 
-def put_model_into_two_folds(model: str) -> list[np.ndarray]:
-    """Keep seed 1 on the first six documents, seed 2 on the others; return what is right by fold.
+def put_into_two_folds(folder: Path, by: str) -> dict[str, list[np.ndarray]]:
+    """Let the first six documents be fold 0, the others fold 1; return what is right by fold.
 
-    The rows are written in reverse order.
+    Seed 1 is kept on fold 0 alone, seed 2 on fold 1. The rows are written in reverse order.
     """
-    folder = Path("results/predict") / model
-    recipe = recipes.read_recipe(folder / "recipe.yaml", "heed score")
-    recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
-    table = pd.read_parquet(folder / "statistics.parquet").sort_values(
-        ["seed", "id"], ignore_index=True
-    )
-    first_fold = table.index % 12 < 6
-    table = table[(table["seed"] == 1) & first_fold | (table["seed"] == 2) & ~first_fold]
+    table = pd.read_parquet(folder / "statistics.parquet").sort_values([by, "id"])
+    fold = np.arange(len(table)) % 12 // 6
+    if by == "seed":
+        table, fold = (each[table[by] == fold + 1] for each in (table, fold))
+    else:
+        table = table.assign(fold=fold)
     table.iloc[::-1].to_parquet(folder / "statistics.parquet", index=False)
     (folder / CHECKSUMS).unlink()
-    right = table["right"].to_numpy(bool)
-    return [right[None, :6], right[None, 6:]]
-
-
-def put_reference_models_into_two_folds() -> dict[str, list[np.ndarray]]:
-    """Put the first six documents into fold 0, the others into fold 1; return what is right."""
-    folder = Path("results/reference_models/tiny")
-    table = pd.read_parquet(folder / "statistics.parquet").sort_values(
-        ["reference_model", "id"], ignore_index=True
-    )
-    table["fold"] = (table.index % 12 >= 6).astype(int)
-    table.to_parquet(folder / "statistics.parquet", index=False)
-    (folder / CHECKSUMS).unlink()
+    names = table[by] if by != "seed" else pd.Series("", table.index)
     return {
-        str(reference_model): [
-            rows["right"].to_numpy(bool)[None, part] for part in (slice(6), slice(6, 12))
+        str(name): [
+            rows["right"].to_numpy(bool)[None, fold[names == name] == each] for each in (0, 1)
         ]
-        for reference_model, rows in table.groupby("reference_model")
+        for name, rows in table.groupby(names)
     }
 
 
-def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold_in_any_order_of_rows(
-    study,
-):
-    right = put_reference_models_into_two_folds()
+def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold(study):
+    right = put_into_two_folds(Path("results/reference_models/tiny"), "reference_model")
     for variant, model in MODELS["tiny"].items():
-        right[variant] = put_model_into_two_folds(model)
+        folder = Path("results/predict") / model
+        recipe = recipes.read_recipe(folder / "recipe.yaml", "heed score")
+        recipes.write_recipe(folder / "recipe.yaml", dataclasses.replace(recipe, folds=2))
+        right[variant] = put_into_two_folds(folder, "seed")[""]
     comparison = compared()
     assert "folds:t" in comparison.significance.signature
     assert "crossed" not in comparison.significance.signature

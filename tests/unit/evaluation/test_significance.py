@@ -112,6 +112,8 @@ def test_the_sign_flip_test_and_the_t_test_are_fishers_on_darwins_maize():
     values = [value / 8 for value in DARWIN]
     assert seeds_sign_test(values) == pytest.approx(1726 / 32768, abs=1e-12)
     assert round(seeds_t_test(values), 4) == 0.0497
+    others = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))]).others
+    assert others.seeds_sign_p == others.seeds_sign_smallest_p == 0.0625, "never below 0.05"
 
 
 def test_mcnemar_is_exact():
@@ -199,15 +201,6 @@ def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
     assert power(1.0, components.standard_error(seeds - 5), 4, 0.05) < 0.8
 
 
-def test_with_the_seeds_needed_a_difference_is_significant_in_80_percent_of_studies():
-    generator = np.random.default_rng(5)
-    components = variance_components(crossed(generator, 400, 2000, 0.02, 0.02))
-    seeds = seeds_needed(0.02, components)
-    assert 5 < seeds < 40
-    significant = [t_test(crossed(generator, seeds, 2000, 0.02, 0.02)).p < 0.05 for _ in range(400)]
-    assert share(significant) == pytest.approx(0.8, abs=0.07)
-
-
 def test_effect_sizes():
     blocks = [np.array([[1] * 3 + [-1] + [0] * 6, [1] * 2 + [-1] * 2 + [0] * 6])]
     effect = effect_sizes(blocks, [0.2, 0.0])
@@ -221,7 +214,7 @@ def test_effect_sizes():
     )
 
 
-@pytest.mark.parametrize(("seeds", "noise"), [(2, 0.0), (3, 0.0), (3, 0.04), (5, 0.01), (5, 0.04)])
+@pytest.mark.parametrize(("seeds", "noise"), [(2, 0.0), (3, 0.04), (5, 0.01)])
 def test_the_interval_of_a_fixed_split_covers_the_known_difference(seeds, noise):
     """From no variance over seeds to little but that; at least 95%, less the error of 700 draws."""
     generator = np.random.default_rng(seeds)
@@ -229,9 +222,7 @@ def test_the_interval_of_a_fixed_split_covers_the_known_difference(seeds, noise)
     assert share([covers(blocks, 0.03) for blocks in draws]) >= 0.935
 
 
-@pytest.mark.parametrize(
-    ("folds", "seeds", "noise"), [(5, 1, 0.0), (5, 1, 0.04), (3, 4, 0.02), (10, 1, 0.02)]
-)
+@pytest.mark.parametrize(("folds", "seeds", "noise"), [(5, 1, 0.0), (3, 4, 0.02), (10, 1, 0.04)])
 def test_the_interval_of_folds_covers_the_known_difference(folds, seeds, noise):
     generator = np.random.default_rng(folds)
     draws = (nested(generator, folds, seeds, 200, 0.03, noise) for _ in range(500))
@@ -262,27 +253,14 @@ def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_sa
     assert t_test([np.ones((5, documents), np.int8)]).equivalence_p == 1.0
 
 
-def test_a_test_over_documents_alone_takes_variance_over_seeds_for_a_difference():
-    """Why it decides nothing: it is significant in over 30% of studies without a difference."""
-    generator = np.random.default_rng(7)
-    draws = [crossed(generator, 3, 1000, 0.0, 0.04) for _ in range(200)]
-    assert share([documents_test(blocks) < 0.05 for blocks in draws]) > 0.3
-    assert share([t_test(blocks).p < 0.05 for blocks in draws]) < 0.1
-
-
 def test_tests_are_deterministic_and_are_json_without_nan():
     generator = np.random.default_rng(8)
     one = [np.ones((1, 5), int)]
     cases = [
-        crossed(generator, 3, 50, 0.1, 0.01),
-        nested(generator, 3, 1, 20, 0.1, 0.01),
-        nested(generator, 2, 3, 20, 0, 0),
-        one,
-        [np.ones((3, 5), int)],
-        [np.zeros((3, 5), int)],
-        [np.zeros((3, 1), int)],
-        [np.ones((1, 4), int)] * 2,
-    ]
+        crossed(generator, 3, 50, 0.1, 0.01), nested(generator, 3, 1, 20, 0.1, 0.01),
+        nested(generator, 2, 3, 20, 0, 0), one, [np.ones((3, 5), int)], [np.zeros((3, 5), int)],
+        [np.zeros((3, 1), int)], [np.ones((1, 4), int)] * 2,
+    ]  # fmt: skip
     for blocks in cases:
         difference = assess(blocks, tests=3)
         again = json.dumps(as_json(assess(blocks, tests=3)))
@@ -308,11 +286,6 @@ def test_one_seed_has_no_interval_but_tests_over_documents():
     others = difference.others
     assert others.mcnemar_p == [pytest.approx(2.0**-29)] == [pytest.approx(others.documents_p)]
     assert others.bootstrap_pp is others.seeds_t_p is others.seeds_sign_p is None
-
-
-def test_five_seeds_can_never_be_significant_by_their_signs():
-    others = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))]).others
-    assert others.seeds_sign_p == others.seeds_sign_smallest_p == 0.0625
 
 
 def test_unequal_folds_count_by_their_seeds_not_their_documents():
@@ -352,10 +325,7 @@ def test_without_the_correction_folds_of_real_learners_have_too_many_false_posit
             blocks += differences([right[0][None]], [right[1][None]])
         plain.append(seeds_t_test([float(block.mean()) for block in blocks]) < 0.05)
         corrected.append(t_test(blocks).p < 0.05)
-    print(
-        f"\nfalse positives at 5%: t over folds {share(plain):.3f}, "
-        f"corrected {share(corrected):.3f}"
-    )
+    print(f"\nfalse positives at 5%: t {share(plain):.3f}, corrected {share(corrected):.3f}")
     assert share(plain) > 0.07 and share(corrected) <= 0.05
 
 

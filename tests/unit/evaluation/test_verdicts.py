@@ -132,9 +132,7 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
     assert of_half == [("half", "half-baseline")]
     assert families["half", "half-baseline"] == families["searched", "searched-baseline"] == "pairs"
     assert families["searched", "baseline"] == families["short", "baseline"] == "variants"
-    assert families["attention", "searched-baseline"] == "compared_models", (
-        "what a tuned baseline reaches"
-    )
+    assert families["attention", "searched-baseline"] == "compared_models"
     asked = families_of(assign_roles(models, [], ["attention", "half"]))
     assert (
         asked["half", "baseline"] == "question" and asked["half", "searched"] == "compared_models"

@@ -72,13 +72,11 @@ def test_the_words_that_were_read_have_weights(trained):
 
 def test_what_is_no_list_of_texts_and_no_run_is_said(trained):
     run = heed.load_run(RUN)
-    with pytest.raises(TypeError, match="found a single str: put it into a list"):
-        run.predict("w1 fine")
-    with pytest.raises(TypeError, match="found NoneType as text 1"):
+    for texts in ("w1 fine", {"review": "w1"}, pd.DataFrame({"review": ["w1", "w2"]})):
+        with pytest.raises(TypeError, match=rf"a list of str, found {type(texts).__name__}: put"):
+            run.predict(texts)
+    with pytest.raises(TypeError, match="a list of str, found NoneType"):
         run.weights(["w1", None])
-    for table in ({"review": "w1"}, pd.DataFrame({"review": ["w1", "w2"]})):
-        with pytest.raises(TypeError, match=rf"found a {type(table).__name__}: give one column"):
-            run.predict(table)
     assert run.predict(text for text in ("w1", "w2")).probabilities.shape == (2, 2)
     with pytest.raises(HeedError, match=r"^tiny-attention: .* no run\.json .* name and a seed"):
         heed.load_run("tiny-attention")

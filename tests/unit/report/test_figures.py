@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import os
 import signal
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -196,30 +195,17 @@ def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp
     assert widths[0] < 1 < widths[1]
 
 
-def test_few_classes_have_matrices_in_one_figure_and_many_have_those_with_the_most_errors(talk):
+def test_few_classes_have_matrices_in_one_figure_and_many_one_of_each_model(talk):
     few, many = talk.experiments
     counts = [len(confusion.class_names(talk, each)) for each in (few, many)]
     assert counts[0] <= confusion.LARGE < counts[1]
     keys = {figure.key for figure in figures_of(classification.chapter(talk, few))}
-    assert f"{few.key}_confusion" in keys and f"{few.key}_errors" not in keys
+    assert f"{few.key}_confusion" in keys
     assert not figures_of(classification.appendix(talk, few))
     keys = {figure.key for figure in figures_of(classification.chapter(talk, many))}
-    assert f"{many.key}_errors" in keys and not any(key.endswith("_confusion") for key in keys)
+    assert not any(key.endswith("_confusion") for key in keys)
     large = figures_of(classification.appendix(talk, many))
     assert len(large) == len(talk.models(many)) and all(PAPER not in each.media for each in large)
-
-
-def test_the_classes_with_the_most_errors_come_first(talk):
-    _, news = talk.experiments
-    drawn, wrong = drawn_variants(talk, news), Counter()
-    for variant in drawn:
-        path = talk.evaluation_folder(talk.models(news)[variant]) / "confusion.csv"
-        table = pd.read_csv(path).query("label != predicted")
-        wrong.update(table.groupby("label")["documents"].sum().to_dict())
-    drawing = draw(confusion.largest_errors(talk, news, drawn))
-    labels = [text.get_text().split(" → ")[0] for text in drawing.axes[0].get_yticklabels()]
-    counts = [next(wrong[name] for name in wrong if name.startswith(each[:14])) for each in labels]
-    assert counts == sorted(wrong.values())[::-1][: confusion.MAX_CLASSES]
 
 
 def figure_with(key: str, draw) -> Figure:

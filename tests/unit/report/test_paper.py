@@ -198,7 +198,7 @@ def test_the_appendix_has_sections_with_letters():
 def test_a_report_has_no_scaled_table_and_no_figure_without_bounds(rendered):
     text = (rendered("talk") / "report.tex").read_text(encoding="utf-8")
     graphics = text.count(r"\includegraphics")
-    assert graphics == text.count("max totalheight=") and graphics > 10
+    assert graphics == text.count("max totalheight=") and graphics > 5
     for scaled in (r"\resizebox", r"\scalebox", r"\tiny", r"\begin{tabular}"):
         assert scaled not in text
     assert "SHA256SUMS" not in text and len(re.findall("[0-9a-f]{32}", text)) == 0

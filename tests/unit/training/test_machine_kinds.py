@@ -153,11 +153,11 @@ def test_runs_are_grouped_by_their_kind_and_those_without_come_last():
 def test_a_mixed_experiment_has_one_line_and_others_have_none():
     assert list(mixed_machine_kinds(MIXED)) == [
         "sample-sentiment: runs of several machine kinds stand in this comparison "
-        f"(docs/report.md): {OLD}: baseline with seeds 1, 3; {NEW}: baseline with seed 2, "
-        "mean with seeds 1, 2, 3, attention with seeds 1, 2, 3"
+        f"(docs/report.md): {OLD} (seeds of baseline 1, 3), {NEW} (seeds of baseline 2; mean 1, "
+        "2, 3; attention 1, 2, 3)"
     ]
     (some,) = mixed_machine_kinds(SOME)
-    assert some.endswith("; not noted: attention with seeds 1, 2")
+    assert some.endswith(", not noted (seeds of attention 1, 2)")
     assert not list(mixed_machine_kinds(SAMPLE)) and not list(mixed_machine_kinds(NONE))
 
 

@@ -255,23 +255,26 @@ def _draw(
         axes.set_visible(False)
     for index, (axes, head) in enumerate(zip(grid.flat, heads, strict=False)):
         weights = head.pivot(index="query", columns="key", values="weight").to_numpy(np.float64)
-        _draw_head(axes, weights)
+        draw_squares(axes, weights / full_colour(weights))
         title = say("head {number} (largest {weight})", number=index + 1,
                     weight=f"{weights.max():.2f}")  # fmt: skip
         axes.set_title(title, fontsize=SIZE)
         _label(axes, keys, at_top=index < shape[1], at_left=index % shape[1] == 0)
 
 
-def _draw_head(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight; one path for each shade keeps the file small."""
-    shades = np.rint(SHADES * weights / full_colour(weights)).astype(int)
+def draw_squares(axes: Axes, weights: np.ndarray) -> None:
+    """Draw a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
+
+    One path for each shade keeps the file small.
+    """
+    shades = np.rint(SHADES * weights).astype(int)
     for shade in np.unique(shades[shades > 0]):
         squares = [
             Path.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
             for row, column in np.argwhere(shades == shade)
         ]
-        path = Path.make_compound_path(*squares)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=shade / SHADES, lw=0))
+        path, alpha = Path.make_compound_path(*squares), min(shade / SHADES, 1)
+        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=alpha, lw=0, clip_on=False))
 
 
 def _label(axes: Axes, keys: pd.DataFrame, at_top: bool, at_left: bool) -> None:

@@ -17,26 +17,10 @@ import pandas as pd
 import torch
 from torch import nn
 
-from heed.explanation.adversarial_attention import (
-    Compared,
-    Pair,
-    Row,
-    compare_documents,
-    deceive_loss,
-    differ_loss,
-    mean_row,
-    summarize_documents,
-)
+from heed.explanation import adversarial_attention as adversarial
+from heed.explanation import rankings
 from heed.explanation.diagnostic_mlp import DiagnosticTraining, Weights, make_guides
-from heed.explanation.rankings import (
-    GROUPS,
-    Subject,
-    group_size,
-    network_of,
-    no_sum_reason,
-    pad_by_row,
-    read_documents,
-)
+from heed.explanation.rankings import GROUPS, Subject, network_of
 from heed.explanation.stage import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
@@ -75,26 +59,20 @@ class AdversarialLearner(ClassificationLearner):
             model.branch.requires_grad_(False)
         h = run.recipe.hyperparameters
         super().__init__(model, base.encoded, labels, splits, h, run.seed, "cpu")
-        self._base, self._adversarial_model, self._rationale = (
-            base.model,
-            adversarial_model,
-            rationale,
-        )
+        self._base, self._rationale, self._aim = base.model, rationale, adversarial_model
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the loss of the adversarial model's goal, summed over documents; without
-        dropout.
-        """
+        """Return the loss of the goal, summed over documents; without dropout."""
         assert isinstance(model, Classifier)
-        weighted, strength = weighted_sum(model.eval(), batch), self._adversarial_model.strength
-        if self._adversarial_model.goal == "deceive":
-            rationale = pad_by_row(self._rationale, batch.rows, weighted.weights.shape[1])
+        weighted, strength = weighted_sum(model.eval(), batch), self._aim.strength
+        if self._aim.goal == "deceive":
+            rationale = rankings.pad_by_row(self._rationale, batch.rows, weighted.weights.shape[1])
             targets, smoothing = self._targets[batch.rows], self._h.label_smoothing
-            losses = deceive_loss(weighted, targets, rationale, strength, smoothing)
+            losses = adversarial.deceive_loss(weighted, targets, rationale, strength, smoothing)
             return self._sum(losses, batch)
         with torch.no_grad():
             base = weighted_sum(self._base, batch)
-        return differ_loss(weighted, base, strength).sum()
+        return adversarial.differ_loss(weighted, base, strength).sum()
 
 
 class DiagnosticLearner(ClassificationLearner):
@@ -142,7 +120,7 @@ class Units:
 
     of_token: the unit of each token, (tokens,)
     rationale: True for units with a rationale, (units,)
-    token_evidence: True for tokens of rationale, (tokens,)
+    token_rationale: True for tokens of rationale, (tokens,)
     """
 
     of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -166,7 +144,7 @@ def judge_adversarial_model(
     """
     rows = np.concatenate(list(splits.values()))
     base = load_subject(run, tokens, rows)
-    if reason := no_sum_reason(base, int(rows[0])):
+    if reason := rankings.no_sum_reason(base, int(rows[0])):
         raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
     units = _read_units(base, reader := RationaleReader(tokens, base.encoded), rows)
     is_known = any(units.rationale[row].any() for row in splits["train"])
@@ -178,13 +156,13 @@ def judge_adversarial_model(
     labels = class_indices(tokens, run.recipe.data, rows)
     learner = AdversarialLearner(base, adversarial_model, units.rationale, labels, splits, run)
     trained = _train(learner, run, adversarial_model, work, report_progress)
-    pair = Pair(base.model, trained, base.encoded)
+    pair = adversarial.Pair(base.model, trained, base.encoded)
     tables = _tables(_compare(pair, units, drawn, report_progress), tokens, run, units, reader)
-    summary: list[Row] = []
+    summary: list[adversarial.Row] = []
     for name, model in (("accuracy_base", pair.base), ("accuracy", pair.adversarial_model)):
         right = _is_right(model, pair.encoded, labels, splits["test"])
-        summary.append(mean_row("adversarial_model", name, "", right))
-    summary += summarize_documents(tables["documents"])
+        summary.append(adversarial.mean_row("adversarial_model", name, "", right))
+    summary += adversarial.summarize_documents(tables["documents"])
     diagnostic = None
     if adversarial_model.diagnostic_mlps:
         models, words = (pair.base, pair.adversarial_model), len(pair.encoded.vocabulary)
@@ -200,7 +178,7 @@ def judge_adversarial_model(
 def _read_units(subject: Subject, reader: RationaleReader, rows: np.ndarray) -> Units:
     units = Units()
     for batch in subject.encoded.evaluation_batches(rows):
-        documents = read_documents(subject.model, batch)
+        documents = rankings.read_documents(subject.model, batch)
         for row, document in zip(batch.rows.tolist(), documents, strict=True):
             units.of_token[row] = unit = document.unit.numpy()
             units.token_rationale[row] = is_rationale = reader.token_rationale(row)
@@ -215,9 +193,7 @@ def _train(
     work: Path,
     report_progress: ReportProgress,
 ) -> Classifier:
-    """Train the adversarial model by the base's recipe, for its own epochs; return that of the
-    last.
-    """
+    """Train by the base's recipe, for epochs of its own; return the model of the last."""
     h = dataclasses.replace(
         run.recipe.hyperparameters, epochs=adversarial_model.epochs, monitor=LAST, patience=0
     )
@@ -232,17 +208,21 @@ def _train(
 
 
 def _compare(
-    pair: Pair, units: Units, drawn: np.ndarray, report_progress: ReportProgress
-) -> list[Compared]:
+    pair: adversarial.Pair, units: Units, drawn: np.ndarray, report_progress: ReportProgress
+) -> list[adversarial.Compared]:
     has_attention = network_of(pair.base).document_encoder.attention is not None
     scale = SELF_ATTENTION_SCALE if has_attention else 1.0
-    rows = drawn[: group_size(GROUPS[-1].end, scale)]
+    rows = drawn[: rankings.group_size(GROUPS[-1].end, scale)]
     report = functools.partial(report_progress, "judging documents")
-    return [*compare_documents(pair, units.rationale, rows, scale, report)]
+    return [*adversarial.compare_documents(pair, units.rationale, rows, scale, report)]
 
 
 def _tables(
-    compared: list[Compared], tokens: Tokens, run: RunInfo, units: Units, reader: RationaleReader
+    compared: list[adversarial.Compared],
+    tokens: Tokens,
+    run: RunInfo,
+    units: Units,
+    reader: RationaleReader,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of documents and units."""
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
@@ -261,7 +241,9 @@ def _tables(
 
 
 @torch.no_grad()
-def _token_weights(model: Classifier, pair: Pair, rows: np.ndarray, units: Units) -> Weights:
+def _token_weights(
+    model: Classifier, pair: adversarial.Pair, rows: np.ndarray, units: Units
+) -> Weights:
     """Return the weights of the tokens of all documents, the mean over heads.
 
     The tokens of a sentence share its weight in a hierarchical model.

@@ -59,16 +59,13 @@ def tables(
 
 def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return the confusion matrix as rows `label, predicted, documents`, for pairs that occur."""
-    return (
-        predictions.groupby(["label", "predicted"], sort=True).size().reset_index(name="documents")
-    )
+    return predictions.groupby(["label", "predicted"]).size().reset_index(name="documents")
 
 
 def length_edges(lengths: np.ndarray) -> np.ndarray:
-    """Return the longest length of each group; each has about as many documents of the corpus.
+    """Return the longest length of each group, of at most eight that are about equally large.
 
-    There are at most eight groups. They are made from the tokens of each document of the whole
-    corpus, (documents,), so that all its models and folds have the same.
+    `lengths` are of the whole corpus, so that all its models and folds have the same groups.
     """
     shares = np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS
     return np.unique(np.quantile(lengths, shares, method="higher"))
@@ -79,27 +76,23 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
 
     `right` and `lengths`, the tokens, are (documents,); `edges` are from `length_edges`.
     """
-    longest = edges[np.searchsorted(edges, lengths)]
-    table = pd.DataFrame({"longest": longest, "right": right, "length": lengths})
-    groups = table.groupby("longest", sort=True)
-    return groups.agg(
-        documents=("right", "size"), mean_length=("length", "mean"), right=("right", "sum")
-    ).reset_index()  # fmt: skip
+    longest = pd.Series(edges[np.searchsorted(edges, lengths)], name="longest")
+    groups = pd.DataFrame({"right": right, "length": lengths}).groupby(longest)
+    parts = {"documents": ("right", "size"), "mean_length": ("length", "mean")}
+    return groups.agg(**parts, right=("right", "sum")).reset_index()
 
 
 def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
     """Return `low, high, documents, probability, right` for each bin of certainty with documents.
 
     Guo et al. 2017, "On calibration of modern neural networks", section 2: ten bins of equal width.
-    `probability` is that of the predicted class, (documents,).
+    `probability` is of the predicted class, (documents,).
     """
     probability = np.asarray(probability, float)
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
-    documents = pd.DataFrame({"bin": bins, "right": right, "probability": probability})
-    table = documents.groupby("bin", sort=True).agg(
-        documents=("right", "size"), probability=("probability", "mean"), right=("right", "sum")
-    )
-    occurring = table.index.to_numpy()
-    table.insert(0, "low", occurring / BINS)
-    table.insert(1, "high", (occurring + 1) / BINS)
+    groups = pd.DataFrame({"right": right, "probability": probability}).groupby(bins)
+    parts = {"documents": ("right", "size"), "probability": ("probability", "mean")}
+    table = groups.agg(**parts, right=("right", "sum"))
+    table.insert(0, "low", table.index / BINS)
+    table.insert(1, "high", (table.index + 1) / BINS)
     return table.reset_index(drop=True)

@@ -167,8 +167,7 @@ class RationaleReader:
     def positions(self, row: int, unit: np.ndarray) -> UnitPositions:
         """Return `start, end` (characters) and `rationale` of each unit of a document, (units,).
 
-        `unit` is the unit of each token that is read, (tokens,). A unit with a token of rationale
-        belongs to the rationale.
+        `unit` is the unit of each token that is read, (tokens,). One token is enough for a unit.
         """
         read = self._read(row)
         starts, ends = (array[read] for array in self._rationale.spans(row))
@@ -183,23 +182,17 @@ class RationaleReader:
     def mean_share(self, rows: np.ndarray) -> float:
         """Return the mean share of tokens that are rationale, over documents that have any, or 0.
 
-        A ranking chooses so many units of a document: those without a rationale are not judged, and
-        would make it too few.
+        A ranking chooses so many units of a document.
         """
         shares = [self.token_rationale(row).mean() for row in rows]
         return float(np.mean([share for share in shares if share] or [0.0]))
 
     def token_rationale(self, row: int) -> np.ndarray:
-        """Return whether each token of a document that is read belongs to the rationale,
-        (tokens,).
-        """
+        """Return whether each token that is read belongs to the rationale, (tokens,)."""
         return self._rationale.mask(row)[self._read(row)]
 
     def of_tokens(self, rows: np.ndarray) -> dict[int, np.ndarray]:
-        """Return row → True for rationale, (tokens that are read,), of documents with some.
-
-        Documents of fewer than TENTHS tokens are left out.
-        """
+        """Return row → True for rationale, (tokens,), of documents with some and TENTHS tokens."""
         masks = {row: self.token_rationale(row) for row in rows.tolist()}
         return {row: mask for row, mask in masks.items() if mask.any() and len(mask) >= TENTHS}
 

@@ -53,10 +53,9 @@ def _vocabulary_size(h: Hyperparameters, sizes: CorpusSizes) -> int:
 def parameter_matched(
     h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
 ) -> Hyperparameters:
-    """Return the same network without attention, as large as a network with attention.
+    """Return the network without attention whose hidden size gives it the nearest size.
 
-    Its hidden size is the one whose number of parameters is nearest. A pooling by attention becomes
-    the mean, its equivalent with uniform weights.
+    A pooling by attention becomes the mean, its equivalent with uniform weights.
     """
 
     def by_size(size: int) -> Hyperparameters:
@@ -99,10 +98,7 @@ def activation(logits: torch.Tensor) -> torch.Tensor:
 
 
 class ClassificationLearner(Learner):
-    """A classifier and the documents that it learns from.
-
-    A task based on this one may have other labels, with its own loss and `validate`.
-    """
+    """A classifier and the documents that it learns from; a task based on this may change both."""
 
     def __init__(
         self,
@@ -114,11 +110,7 @@ class ClassificationLearner(Learner):
         seed: int,
         device: str,
     ) -> None:
-        """Store the arguments.
-
-        `labels` are those of all documents of the corpus, as `read_labels` returns them; `rows` has
-        the documents of the train and validation splits.
-        """
+        """Store the arguments: `labels` of all documents of the corpus, as of `read_labels`."""
         self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
         self.train, self.validation = rows["train"], rows["validation"]
         self.items = len(self.train)
@@ -130,8 +122,7 @@ class ClassificationLearner(Learner):
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents, each with the weight of its class.
 
-        With `tfidf_loss: joint` it is that of the model's logits; else the sum of the losses of
-        network and linear branch.
+        With `tfidf_loss: separate` it is the sum of the losses of network and linear branch.
         """
         assert isinstance(model, Classifier)
         logits = model.logits_by_part(batch.to(self.device))
@@ -157,9 +148,8 @@ class ClassificationLearner(Learner):
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
         """Return the weight of each document in the loss, float32 (documents,).
 
-        That is n / (classes × n of its class), of the training split and the classes in it: the
-        weights of a class's documents sum to n / classes, and their mean is 1 (King & Zeng 2001,
-        Logistic regression in rare events data; scikit-learn's `balanced`). Others have 0.
+        In the training split it is n / (classes × n of its class), with a mean of 1 (King & Zeng
+        2001, Logistic regression in rare events data; scikit-learn's `balanced`). Others have 0.
         """
         counts = np.bincount(labels[train])
         by_class = len(train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
@@ -191,10 +181,9 @@ class ClassificationLearner(Learner):
 
     @staticmethod
     def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-        """Return the class index of each document of the corpus, int64 (documents,).
+        """Return the class index of each document, int64 (documents,); -1 where not in `rows`.
 
-        It is -1 for documents that are not in `rows`, whose labels are not read. Raises HeedError
-        for a class that `data` lacks.
+        Raises HeedError for a class that `data` lacks.
         """
         column = f"label_{data.label}"
         indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
@@ -227,8 +216,8 @@ def make_learner(
 ) -> ClassificationLearner:
     """Return the learner of a training; the caller seeds torch, which initialises the model.
 
-    Only the documents in `rows`, of the train and validation splits, are read; `seed` determines
-    their order. `kind` is that of a task that is based on this one.
+    Only the documents in `rows` are read, in the order of `seed`; `kind` is for a task that is
+    based on this one.
     """
     h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
@@ -267,8 +256,7 @@ def probabilities(
     by_batch, order = list[np.ndarray](), list[np.ndarray]()
     with torch.inference_mode():
         for batch in batches:
-            logits = model(batch.to(device))
-            by_batch.append(activation(logits.float()).cpu().numpy())
+            by_batch.append(activation(model(batch.to(device)).float()).cpu().numpy())
             order.append(batch.rows)
     predicted_rows = np.concatenate(order)
     by_row = np.argsort(predicted_rows, kind="stable")

@@ -29,7 +29,7 @@ def statistics(
 ) -> np.ndarray:
     """Return the statistics of each document: uint8 (documents, 1 + 3 * classes).
 
-    `label` and `predicted` are (documents,), of all `classes`, which are names or indices.
+    `label` and `predicted` are (documents,), names or indices as `classes`.
     """
     columns = np.asarray(classes)
     is_true, is_predicted = (np.asarray(each)[:, None] == columns for each in (label, predicted))
@@ -50,13 +50,12 @@ def make_metrics(data: Data) -> Metrics:
 def class_details(sums: np.ndarray, classes: list[str]) -> Details:
     """Return the metrics of each class from sums (statistics,)."""
     columns = {metric: values.tolist() for metric, values in by_class(sums).items()}
-    rows = zip(*columns.values(), strict=True)
-    named = zip(classes, rows, strict=True)
-    return {"classes": {name: dict(zip(columns, row, strict=True)) for name, row in named}}
+    rows = {name: {m: columns[m][i] for m in columns} for i, name in enumerate(classes)}
+    return {"classes": rows}
 
 
 def detail_names(data: Data) -> dict[str, list[str]]:
-    """Return the names of the groups in `Metrics.details`, in order."""
+    """Return the names in `Metrics.details`, in order."""
     return {"classes": data.classes}
 
 
@@ -105,10 +104,7 @@ def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def decide(probabilities: np.ndarray, classes: list[str]) -> Iterable[Any]:
-    """Return the predicted classes: those of the largest probabilities (documents, classes).
-
-    Of equally probable classes the first is predicted.
-    """
+    """Return the most probable classes, of (documents, classes); of equal ones the first."""
     return np.asarray(classes, object)[probabilities.argmax(1)]
 
 

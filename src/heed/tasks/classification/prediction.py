@@ -5,7 +5,6 @@ pooled vector. Rules choose the documents whose weights are written, never a per
 """
 
 import dataclasses
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,8 +79,8 @@ class ClassificationPredictor(Predictor):
     def predict(self, tokens: Tokens, rows: np.ndarray) -> pd.DataFrame:
         """Return `id, label, predicted` and the probability `p:CLASS` of each class."""
         data, probabilities = self.recipe.data, self.probabilities(tokens, rows)
-        columns = tokens.documents(["id", f"label_{data.label}"], rows)
-        ids, label = (columns[name].to_numpy() for name in columns)
+        documents = tokens.documents(["id", f"label_{data.label}"], rows)
+        ids, label = (documents[name].to_numpy() for name in documents)
         return self._metrics.prediction_table(ids, label, probabilities, data.classes)
 
     def probabilities(
@@ -108,13 +107,10 @@ class ClassificationPredictor(Predictor):
         documents: `id, text, label, predicted, probability, rule`.
         weights: `id, token, start, end, weight, sentence, sentence_weight, rationale`. Token and
             sentence are counted from 0, start and end are characters of the text; sentence_weight
-            is missing for models that are not hierarchical; rationale is true for a token of
-            rationales.
+            is missing for models that are not hierarchical.
         heads: a row for each head of self-attention and each pair of tokens of two short documents
-            (lecture 000): `id, label, predicted, head, query, key, query_word, key_word, rationale,
-            weight`. Heads, queries and keys are counted from 0; rationale is of the key; the
-            weights of a query sum to 1 over the keys. No rows for a model without self-attention,
-            or without a short document.
+            (lecture 000), with HEAD_COLUMNS. Heads, queries and keys are counted from 0; rationale
+            is of the key; the weights of a query sum to 1 over the keys.
         """
         certainties = self._metrics.certainties(predictions)
         rows, marked = tokens.rows_of(certainties["id"]), MarkedTokens(tokens)
@@ -136,50 +132,59 @@ class ClassificationPredictor(Predictor):
             "heads": self._head_weights(tokens, certainties, rows, marked),
         }
 
+    @torch.inference_mode()
     def _head_weights(
         self, tokens: Tokens, certainties: pd.DataFrame, rows: np.ndarray, marked: MarkedTokens
     ) -> pd.DataFrame:
         """Return the table `heads`; `rows` are those of the documents in `certainties`."""
-        lengths, heads = np.diff(tokens.offsets)[rows], [pd.DataFrame(columns=HEAD_COLUMNS)]
+        lengths, tables = np.diff(tokens.offsets)[rows], [pd.DataFrame(columns=HEAD_COLUMNS)]
         lengths[lengths > self.recipe.hyperparameters.max_tokens] = 0  # these are not read whole
         for index in choose_short_documents(
             certainties["label"].to_numpy(),
             lengths,
             lambda index: bool(marked and marked.mask(rows[index]).any()),
         ):
-            if (of_heads := self._read_heads(tokens, rows[index])) is not None:
-                table = _head_table(tokens, rows[index], of_heads, marked)
-                named = table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]])
-                heads.append(named[HEAD_COLUMNS])
-        return pd.concat(heads[1:] or heads, ignore_index=True)
+            row = rows[index]
+            batch = self._encode(tokens, rows[[index]]).batch(rows[[index]]).to(self.device)
+            if (weights := self.model.head_weights(batch)) is None:
+                break  # without self-attention
+            of_heads = weights[0].float().cpu().numpy()
+            types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
+            words = np.asarray([tokens.lexicon[i] for i in types.tolist()], object)
+            head, query, key = (index.ravel() for index in np.indices(of_heads.shape))
+            table = pd.DataFrame(
+                {
+                    "head": head, "query": query, "key": key,
+                    "query_word": words[query], "key_word": words[key],
+                    "rationale": marked.mask(row)[key], "weight": of_heads.ravel(),
+                }
+            )  # fmt: skip
+            named = table.assign(**certainties.iloc[index][HEAD_COLUMNS[:3]])
+            tables.append(named[HEAD_COLUMNS])
+        return pd.concat(tables[1:] or tables, ignore_index=True)
 
     def reader(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> Callable[[int], WeightedDocument]:
         """Return a function from a document in `rows` to its prediction and weights."""
         encoded = self._encode(tokens, rows, texts)
-        return lambda row: self._read(encoded, np.asarray([row], np.int64))
 
-    @torch.inference_mode()
-    def _read_heads(self, tokens: Tokens, row: int) -> np.ndarray | None:
-        """Return the weights of each head, (heads, tokens, tokens); None without self-attention."""
-        rows = np.asarray([row], np.int64)
-        weights = self.model.head_weights(self._encode(tokens, rows).batch(rows).to(self.device))
-        return None if weights is None else weights[0].float().cpu().numpy()
+        @torch.inference_mode()
+        def read(row: int) -> WeightedDocument:
+            rows = np.asarray([row], np.int64)
+            positions, token_mask = encoded.positions(rows)
+            batch = encoded.batch(rows).to(self.device)
+            probability = self._learning.activation(self.model(batch).float())[0]
+            weights = self.model.token_weights(batch)[0].float()
+            of_sentences = self.model.sentence_weights(batch)
+            return WeightedDocument(
+                probability.cpu().numpy(),
+                positions[token_mask],
+                weights.cpu().numpy()[token_mask[0]],
+                None if of_sentences is None else of_sentences[0].float().cpu().numpy(),
+            )
 
-    @torch.inference_mode()
-    def _read(self, encoded: EncodedCorpus, rows: np.ndarray) -> WeightedDocument:
-        positions, token_mask = encoded.positions(rows)
-        batch = encoded.batch(rows).to(self.device)
-        probability = self._learning.activation(self.model(batch).float())[0]
-        weights = self.model.token_weights(batch)[0].float()
-        sentence_weights = self.model.sentence_weights(batch)
-        return WeightedDocument(
-            probability.cpu().numpy(),
-            positions[token_mask],
-            weights.cpu().numpy()[token_mask[0]],
-            None if sentence_weights is None else sentence_weights[0].float().cpu().numpy(),
-        )
+        return read
 
     def _encode(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
@@ -208,18 +213,14 @@ def choose_documents(
     """
     table = predictions.assign(row=np.arange(len(predictions)), length=lengths)
     table = table[table["length"] > 0]
-    right = table["label"] == table["predicted"]
-    short = table["length"] < table["length"].median()
+    is_short = table["length"] < table["length"].median()
+    right = np.where(table["label"] == table["predicted"], "right", "wrong")
     groups = []
-    for (is_right, correctness), (is_short, size) in itertools.product(
-        ((True, "right"), (False, "wrong")), ((True, "short"), (False, "long"))
-    ):
-        group = table[(right == is_right) & (short == is_short)].sort_values(
-            "probability", ascending=False, kind="stable"
-        )
+    for (correctness, size), group in table.groupby([right, np.where(is_short, "short", "long")]):
+        ordered = group.sort_values("probability", ascending=False, kind="stable")
         half = (len(group) + 1) // 2
-        least = group.iloc[half:].sort_values("probability", kind="stable")
-        for half_of, certainty in ((group.iloc[:half], "most"), (least, "least")):
+        least = ordered.iloc[half:].sort_values("probability", kind="stable")
+        for half_of, certainty in ((ordered.iloc[:half], "most"), (least, "least")):
             rule = f"{correctness}, {size}, {certainty} certain"
             groups.append(half_of.head(documents // 8).assign(rule=rule))
     return pd.concat(groups).sort_values("row")[["row", "rule"]]
@@ -230,10 +231,9 @@ def choose_short_documents(
 ) -> list[int]:
     """Return the indices of at most two documents, of different classes.
 
-    They are chosen by their length and their class, never by what a model made of them, so that all
-    models of a corpus are shown on the same ones. The rule: of the documents with 8 to 40 tokens
-    those with a rationale before those without, the shorter before the longer, then the first of
-    the corpus; of each class the first one. `labels` and `lengths` are of all documents,
+    The rule: of the documents with 8 to 40 tokens those with a rationale before those without, the
+    shorter before the longer, then the first of the corpus; of each class the first one. So all
+    models of a corpus are shown on the same documents. `labels` and `lengths` are of all documents,
     (documents,); `has_rationale` says whether one, by its index, has a token of rationales.
     """
     candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
@@ -250,34 +250,15 @@ def _token_table(
     """Return a row for each token that was read of the document `row`, whose id is `name`."""
     starts, ends = marked.spans(row)
     sentence = np.searchsorted(tokens.sentences(row), document.positions, side="right") - 1
-    # weights are only of the sentences that were read, numbered without gaps
-    numbers = np.unique(sentence, return_inverse=True)[1]
+    of_sentences: float | np.ndarray = np.nan
+    if document.sentence_weights is not None:  # of the sentences read, numbered without gaps
+        of_sentences = document.sentence_weights[np.unique(sentence, return_inverse=True)[1]]
     return pd.DataFrame(
         {
             "id": name, "token": document.positions,
             "start": starts[document.positions], "end": ends[document.positions],
-            "weight": document.weights, "sentence": sentence,
-            "sentence_weight": (
-                np.nan if document.sentence_weights is None else document.sentence_weights[numbers]
-            ),
+            "weight": document.weights, "sentence": sentence, "sentence_weight": of_sentences,
             "rationale": marked.mask(row)[document.positions],
-        }
-    )  # fmt: skip
-
-
-def _head_table(
-    tokens: Tokens, row: int, weights: np.ndarray, marked: MarkedTokens
-) -> pd.DataFrame:
-    """Return a row for each head, query and key of the document `row`."""
-    types = tokens.ids[tokens.offsets[row] : tokens.offsets[row + 1]]
-    words = np.asarray([tokens.lexicon[i] for i in types.tolist()], object)
-    head, query, key = (index.ravel() for index in np.indices(weights.shape))
-    return pd.DataFrame(
-        {
-            "head": head, "query": query, "key": key,
-            "query_word": words[query], "key_word": words[key],
-            "rationale": marked.mask(row)[key],
-            "weight": weights.ravel().astype(np.float32),
         }
     )  # fmt: skip
 
@@ -292,8 +273,7 @@ def load_predictor(
 ) -> ClassificationPredictor:
     """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
 
-    Raises HeedError: a file is missing or broken, or its tensors are not those of the recipe's
-    model; `command` makes the run again.
+    Raises HeedError: a file is missing or broken, or of another model; `command` makes it again.
     """
     largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):

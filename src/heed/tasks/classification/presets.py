@@ -61,10 +61,9 @@ TRAINED_PER_TOKEN = 3  # of long texts: with fewer, no network came near the lin
 
 
 def choose_preset(trained: int, tokens_per_document: float) -> str:
-    """Return the name of heed's preset for a corpus.
+    """Return the name of heed's preset for a corpus; `trained` documents are trained on.
 
     The number of classes does not matter: no values were found that help many classes alone.
-    `trained` are the documents of the training split, without those that are left out.
     """
     if tokens_per_document > LONG_TEXTS:
         return "long"
@@ -75,8 +74,8 @@ def recommend_linear(trained: int, tokens_per_document: float) -> str:
     """Return why the linear model is recommended for a corpus, or "" where it is not.
 
     There no model with heed's presets came within 2 points of its accuracy: trained on 500 reviews
-    of 261 tokens, and on 1,600 of 773. With 1,500 reviews of 265 tokens one did, and with short
-    texts always one, of 74 texts a class too (docs/presets.md). Arguments as of `choose_preset`.
+    of 261 tokens, and on 1,600 of 773; with 1,500 reviews of 265 tokens one did, and with short
+    texts always one (docs/presets.md).
     """
     needed = int(round(TRAINED_PER_TOKEN * tokens_per_document, -2))
     if tokens_per_document <= LONG_TEXTS or trained >= needed:

@@ -11,14 +11,10 @@ from heed.tokens.meta import Meta
 
 # The metrics on test, by any of which models can be compared; the first decides by default.
 METRICS = (
-    "accuracy",
-    *(f"{average}_{f}" for average in ("macro", "weighted") for f in ("precision", "recall", "f1")),
-)
-VALIDATION_METRICS = (
-    "accuracy",
-    "macro_f1",
-    "loss",
-)  # metrics of validation; epochs are selected by one
+    "accuracy", "macro_precision", "macro_recall", "macro_f1", "weighted_precision",
+    "weighted_recall", "weighted_f1",
+)  # fmt: skip
+VALIDATION_METRICS = ("accuracy", "macro_f1", "loss")  # epochs are selected by one
 ITEM = "document"  # an item of a corpus, of which the report has words
 SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
 DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml

@@ -1,15 +1,11 @@
-"""The reference models: a linear model on TF-IDF features, tuned on validation, and the majority
-class.
+"""The reference models: a linear model on TF-IDF features, tuned on validation, and the majority.
 
-Reference models come from outside the study. A report without them would mislead: on the
-talk's own corpora a linear model is often better (IMDB: accuracy .9231 against the talk's best
-.8789).
-
-The linear model is a support vector machine for rows that may not fit in memory. The problem is
-LinearSVC's of scikit-learn: ½‖w‖² + C Σ max(0, 1 − y w·x)² for each class against the others, with
-a constant feature 1 for the intercept (Fan et al. 2008, LIBLINEAR). Its optimum is unique.
-LIBLINEAR finds it in memory; for more rows L-BFGS does, which needs only the sum of the losses and
-its gradient: a pass over the rows, a chunk at a time.
+A report without them would mislead: on the talk's own corpora a linear model is often better (IMDB:
+accuracy .9231 against the talk's best .8789). It is a support vector machine, for rows that may not
+fit in memory. The problem is LinearSVC's of scikit-learn: ½‖w‖² + C Σ max(0, 1 − y w·x)² for each
+class against the others, with a constant feature 1 for the intercept (Fan et al. 2008, LIBLINEAR).
+Its optimum is unique. LIBLINEAR finds it in memory; for more rows L-BFGS does, which needs only the
+sum of the losses and its gradient: a pass over the rows, a chunk at a time.
 """
 
 import dataclasses
@@ -58,11 +54,10 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the predictions of both reference models on each fold, and how they were chosen.
 
     The experiment's `linear_features` are the features of the linear model. How labels are
-    learned and predicted is that of its task, which may be based on this one.
+    learned and predicted is defined by its task, which may be based on this one.
     """
-    split, metrics = (
-        task_module(experiment.task, name) for name in ("reference_models", "metrics")
-    )
+    parts = "reference_models", "metrics"
+    models, metrics = (task_module(experiment.task, name) for name in parts)
     features: str = experiment.options.linear_features
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
@@ -80,9 +75,9 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
                 members[tokens.rows(name, fold)] = True
             labels = {name: documents[column][members] for name, members in rows.items()}
             file = write_tfidf(counts, rows, WORK, report)
-            linear, chosen = split.fit_linear(labels, file, classes, bar)
+            linear, chosen = models.fit_linear(labels, file, classes, bar)
             del file  # before that of the next fold is written: two would take twice the disk
-            shares = split.majority_shares(labels["train"], classes)
+            shares = models.majority_shares(labels["train"], classes)
             majority = {name: np.tile(shares, (len(labels[name]), 1)) for name in SPLITS[1:]}
             for reference_model, of_parts in (("majority", majority), ("linear", linear)):
                 tables = []
@@ -104,14 +99,13 @@ def fit_linear(
     Shares are the softmax of the decision function, and not calibrated. Raises HeedError if the
     training split has one class only, or no words.
     """
-    label = labels["train"]
+    label, truth = labels["train"], labels["validation"].to_numpy()
     present = [name for name in classes if (label == name).any()]
     if len(present) < 2:
         raise HeedError(
             f"{label.name}: the training split has one class only ({label.iloc[0]}): nothing to "
             "learn. Mend `split`"
         )
-    truth = labels["validation"].to_numpy()
 
     def accuracy(scores: np.ndarray) -> float:
         return float((np.asarray(present)[scores.argmax(1)] == truth).mean())
@@ -128,12 +122,8 @@ def fit_linear(
 
 
 def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
-    """Return the share of each class in the training split, (classes,).
-
-    The largest is the prediction for each document; ties go to the first class.
-    """
-    counts = labels.value_counts()
-    return np.asarray([counts.get(name, 0) for name in classes]) / len(labels)
+    """Return the share of each class in the training split: the largest is what is predicted."""
+    return labels.value_counts().reindex(classes, fill_value=0).to_numpy() / len(labels)
 
 
 def select_linear(
@@ -146,58 +136,44 @@ def select_linear(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the decision function of the best C on validation and test, and how it was chosen.
 
-    `labels` are those of the training documents, as `optima` takes them; `validate` maps the
-    decision function on validation to the metric that decides. Raises HeedError if the training
-    split has no words.
+    `labels` of the training documents are as `optima` takes them; `validate` maps the decision
+    function on validation to the metric that decides. Raises HeedError where there are no words.
     """
     if not file.features:
         raise HeedError(
             f"{column}: no linear reference model can be fitted: no word occurs in "
             f"{file.min_documents} training documents. The corpus is too small or has no words"
         )
-    scores, found = _find_optima(file, labels, bar)
-    passes = {c: max(each.passes for each in group) for c, group in found.items()}
-    converged = {c: all(each.converged for each in group) for c, group in found.items()}
-    solver = found[STRENGTHS[0]][0].solver
-    if not all(converged.values()):
-        failed = [f"C = {c} in {passes[c]} passes" for c in STRENGTHS if not converged[c]]
-        print_line(
-            f"{column}: the linear reference model ({solver}) did not converge with "
-            f"{', '.join(failed)}: "
-            "its accuracy may be too low"
-        )
-    values = [validate(of_parts["validation"]) for of_parts in scores.values()]
-    strength = STRENGTHS[int(np.argmax(values))]
-    return scores[strength], {
-        "C": strength,
-        f"validation_{metric}": values,
-        "columns": file.features,
-        "min_documents": file.min_documents,
-        "solver": solver,
-        "passes": list(passes.values()),
-        "converged": all(converged.values()),
-    }
-
-
-def _find_optima(
-    file: TfIdfFile, labels: np.ndarray, bar: Bar
-) -> tuple[dict[float, dict[str, np.ndarray]], dict[float, list["Optimum"]]]:
-    """Return C → split → decision function (documents, classes), and C → the optima of classes."""
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
-    found: dict[float, list[Optimum]] = {c: [] for c in STRENGTHS}
+    passes, converged, solver = dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True), ""
 
     def report(strength: float, passes: int) -> None:
         bar.update(passes, text=f"C = {strength}, {passes} passes")
 
     for optimum in optima(file.splits["train"], file.features, labels, STRENGTHS, report):
-        found[optimum.strength].append(optimum)
-        of_parts = scores[optimum.strength]
-        for split in ("validation", "test"):
+        c, solver = optimum.strength, optimum.solver
+        passes[c], converged[c] = max(passes[c], optimum.passes), converged[c] and optimum.converged
+        for split in SPLITS[1:]:
             values = decide(file.splits[split], optimum.weights)
             if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
                 values = np.hstack([-values, values])
-            of_parts[split] = np.hstack([of_parts.get(split, values[:, :0]), values])
-    return scores, found
+            scores[c][split] = np.hstack([scores[c].get(split, values[:, :0]), values])
+    if failed := [f"C = {c} in {passes[c]} passes" for c in STRENGTHS if not converged[c]]:
+        print_line(
+            f"{column}: the linear reference model ({solver}) did not converge with "
+            f"{', '.join(failed)}: its accuracy may be too low"
+        )
+    validated = [validate(of_parts["validation"]) for of_parts in scores.values()]
+    strength = STRENGTHS[int(np.argmax(validated))]
+    return scores[strength], {
+        "C": strength,
+        f"validation_{metric}": validated,
+        "columns": file.features,
+        "min_documents": file.min_documents,
+        "solver": solver,
+        "passes": list(passes.values()),
+        "converged": not failed,
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,17 +199,14 @@ def optima(
     strengths: Sequence[float],
     report: Callable[[float, int], None] = lambda strength, passes: None,
 ) -> Iterator[Optimum]:
-    """Yield the optimum of each C; where classes are fitted in groups, those of a group at a time.
+    """Yield the optimum of each C; where classes are fitted in groups, one group at a time.
 
-    Args:
-        rows: features of the training documents, (documents, columns)
-        columns: number of features.
-        labels: the class of each document, int (documents,); each of 0 to the largest occurs. Or
-            whether each class is one of the document's, bool (documents, classes); of each class
-            both occur, and then two classes have weights each.
-        strengths: the values of C, ascending.
-        report: called with C and the finished passes; LIBLINEAR tells none.
-
+    rows: features of the training documents, (documents, columns).
+    labels: the class of each document, int (documents,); each of 0 to the largest occurs. Or
+        whether each class is one of the document's, bool (documents, classes); of each class both
+        occur, and then two classes have weights each.
+    strengths: the values of C, ascending.
+    report: called with C and the finished passes; LIBLINEAR tells none.
     """
     if rows.values <= IN_MEMORY:
         matrix = scipy.sparse.vstack([*rows], format="csr", dtype=np.float64)

@@ -7,7 +7,7 @@ from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import all_models, on_page
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_length, curves
-from heed.report.figures.variants import drawn_variants, ordered_variants
+from heed.report.figures.variants import drawn_variants
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results
@@ -18,8 +18,7 @@ from heed.tasks.classification.tables import (
     by_run,
     changes_file,
     class_table,
-    has_many_classes,
-    pair_tables,
+    pair_table,
     seeds_file,
     tables_of,
 )
@@ -41,8 +40,7 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
         say("a reference model from outside: TF-IDF with a linear support vector machine"),
         say(
             "A reference model: TF-IDF with a linear support vector machine, tuned on the "
-            "validation "
-            "split."
+            "validation split."
         ),
         say("a linear model"),
         say("Against the linear model"),
@@ -60,11 +58,10 @@ def values_text() -> str:
     """Return the sentences on how metrics are computed."""
     return say(
         "Values are means over seeds. Standard deviation: sample standard deviation of the "
-        "accuracy over seeds, in percentage points. With folds "
-        "each seed is tested on another fold, so the deviation includes the differences between "
-        "folds. The linear reference model is TF-IDF with a linear support vector machine, tuned "
-        "on the "
-        "validation split; without folds it is fitted once and has no standard deviation."
+        "accuracy over seeds, in percentage points. With folds each seed is tested on another "
+        "fold, so the deviation includes the differences between folds. The linear reference "
+        "model is TF-IDF with a linear support vector machine, tuned on the validation split; "
+        "without folds it is fitted once and has no standard deviation."
     )
 
 
@@ -93,17 +90,13 @@ def explain_degenerate(values: dict[str, str]) -> str:
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return a row of scores, then on demand the scores by class and all other scores."""
     variants = drawn_variants(results, experiment)
-    errors = (
-        figures.largest_errors(results, experiment, variants)
-        if has_many_classes(results, experiment)
-        else figures.matrices(results, experiment)
-    )
+    few_classes = not figures.has_many_classes(results, experiment)
+    matrices = figures.matrices(results, experiment) if few_classes else []
     shown = (
         by_length(results, experiment, variants),
-        *figures.class_gain(results, experiment),
         *on_page([figures.calibration(results, experiment, variants)]),
     )
-    others = on_page((curves(results, experiment, variants), errors))
+    others = on_page((curves(results, experiment, variants), *matrices))
     kinds = {"lengths": by_length, "curves": curves, "calibration": figures.calibration}
     every = all_models(results, experiment, variants, kinds)
     return figures_and_tables(results, experiment, shown, others, every)
@@ -112,13 +105,12 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 def appendix(results: Results, experiment: Experiment) -> list[Block]:
     """Return the confusion matrices of many classes, the values of each run and of each length."""
     matrices: list[Block] = []
-    if has_many_classes(results, experiment):
-        variants = ordered_variants(results, experiment)
-        drawn = tuple(figures.matrix(results, experiment, variant) for variant in variants)
+    if figures.has_many_classes(results, experiment):
+        drawn = Group(tuple(figures.matrices(results, experiment)), "plots")
         summary = say("Confusion matrices of all models")
-        matrices = [Disclosure(summary, (Group(drawn, "plots"),), "figures-all", media=(PAGE,))]
-    files = lengths_file(results, experiment)
-    return [*matrices, *values_appendix(results, experiment), files]
+        matrices = [Disclosure(summary, (drawn,), "figures-all", media=(PAGE,))]
+    values = values_appendix(results, experiment)
+    return [*matrices, *values, lengths_file(results, experiment)]
 
 
 def values_appendix(results: Results, experiment: Experiment) -> list[Block]:
@@ -141,31 +133,29 @@ def figures_and_tables(
 ) -> list[Block]:
     """Return the figures that are shown, and on demand the tables by class and other figures."""
     pair, rest = tables_of(results, experiment)
-    titles = ", ".join(dict.fromkeys(metric.title for metric in others))
+    has_pair = len(pair) == 2
 
     def by_class(tables: list[ClassTable]) -> Group:
-        made = (class_table(results, experiment, table, len(pair) == 2) for table in tables)
+        made = (class_table(results, experiment, table, has_pair) for table in tables)
         return Group(tuple(made), "pair")
 
-    def names(tables: list[ClassTable]) -> str:
-        return ", ".join(table.key for table in tables)
-
+    names, rest_names = (", ".join(table.key for table in tables) for tables in (pair, rest))
+    side_by_side = [pair_table(results, experiment, pair)] if has_pair else []
     blocks: list[Block] = [
         Group(shown, "plots"),
         Disclosure(
-            say("Scores by class: {names}", names=names(pair)),
-            (by_class(pair), *pair_tables(results, experiment, pair)),
-            "others",
+            say("Scores by class: {names}", names=names), (by_class(pair), *side_by_side), "others"
         ),
     ]
     if others:
+        titles = ", ".join(dict.fromkeys(figure.title for figure in others))
         summary = say("More figures: {titles}", titles=titles)
         blocks.append(Disclosure(summary, (Group(others, "plots"),), "others"))
     blocks += of_all_models
     if rest:
         summary = say(
             "Scores by class of controls, other variants and reference models: {names}",
-            names=names(rest),
+            names=rest_names,
         )
         blocks.append(Disclosure(summary, (by_class(rest),), "others"))
     return blocks

@@ -26,18 +26,11 @@ def corpus_contradictions(
     `data` is the experiment's `Target`; `has_several` says that its task learns any number of
     labels a document.
     """
-    if corpus.has_several and not has_several:
-        yield (
-            "task",
-            f"each document of corpus {corpus.name} has any number of labels, by its "
-            "label_separator: its task is multilabel, found classification",
-        )
-    if has_several and not corpus.has_several:
-        yield (
-            "task",
-            f"each document of corpus {corpus.name} has one label, without its label_separator: "
-            "its task is classification, found multilabel",
-        )
+    labels, task = "one label, without its label_separator", "classification"
+    if corpus.has_several:
+        labels, task = "any number of labels, by its label_separator", "multilabel"
+    if corpus.has_several != has_several:
+        yield "task", f"each document of corpus {corpus.name} has {labels}: its task is {task}"
     yield from label_contradictions(data.label, corpus)
 
 
@@ -56,10 +49,13 @@ def label_contradictions(label: str, corpus: DeclaredCorpus) -> Iterator[tuple[s
 # (of two classes one). Measured: IMDB .9 microseconds in all, letters 6.7 (7 classes), headlines 97
 # (34).
 REFERENCE_TOKEN = {
-    "words": (0.5e-6, 0.4e-6),
-    "characters": (1e-6, 0.8e-6),
-    "both": (1.5e-6, 2.5e-6),
-}
+    "words": (0.5e-6, 0.4e-6), "characters": (1e-6, 0.8e-6), "both": (1.5e-6, 2.5e-6),
+}  # fmt: skip
+OF_NETWORK = (
+    "embedding_dim", "embedding_std", "bigram_buckets", "character_buckets", "pooling", "score",
+    "linear_size", "word_dropout", "embedding_dropout", "state_dropout", "dropout",
+)  # fmt: skip
+OF_BRANCH = ("tfidf_buckets", "tfidf_loss", "tfidf_rate", "tfidf_dropout")
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
@@ -72,8 +68,23 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
             "(of a recurrent encoder twice the hidden size, with skip the embeddings too; else "
             "embedding_dim)",
         )
-    if h.encoder == "none":
-        yield from _contradictions_without_network(h)
+    if h.encoder == "none" and h.tfidf_branch == "none":
+        yield (
+            ("encoder", "tfidf_branch"),
+            "with encoder none only the TF-IDF branch is left, and tfidf_branch is none",
+        )
+    if h.encoder == "none" and h.vectors != "none":
+        yield (
+            ("vectors", "encoder"),
+            f"encoder none has no embeddings: vectors none, found {h.vectors}",
+        )
+    attends = h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical
+    if h.encoder == "none" and attends:
+        yield (
+            ("encoder",),
+            "encoder none has no states to attend to: attention none, a pooling without it, not "
+            "hierarchical",
+        )
     if h.pooling == "last" and not h.is_recurrent and h.encoder != "none":
         yield (
             ("pooling", "encoder"),
@@ -83,25 +94,6 @@ def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:
         yield (
             ("skip", "pooling"),
             "pooling last takes the last states of a recurrence: it does not go with skip",
-        )
-
-
-def _contradictions_without_network(h: Hyperparameters) -> Iterator[Contradiction]:
-    if h.tfidf_branch == "none":
-        yield (
-            ("encoder", "tfidf_branch"),
-            "with encoder none only the TF-IDF branch is left, and tfidf_branch is none",
-        )
-    if h.vectors != "none":
-        yield (
-            ("vectors", "encoder"),
-            f"encoder none has no embeddings: vectors none, found {h.vectors}",
-        )
-    if h.attention != "none" or h.pooling in ATTENTION_POOLINGS or h.hierarchical:
-        yield (
-            ("encoder",),
-            "encoder none has no states to attend to: attention none, a pooling without it, not "
-            "hierarchical",
         )
 
 
@@ -154,27 +146,16 @@ def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> flo
 
 def no_effect(h: Hyperparameters) -> dict[str, str]:
     """Return the hyperparameters that have no effect: name → by which value of another."""
-    ineffective = {} if h.has_heads else {"heads": f"attention: {h.attention}"}
-    if h.attention == "none":
-        of_attention = ("attention_residual", "attention_positions")
-        ineffective |= dict.fromkeys(of_attention, "attention: none")
-    if h.encoder != "transformer":
-        of_transformer = ("encoder_layers", "feed_forward_size")
-        ineffective |= dict.fromkeys(of_transformer, f"encoder: {h.encoder}")
-    if not h.is_recurrent:
-        ineffective |= dict.fromkeys(("hidden_size", "skip"), f"encoder: {h.encoder}")
-    if h.encoder == "none":
-        of_network = (
-            *("embedding_dim", "embedding_std", "bigram_buckets", "character_buckets"),
-            *("pooling", "score", "linear_size"),
-            *("word_dropout", "embedding_dropout", "state_dropout", "dropout"),
-        )
-        ineffective |= dict.fromkeys(of_network, "encoder: none")
-    elif h.attention != "single-head" and h.pooling != "attention":
-        ineffective["score"] = f"attention: {h.attention} and pooling: {h.pooling}"
-    if h.tfidf_branch == "none":
-        of_branch = ("tfidf_buckets", "tfidf_loss", "tfidf_rate", "tfidf_dropout")
-        ineffective |= dict.fromkeys(of_branch, "linear_branch: none")
-    if h.vectors != "none":
-        ineffective["embedding_dim"] = f"vectors: {h.vectors}, whose size it is"
-    return ineffective
+    attention, encoder = f"attention: {h.attention}", f"encoder: {h.encoder}"
+    scores = h.attention == "single-head" or h.pooling == "attention" or h.encoder == "none"
+    rules = (
+        (not h.has_heads, ("heads",), attention),
+        (h.attention == "none", ("attention_residual", "attention_positions"), attention),
+        (h.encoder != "transformer", ("encoder_layers", "feed_forward_size"), encoder),
+        (not h.is_recurrent, ("hidden_size", "skip"), encoder),
+        (h.encoder == "none", OF_NETWORK, encoder),
+        (not scores, ("score",), f"{attention} and pooling: {h.pooling}"),
+        (h.tfidf_branch == "none", OF_BRANCH, "tfidf_branch: none"),
+        (h.vectors != "none", ("embedding_dim",), f"vectors: {h.vectors}, whose size it is"),
+    )
+    return {name: reason for applies, names, reason in rules if applies for name in names}

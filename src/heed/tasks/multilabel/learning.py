@@ -47,7 +47,7 @@ class MultilabelLearner(classification.ClassificationLearner):
         decisions = np.where(is_true, predicted, 1 - predicted).astype(np.float64)
         values = compute_scores(is_true, predicted > THRESHOLD)
         loss = float(-np.log(np.maximum(decisions, 1e-30)).sum(1).mean())
-        return {"loss": loss, **{name: values[name] for name in VALIDATION_METRICS[:2]}}
+        return {"loss": loss} | {name: values[name] for name in VALIDATION_METRICS[:2]}
 
     @staticmethod
     def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:

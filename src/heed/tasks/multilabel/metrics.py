@@ -1,7 +1,7 @@
 """Micro and macro F1 and shares of right labels, as functions of counts added over documents.
 
-The statistics of a document are 1; then those of a classification: whether its labels are exactly
-the predicted ones, and for each class whether it is true, predicted, or both.
+The statistics of a document are 1; then as of a classification: whether its labels are exactly the
+predicted ones, and for each class whether it is true, predicted, or both.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ def certainties(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def statistic_names(classes: list[str]) -> list[str]:
-    """Return the name of each statistic, in order: 2 + 3 * classes names."""
+    """Return the name of each statistic, in order."""
     return ["documents", *classification.statistic_names(classes)]
 
 

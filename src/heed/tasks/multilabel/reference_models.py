@@ -17,9 +17,9 @@ def fit_linear(
 ) -> tuple[Shares, dict[str, Any]]:
     """Return the linear model's probabilities on validation and test, and how it was chosen.
 
-    Each class has a linear model of its own; C is the same for all and has the best micro F1 on
-    validation. Probabilities are the logistic function of the decision function. A class that every
-    training document has, or none, is predicted so. Raises HeedError if there is no other.
+    Each class has a linear model of its own; C is the same for all. Probabilities are the logistic
+    function of the decision function. A class that every training document has, or none, is
+    predicted so. Raises HeedError if there is no other.
     """
     matrix, column = label_matrix(labels["train"], classes), str(labels["train"].name)
     count = matrix.sum(0)
@@ -40,12 +40,9 @@ def fit_linear(
         return compute_scores(is_true, complete(scores) > 0)["micro_f1"]
 
     scores, chosen = select_linear(column, file, matrix[:, learned], "micro_f1", micro_f1, bar)
-    return {split: _logistic(complete(values)) for split, values in scores.items()}, chosen
-
-
-def _logistic(scores: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + exp(-scores)), without overflow."""
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * scores)))
+    logits = {split: complete(values) for split, values in scores.items()}
+    # the logistic function, without overflow
+    return {split: 0.5 * (1 + np.tanh(0.5 * values)) for split, values in logits.items()}, chosen
 
 
 def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:

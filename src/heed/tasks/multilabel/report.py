@@ -11,7 +11,6 @@ from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results
 from heed.tasks.classification import report as classification
-from heed.tasks.classification.figures import class_gain
 from heed.tasks.classification.tables import Layout
 
 HAS_SCORES = False
@@ -70,9 +69,9 @@ def explain_degenerate(values: dict[str, str]) -> str:
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the curves and the changes by class, then on demand the scores by class."""
+    """Return the curves, then on demand the scores by class."""
     variants = drawn_variants(results, experiment)
-    shown = (curves(results, experiment, variants), *class_gain(results, experiment))
+    shown = (curves(results, experiment, variants),)
     every = all_models(results, experiment, variants, {"curves": curves})
     return classification.figures_and_tables(results, experiment, shown, (), every)
 

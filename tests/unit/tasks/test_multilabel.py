@@ -12,21 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.metrics import (
-    accuracy_score,
-    hamming_loss,
-    precision_recall_fscore_support,
-)
+from sklearn.metrics import accuracy_score, hamming_loss, precision_recall_fscore_support
 
 import heed
 from heed.cli import stages
 from heed.corpora.table import split_labels
 from heed.files import HeedError, sha256
 from heed.prediction import load_predictor
-from heed.recipe import read_model_recipe
-from heed.study import load, parse
-from heed.study.cost import format_cost, study_workloads
-from heed.tasks.classification import reference_models
+from heed.study import parse
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
 from heed.tasks.classification.texts import TextTable, classify, classify_table
@@ -35,12 +28,10 @@ from heed.tasks.multilabel.metrics import (
     label_matrix,
     make_metrics,
     prediction_table,
-    statistic_names,
     statistics,
     statistics_table,
 )
 from heed.tasks.multilabel.recipe import METRICS, resolve_data
-from heed.tasks.multilabel.reference_models import _logistic
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
@@ -128,7 +119,7 @@ def drawn(documents: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarr
 
 def scikit_learns(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, float]:
     """Return every metric as scikit-learn computes it."""
-    compute_scores = {
+    scores = {
         "subset_accuracy": accuracy_score(is_true, is_predicted),
         "label_accuracy": 1 - hamming_loss(is_true, is_predicted),
     }
@@ -137,8 +128,8 @@ def scikit_learns(is_true: np.ndarray, is_predicted: np.ndarray) -> dict[str, fl
             is_true, is_predicted, average=average, zero_division=0
         )
         names = (f"{average}_{metric}" for metric in ("precision", "recall", "f1"))
-        compute_scores |= dict(zip(names, values[:3], strict=True))
-    return compute_scores
+        scores |= dict(zip(names, values[:3], strict=True))
+    return scores
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -147,7 +138,6 @@ def test_figures_from_sums_are_scikit_learns(seed):
     names = [f"c{i}" for i in range(2 + seed)]
     counts = statistics(is_true, is_predicted)
     metrics = make_metrics(Data("topics", names))
-    assert counts.shape == (len(is_true), len(statistic_names(names)))
     assert metrics.compute(counts) == pytest.approx(scikit_learns(is_true, is_predicted))
     assert tuple(metric.name for metric in metrics.all) == METRICS
     by_class = precision_recall_fscore_support(is_true, is_predicted, zero_division=0)
@@ -158,14 +148,10 @@ def test_figures_from_sums_are_scikit_learns(seed):
 
 def test_a_model_that_predicts_nothing_has_micro_f1_zero():
     is_true, _ = drawn(10, 3, 1)
-    counts = statistics(is_true, np.zeros_like(is_true))
-    compute_scores = make_metrics(Data("topics", ["a", "b", "c"])).compute(counts)
-    assert (
-        compute_scores["micro_f1"]
-        == compute_scores["macro_f1"]
-        == compute_scores["micro_precision"]
-        == 0
+    scores = make_metrics(Data("topics", ["a", "b", "c"])).compute(
+        statistics(is_true, np.zeros_like(is_true))
     )
+    assert scores["micro_f1"] == scores["macro_f1"] == scores["micro_precision"] == 0
 
 
 def test_a_document_has_the_classes_above_one_half_and_the_statistics_are_read_back(tmp_path):
@@ -224,10 +210,10 @@ def test_a_killed_training_ends_with_the_same_weights(study):
     assert set(epochs) == {3} and weights.read_bytes() == whole
 
 
-def test_history_has_the_figures_of_validation_and_the_best_is_kept(study):
+def test_history_has_the_metrics_of_validation_and_the_best_is_kept(study):
     history = pd.read_csv("results/train/topics-attention/1/history.csv")
-    compute_scores = [f"validation_{name}" for name in ("loss", "micro_f1", "macro_f1")]
-    assert list(history) == ["epoch", "train_loss", *compute_scores]
+    validated = [f"validation_{name}" for name in ("loss", "micro_f1", "macro_f1")]
+    assert list(history) == ["epoch", "train_loss", *validated]
     best = read_run("topics-attention", 1).best_epoch
     assert best == history["validation_loss"].idxmin() + 1
     summary = pd.read_csv("results/evaluate/topics-attention/summary.csv")
@@ -247,19 +233,10 @@ def test_a_prediction_does_not_change_with_its_batch(study):
     assert together[columns].to_numpy().sum(1).max() > 0, "each class by itself"
 
 
-def test_the_recipe_is_read_back_as_it_was_written(study):
-    text = Path("results/recipe/topics-attention.yaml").read_text()
-    recipe = read_model_recipe("topics-attention")
-    assert recipe.data == Data("topics", CLASSES) and recipe.hyperparameters.monitor == "loss"
-    stages.recipe("topics-attention")
-    assert Path("results/recipe/topics-attention.yaml").read_text() == text
-
-
 def test_the_comparison_is_by_micro_f1_of_models_and_reference_models(study):
-    result = json.loads(Path("results/compare/comparison.json").read_text())["experiments"][
-        "topics"
-    ]
-    assert result["metric"] == "micro_f1" and set(result["reference_models"]) == {
+    comparison = json.loads(Path("results/compare/comparison.json").read_text())
+    result = comparison["experiments"]["topics"]
+    assert result["metric"] == "micro_f1" and {*result["reference_models"]} == {
         "linear",
         "majority",
     }
@@ -268,13 +245,12 @@ def test_the_comparison_is_by_micro_f1_of_models_and_reference_models(study):
     assert difference["effect"]["odds_ratio"] is None, "no document is right or wrong alone"
     for model, name in zip(MODELS, ("baseline", "attention"), strict=True):
         table = pd.read_parquet(f"results/predict/{model}/predictions.parquet")
+        summary = result["models"][name]["summary"]
         for i, seed in enumerate((1, 2)):
             test = table[(table["seed"] == seed) & (table["split"] == "test")]
             matrices = [label_matrix(test[column], CLASSES) for column in ("label", "predicted")]
-            compute_scores = {
-                metric: result["models"][name]["summary"][metric]["values"][i] for metric in METRICS
-            }
-            assert compute_scores == pytest.approx(scikit_learns(*matrices))
+            scores = {metric: summary[metric]["values"][i] for metric in METRICS}
+            assert scores == pytest.approx(scikit_learns(*matrices))
 
 
 def test_the_linear_reference_model_finds_the_words_and_the_constant_one_has_no_frequent_label(
@@ -286,40 +262,14 @@ def test_the_linear_reference_model_finds_the_words_and_the_constant_one_has_no_
     assert right.mean() > 0.9
     majority = pd.read_parquet("results/reference_models/topics/majority-0.parquet")
     assert not majority["predicted"].map(len).any()
-    shares = label_matrix(load_train(), CLASSES).mean(0)
+    tokens = load_tokens("data/tokens/news")
+    train = tokens.documents(["label_topics"], tokens.rows("train", 0))["label_topics"]
+    shares = label_matrix(train, CLASSES).mean(0)
     assert np.allclose(majority.filter(like="p:").iloc[0], shares)
     selection = json.loads(
         Path("results/reference_models/topics/reference_models.json").read_text()
     )
     assert len(selection["validation_micro_f1"][0]) == len(selection["tried"])
-
-
-def load_train() -> pd.Series:
-    tokens = load_tokens("data/tokens/news")
-    return tokens.documents(["label_topics"], tokens.rows("train", 0))["label_topics"]
-
-
-def test_both_solvers_of_the_linear_reference_model_find_the_same_optimum(monkeypatch, tmp_path):
-    import scipy.sparse
-
-    from heed.inputs.tfidf import SparseFile
-
-    generator = np.random.default_rng(0)
-    matrix = scipy.sparse.random(60, 8, 0.5, "csr", np.float32, generator)
-    labels = generator.random((60, 3)) < 0.4
-    rows = SparseFile(tmp_path)
-    rows.append(matrix)
-    decided = []
-    for in_memory in (reference_models.IN_MEMORY, -1):
-        monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
-        monkeypatch.setattr(reference_models, "TOLERANCE", 1e-9)
-        (optimum,) = reference_models.optima(rows, 8, labels, (1.0,))
-        decided.append(reference_models.decide(rows, optimum.weights))
-    assert np.allclose(*decided, atol=0.01) and np.abs(decided[0]).max() > 0.5
-
-
-def test_extreme_scores_of_the_linear_reference_model_are_probabilities():
-    assert _logistic(np.array([-np.inf, 0.0, np.inf, -800.0])).tolist() == [0, 0.5, 1, 0]
 
 
 def test_the_page_says_micro_f1_and_nowhere_accuracy_as_what_decides(study):
@@ -337,15 +287,11 @@ def test_the_page_says_micro_f1_and_nowhere_accuracy_as_what_decides(study):
     assert "sports; war" in documents
 
 
-def test_a_text_is_classified_with_a_probability_for_each_label(study):
-    lines = classify("topics-attention", "goal of the army").splitlines()
+def test_texts_have_any_number_of_labels(study):
+    texts = ["goal of the army", "w1 w2"]
+    lines = classify("topics-attention", texts[0]).splitlines()
     assert lines[1] == "any number of labels, each predicted by itself:"
     assert {line.split()[0] for line in lines[2:6]} == set(CLASSES)
-    assert all(0 <= float(line.split()[1]) <= 1 for line in lines[2:6])
-
-
-def test_texts_have_a_list_of_labels_in_a_notebook_and_joined_in_a_table(study):
-    texts = ["goal of the army", "w1 w2"]
     classified = heed.load_run("results/train/topics-attention/1").predict(texts)
     above = [[c for c, p in zip(CLASSES, row, strict=True) if p > 0.5]
              for row in classified.probabilities]  # fmt: skip
@@ -357,36 +303,19 @@ def test_texts_have_a_list_of_labels_in_a_notebook_and_joined_in_a_table(study):
     assert table["predicted"].tolist() == ["; ".join(each) for each in labels]
 
 
-def explain() -> None:
+def test_explanations_say_why_no_test_is_defined(study):
     text = Path("params.yaml").read_text()
     explained = "explain: {documents: 1, models: {topics-attention: {corpus: news, noise: news}}}\n"
     Path("params.yaml").write_text(text + explained)
     stages.explain("topics-attention", [1, 2], 1.0)
-
-
-def test_explanations_say_why_no_test_is_defined(study):
-    explain()
     summary = pd.read_csv("results/explain/topics-attention/summary.csv")
     assert len(summary) and summary["mean"].isna().all()
     reasons = summary.set_index("test")["reason"].drop("uniform")  # which a comparison answers
     assert reasons.str.contains("decides on each class by itself").all()
-
-
-@pytest.mark.slow
-def test_the_report_of_an_explained_model_has_no_row_for_it(study):
-    explain()
     stages.report(check=False)
     page = Path("reports/index.html").read_text()
     assert "What the weights explain" not in page
     assert "The tests of what they explain are of predictions of one class." in page
-
-
-def test_the_cost_is_estimated(study):
-    shutil.rmtree("data/tokens")
-    params = load("params.yaml")
-    workloads = study_workloads(params)
-    assert [workload.sizes.outputs for workload in workloads] == [len(CLASSES)] * len(MODELS)
-    assert "topics-attention" in format_cost(params)
 
 
 @pytest.mark.parametrize(
@@ -407,11 +336,7 @@ def test_a_separator_without_a_label_is_an_error(cell):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (
-            "task: multilabel",
-            "task: classification",
-            r"topics.task.*any number of labels",
-        ),
+        ("task: multilabel", "task: classification", r"topics.task.*any number of labels"),
         ('label_separator: ";", ', "", r"topics.task.*one label.* its task is classification"),
         ("epochs: 3", "monitor: accuracy", r"monitor.*micro_f1"),
     ],

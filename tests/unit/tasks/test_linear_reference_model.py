@@ -1,14 +1,11 @@
 """The linear reference model: features and weights of a corpus that is read a chunk at a time."""
 
 import functools
-import gc
 import json
 import os
 import subprocess
 import sys
-import tracemalloc
 import warnings
-import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,8 +22,6 @@ from heed.inputs import tfidf
 from heed.inputs.tfidf import (
     ANALYZERS,
     SparseFile,
-    TemporaryArrays,
-    chunks_of,
     count_ngrams,
     write_tfidf,
 )
@@ -95,12 +90,6 @@ def dense(file: SparseFile) -> np.ndarray:
     return scipy.sparse.vstack([*file]).toarray()
 
 
-def test_chunks_end_with_the_text_that_fills_them():
-    assert [*chunks_of(["ab", "c", "defgh", "", "i"], 3)] == [["ab", "c"], ["defgh"], ["", "i"]]
-    assert [*chunks_of([], 3)] == []
-    assert max(map(len, chunks_of(["word"] * 1000, 40))) == 10
-
-
 @pytest.mark.parametrize("kind", ANALYZERS)
 @pytest.mark.parametrize("merged", [10**6, 7])
 def test_the_features_are_those_of_scikit_learn_whatever_the_chunks(
@@ -145,41 +134,8 @@ def test_of_equally_frequent_ngrams_those_with_the_smallest_hashes_stay(
     assert (dense(fewer.splits["train"]) == dense(complete.splits["train"])[:, :limit]).all()
 
 
-def test_the_smallest_hashes_are_chosen_across_analyzers(monkeypatch):
-    counted = [
-        (np.asarray([3, 5, 8]), np.asarray([2, 9, 2])),
-        (np.asarray([1, 3, 4, 9]), np.asarray([2, 2, 3, 2])),
-    ]
-    expected = {
-        1: ([False, True, False], [False, False, False, False], 9),
-        2: ([False, True, False], [False, False, True, False], 3),
-        4: ([True, True, False], [True, False, True, False], 2),
-        5: ([True, True, False], [True, True, True, False], 2),
-        7: ([True] * 3, [True] * 4, 2),
-    }
-    for limit, (*kept, min_documents) in expected.items():
-        monkeypatch.setattr(tfidf, "MAX_FEATURES", limit)
-        selected, least = tfidf._select_features(counted)
-        assert [each.tolist() for each in selected] == kept and least == min_documents
-
-
-def test_temporary_arrays_have_no_name_and_keep_types_and_empty_arrays(tmp_path):
-    file = TemporaryArrays(tmp_path)
-    tuples = [
-        (np.asarray([1, 2, 3], np.int32), np.asarray([], np.float32)),
-        (np.asarray([4], np.int32), np.asarray([0.5, 1.5], np.float32)),
-    ]
-    for arrays in tuples:
-        file.append(*arrays)
-    for _ in range(2):
-        for read, expected in zip(file, tuples, strict=True):
-            for a, b in zip(read, expected, strict=True):
-                assert a.dtype == b.dtype and a.tolist() == b.tolist()
-    assert not [*tmp_path.iterdir()]
-
-
 @pytest.mark.parametrize("classes", [2, 3])
-def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes):
+def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, classes, capsys):
     corpus = write_documents(folder, 600, classes)
     monkeypatch.setattr(tfidf, "CHUNK_CHARACTERS", 15_000)
     in_memory = fit(corpus, "words", classes)
@@ -196,6 +152,7 @@ def test_passes_over_chunks_find_the_weights_of_liblinear(folder, monkeypatch, c
         assert fitted.predictions["majority", 0].equals(in_memory.predictions["majority", 0])
     for c, of_c in enumerate(expected[0]):
         assert of_c > 0.6, f"C number {c}: the corpus can be learned"
+    assert not capsys.readouterr().out, "all have converged"
 
 
 def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
@@ -213,14 +170,18 @@ def test_the_optimum_is_that_of_linear_svc(tmp_path, monkeypatch):
         assert optimum.weights[:, 0] == pytest.approx(expected, abs=2e-3)
         scores = reference_models.decide(rows, optimum.weights)
         assert scores[:, 0] == pytest.approx(model.decision_function(matrix), abs=2e-3)
+        several = np.stack([labels > 0, labels < 1], 1)  # each class by itself, of a document's
+        for in_memory in (0, 10**9):
+            monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
+            (both,) = reference_models.optima(rows, 40, several, (optimum.strength,))
+            assert both.weights[:, 0] == pytest.approx(expected, abs=2e-3)
+        monkeypatch.setattr(reference_models, "IN_MEMORY", 0)
 
 
 def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
-    documents, classes = 50_000, 8
-    groups, peaks = [], []
+    groups = []
 
     def record(rows: SparseFile, columns: int, targets: np.ndarray) -> SimpleNamespace:
-        peaks.append(tracemalloc.get_traced_memory()[1])
         groups.append(targets.shape)
         weights = np.zeros((columns + 1, targets.shape[1]))
         optimum = reference_models.Optimum(1, weights, "", 0, True)
@@ -228,14 +189,9 @@ def test_a_group_of_classes_is_bounded_by_documents_too(tmp_path, monkeypatch):
 
     monkeypatch.setattr(reference_models, "_Problem", record)
     monkeypatch.setattr(reference_models, "IN_MEMORY", -1)
-    monkeypatch.setattr(reference_models, "MAX_TARGETS", 3 * documents)
-    labels = np.arange(documents) % classes
-    tracemalloc.start()
-    assert len([*reference_models.optima(SparseFile(tmp_path), 2, labels, (1,))]) == 3
-    tracemalloc.stop()
-    assert groups == [(documents, 3), (documents, 3), (documents, 2)]
-    # the targets take 4 bytes each, a comparison 1; 8 bytes each in between would show
-    assert peaks[0] < 3 * documents * 7
+    monkeypatch.setattr(reference_models, "MAX_TARGETS", 3 * 50)
+    assert len([*reference_models.optima(SparseFile(tmp_path), 2, np.arange(50) % 8, (1,))]) == 3
+    assert groups == [(50, 3), (50, 3), (50, 2)]
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
@@ -259,29 +215,6 @@ def test_two_runs_give_the_same_bytes_and_every_fold_has_its_own_fit(
 
 
 @pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_the_file_of_a_fold_is_gone_before_that_of_the_next_is_written(
-    folder, monkeypatch, in_memory
-):
-    corpus = write_documents(folder, 100, 3, folds=3)
-    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
-    references: list[weakref.ref[SparseFile]] = []
-
-    def write(*arguments):
-        assert not any(reference() for reference in references)
-        file = write_tfidf(*arguments)
-        references.extend(weakref.ref(split) for split in file.splits.values())
-        return file
-
-    monkeypatch.setattr(reference_models, "write_tfidf", write)
-    gc.disable()  # nothing but the end of a fold may free its file
-    try:
-        fit(corpus, "words")
-    finally:
-        gc.enable()
-    assert len(references) == 9
-
-
-@pytest.mark.parametrize("in_memory", [0, 10**9])
 def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
     folder, monkeypatch, capsys, in_memory
 ):
@@ -298,13 +231,6 @@ def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
         f"label_kind: the linear reference model ({solver}) did not converge with "
     )
     assert f"C = 2.0 in {passes[-1]} passes" in line
-
-
-@pytest.mark.parametrize("in_memory", [0, 10**9])
-def test_nothing_is_printed_of_fits_that_converge(folder, monkeypatch, capsys, in_memory):
-    monkeypatch.setattr(reference_models, "IN_MEMORY", in_memory)
-    assert fit(write_documents(folder, 100, 2), classes=2).selection["converged"] == [True]
-    assert not capsys.readouterr().out
 
 
 def test_a_class_without_a_training_document_has_no_share(folder):
@@ -328,8 +254,8 @@ def test_a_corpus_without_words_is_one_message(folder):
 
 
 MEASURED = f"""
-from tests.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
-from tests.test_linear_reference_model import fit, reference_models, tfidf
+from tests.unit.tasks.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
+from tests.unit.tasks.test_linear_reference_model import fit, reference_models, tfidf
 reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
 fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)

@@ -130,36 +130,33 @@ def test_what_cannot_be_is_said_before_anything_is_written(table, column, output
     assert Path("texts.csv").read_text() == before
 
 
-def test_several_columns_are_joined_as_the_models_corpus_joins_them(table, monkeypatch):
+def test_several_columns_are_joined_as_the_models_corpus_joins_them(table, command, monkeypatch):
     Path("two.tsv").write_text("head\tbody\nw1\tfine w2\n\t\nw5\tnobody\n")
-    study = yaml.safe_load(STUDY)
     assert model_text_columns("tiny-attention") == (("text",), " "), "there is no params.yaml"
-    for columns, expected_columns in (
-        ({"text_columns": ["head", "body"], "text_separator": "\n"}, (("head", "body"), "\n")),
-        ({"text_column": "review"}, (("review",), " ")),
-    ):
-        study["corpora"]["tiny"] |= columns
-        Path("params.yaml").write_text(yaml.safe_dump(study))
-        assert model_text_columns("tiny-attention") == expected_columns
-        assert model_text_columns("another") == (("text",), " ")
-        for key in columns:
-            study["corpora"]["tiny"].pop(key)
-    Path("params.yaml").unlink()
     classify_table("tiny-attention", TextTable(Path("two.tsv"), ("head", "body")), Path("t.csv"))
     probabilities = pd.read_csv("t.csv")[COLUMNS[2:]].to_numpy()
     assert np.allclose(probabilities, expected()[:3], atol=1e-6)
+    study = yaml.safe_load(STUDY)
+    study["corpora"]["tiny"] |= {"text_columns": ["head", "body"], "text_separator": "\n"}
+    Path("params.yaml").write_text(yaml.safe_dump(study))
+    assert model_text_columns("another") == (("text",), " ")
+    found: list[TextTable] = []
+    monkeypatch.setattr(module, "classify_table", lambda _, rows, to: str(found.append(rows)))
+    command("--table", "two.tsv", "--text-separator", "\\t", "--output", "o.csv")
+    command("--table", "two.tsv", "--output", "o.csv")
+    Path("params.yaml").unlink()
+    assert [(rows.text_columns, rows.separator) for rows in found] == [
+        (("head", "body"), "\t"), (("head", "body"), "\n"),
+    ]  # fmt: skip
 
 
-def test_a_delimiter_is_one_character(table, command, capsys):
+def test_delimiters_and_quotes_are_those_of_the_command(table, command, capsys):
     Path("semicolons.csv").write_text("text;b\nfine;1\n")
     command("--table", "semicolons.csv", "--delimiter", ";")
     assert capsys.readouterr().out.splitlines()[1].startswith("1,")
     with pytest.raises(SystemExit):
         command("--table", "semicolons.csv", "--delimiter", ";;")
     assert "one character, or \\t for a tab, found ';;'" in capsys.readouterr().err
-
-
-def test_quotes_may_be_characters_as_any_other(table, command, capsys):
     Path("quotes.tsv").write_text('text\tb\n"fine w1\t1\nw2 "w2" fine\t2\n')
     with pytest.raises(SystemExit, match=r"quotes\.tsv:2: not a row.*--no-quotes"):
         command("--table", "quotes.tsv")
@@ -206,21 +203,6 @@ def test_what_is_written_for_a_program_has_every_character_of_the_table(
     command("--table", "odd.csv", "--id-column", "id", "--text-column", "text")
     printed = pd.read_csv(io.BytesIO(capfdbinary.readouterr().out))
     assert printed["id"].tolist() == ["a\u200fb", "\x1b[2J"]
-
-
-def test_a_separator_joins_the_texts_of_the_models_columns_too(table, command, monkeypatch):
-    Path("two.tsv").write_text("head\tbody\nw1\tfine w2\n")
-    study = yaml.safe_load(STUDY)
-    study["corpora"]["tiny"] |= {"text_columns": ["head", "body"]}
-    Path("params.yaml").write_text(yaml.safe_dump(study))
-    found: list[TextTable] = []
-    monkeypatch.setattr(module, "classify_table", lambda _, rows, to: str(found.append(rows)))
-    command("--table", "two.tsv", "--text-separator", "\\t", "--output", "o.csv")
-    command("--table", "two.tsv", "--output", "o.csv")
-    Path("params.yaml").unlink()
-    assert [(rows.text_columns, rows.separator) for rows in found] == [
-        (("head", "body"), "\t"), (("head", "body"), " "),
-    ]  # fmt: skip
 
 
 def test_the_file_that_a_text_names_is_read_and_no_other(
