@@ -1,28 +1,26 @@
-"""The tables of a translator: its figures on test, by length of source, by distance of links."""
+"""The tables of a translator: its scores on test, by length of source, by distance of links."""
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
-from heed.recipe import Recipe
 from heed.tasks.translation.metrics import (
+    COUNTS,
     Gold,
     Links,
     corpus_bleu,
     corpus_counts,
     error_rate,
     gold_links,
-    has_links,
     make_metrics,
     read_links,
     read_references,
-    shift,
     sides,
+    statistic_names,
 )
 from heed.tasks.translation.recipe import Data
 from heed.tasks.translation.statistical import (
@@ -31,11 +29,11 @@ from heed.tasks.translation.statistical import (
     separated_words,
     train_ibm1,
 )
-from heed.tokens.arrays import ParallelTokens, load_tokens
+from heed.tokens.arrays import load_tokens
 
 EXACT = ("summary",)  # tables whose metrics are written with all digits
 GROUPS = 6  # of lengths or distances, at most, with about as many sentences or links each
-BY_LENGTH = ("bleu", "chrf", "aer")  # the figures of each group; aer where there is gold
+BY_LENGTH = ("bleu", "chrf", "aer")  # the metrics of each group; aer where there is gold
 
 
 def tables(
@@ -43,7 +41,7 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a model by name; the first column of each is `seed`.
 
-    `summary`: every figure. Where the corpus has gold links, `aer_shifted` is the error of the
+    `summary`: every score. Where the corpus has gold links, `aer_shifted` is the error of the
     same links moved by one target word; where it has none, `ibm1_agreement` of a model with
     attention is the agreement with IBM model 1, fitted on the training split, which is not known to
     be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links.
@@ -51,20 +49,19 @@ def tables(
     """
     is_test = predictions["split"] == "test"
     edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
-    alignments = _Alignments(tested, predictions.loc[is_test, "id"])
-    tables_by_name: dict[str, list[pd.DataFrame]] = {}
+    alignments = _Alignments(tested, predictions.loc[is_test, "id"].drop_duplicates())
+    by_name: dict[str, list[pd.DataFrame]] = {}
     for i, seed in enumerate(seeds):
-        run = predictions[predictions["seed"] == seed].set_index("id")
-        statistics = tested.statistics[i]
-        test = run[run["split"] == "test"].loc[statistics.index]
-        words = test["source_words"].to_numpy()
+        run, statistics = predictions[predictions["seed"] == seed], tested.statistics[i]
+        test = run[run["split"] == "test"].set_index("id").loc[statistics.index]
         scores, made = alignments.judge(test["links"], tested.folds[i])
         made["summary"] = pd.DataFrame([_summary(tested, i, run) | scores])
+        words = test["source_words"].to_numpy()
         made["lengths"] = by_length(statistics.to_numpy(), words, edges, tested.recipe.data)
         for name, table in made.items():
             table.insert(0, "seed", seed)
-            tables_by_name.setdefault(name, []).append(table)
-    return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in tables_by_name.items()}
+            by_name.setdefault(name, []).append(table)
+    return {name: pd.concat(by_seed, ignore_index=True) for name, by_seed in by_name.items()}
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
@@ -85,28 +82,22 @@ def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float 
 
 
 class _Alignments:
-    """What a model's links are compared with: gold links, or else those of IBM model 1.
-
-    IBM model 1 is fitted once for each fold.
-    """
+    """Gold links that a model's links are compared with, or else the links of IBM model 1."""
 
     def __init__(self, tested: TestedModel, ids: pd.Series) -> None:
-        """Read the gold links of the test sentences `ids` of all seeds; an id may repeat."""
-        self.recipe: Recipe[Data, Any] = tested.recipe
-        self.tokens: ParallelTokens = load_tokens(TOKENS / self.recipe.corpus)
-        self.lowercase = tested.prediction.lowercase
-        unique = ids.drop_duplicates()
-        self.rows = pd.Series(self.tokens.rows_of(unique), unique)  # by id
+        """Read the gold links of the test sentences `ids`."""
+        self.recipe, self.lowercase = tested.recipe, tested.prediction.lowercase
+        self.tokens = load_tokens(TOKENS / self.recipe.corpus)
+        self.rows = pd.Series(self.tokens.rows_of(ids), ids)
         gold = gold_links(self.tokens, self.recipe.data, self.rows.to_numpy())
-        self.gold = None if gold is None else dict(zip(unique, gold, strict=True))
-        distances = link_distances(gold or [])
-        self.furthest = group_edges(distances) if len(distances) else distances
+        self.gold = None if gold is None else dict(zip(ids, gold, strict=True))
+        self.furthest = group_edges(link_distances(gold or []))
         self.fitted = functools.cache(self._fit)
 
     def judge(
         self, formatted: pd.Series, fold: int
     ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
-        """Return the figures of a run's links that its statistics do not have, and `distances`.
+        """Return the scores of a run's links that its statistics do not have, and `distances`.
 
         `formatted` are the run's links of each test sentence, by id, as text.
         """
@@ -117,88 +108,88 @@ class _Alignments:
                 return {}, {}
             return {"ibm1_agreement": self._agreement(links, rows, fold)}, {}
         gold = [self.gold[id_] for id_ in formatted.index]
-        lengths = np.diff(sides(self.tokens, self.recipe.data)[1].offsets)[rows]
-        shifted = [shift(each, int(length)) for each, length in zip(links, lengths, strict=True)]
+        lengths = np.diff(sides(self.tokens, self.recipe.data)[1].offsets)[rows].tolist()
+        shifted = [*map(shift, links, lengths)]
         scores = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
         if not len(self.furthest):
             return scores, {}
         return scores, {"distances": by_distance(links, gold, self.furthest)}
 
-    @functools.cached_property
-    def words(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The word ids of all sources and of all targets."""
-        data = self.recipe.data
+    def _fit(self, fold: int) -> tuple[TranslationTable, list[np.ndarray], list[np.ndarray]]:
+        """Return IBM model 1 of a fold, and the word ids of all sources and all targets."""
+        data, train = self.recipe.data, self.tokens.rows("train", fold)
         source, target = (
             read_sentences(self.tokens, language, self.lowercase).rows
             for language in (data.source, data.target)
         )
-        return source, target
-
-    def _fit(self, fold: int) -> TranslationTable:
-        train, (source, target) = self.tokens.rows("train", fold), self.words
-        return train_ibm1([source[row] for row in train], [target[row] for row in train])
+        table = train_ibm1([source[row] for row in train], [target[row] for row in train])
+        return table, source, target
 
     def _agreement(self, links: Sequence[Links], rows: np.ndarray, fold: int) -> float:
         """Return the agreement with IBM model 1 between words that white space separates."""
         if self.recipe.hyperparameters.segmentation == "words":
             links = self._separate(links, rows)
-        table, (source, target) = self.fitted(fold), self.words
+        table, source, target = self.fitted(fold)
         aligned = self._separate([table.align(source[row], target[row]) for row in rows], rows)
-        others: list[Gold | None] = [(each, each) for each in aligned]
-        return 1 - float(error_rate(corpus_counts(links, others).sum(0)))
+        counts = corpus_counts(links, [(each, each) for each in aligned])
+        return 1 - float(error_rate(counts.sum(0)))
 
     def _separate(self, links: Sequence[Links], rows: np.ndarray) -> list[Links]:
         """Return links of tokens as links of the words that white space separates.
 
         A model of pieces links these words; IBM model 1 and a model of words link tokens.
         """
-        both = sides(self.tokens, self.recipe.data)
-        words = [[separated_words(side, row) for side in both] for row in rows]
-        return [
-            {(int(of_source[i]), int(of_target[j])) for i, j in each}
-            for each, (of_source, of_target) in zip(links, words, strict=True)
-        ]
+        separated = []
+        for row, each in zip(rows, links, strict=True):
+            first, second = (
+                separated_words(side, row).tolist() for side in sides(self.tokens, self.recipe.data)
+            )
+            separated.append({(first[i], second[j]) for i, j in each})
+        return separated
+
+
+def shift(links: Links, target_words: int) -> Links:
+    """Return the links moved by one target word, around the end of the sentence.
+
+    The control of an alignment: an error rate that stays low when all links are moved by one word
+    measures nothing, or the links were off by one to begin with.
+    """
+    return {(i, (j + 1) % target_words) for i, j in links}
 
 
 def group_edges(values: np.ndarray) -> np.ndarray:
-    """Return the largest value of each group, (groups,), ascending, of at least one value.
+    """Return the largest of the values in each group, (groups,), ascending.
 
     They are the lengths of all tested sentences, or the distances of their gold links.
     """
     shares = np.arange(1, GROUPS + 1) / GROUPS
-    return np.unique(np.quantile(values, shares, method="higher"))
+    return np.unique(np.quantile(values, shares, method="higher")) if len(values) else values
 
 
 def by_length(
     statistics: np.ndarray, lengths: np.ndarray, edges: np.ndarray, data: Data
 ) -> pd.DataFrame:
-    """Return `longest, sentences, mean_length` and figures of each group that has sentences.
+    """Return `longest, sentences, mean_length` and metrics of each group that has sentences.
 
     The alignment error rate of a group without gold links is missing. `statistics` are additive,
     (sentences, statistics), `lengths` the words of each source, `edges` from `group_edges`.
     """
-    group = np.searchsorted(edges, lengths)
-    occurring = np.unique(group)
-    sums = np.stack([statistics[group == number].sum(0) for number in occurring])
-    scores = make_metrics(data).all
-    values = {metric.name: metric.value(sums) for metric in scores if metric.name in BY_LENGTH}
-    if "aer" in values:
-        values["aer"] = np.where(has_links(sums, data), values["aer"], np.nan)
-    return pd.DataFrame(
-        {
-            "longest": edges[occurring],
-            "sentences": [int((group == number).sum()) for number in occurring],
-            "mean_length": [float(lengths[group == number].mean()) for number in occurring],
-            **values,
-        }
-    )
+    longest = edges[np.searchsorted(edges, lengths)]
+    groups = pd.Series(lengths).groupby(longest).agg(sentences="size", mean_length="mean")
+    table = groups.rename_axis("longest").reset_index()
+    sums = pd.DataFrame(statistics, columns=statistic_names(data)).groupby(longest).sum()
+    for metric in make_metrics(data).all:
+        if metric.name in BY_LENGTH:
+            table[metric.name] = metric.value(sums.to_numpy())
+    if data.has_gold_alignment:
+        has_links = sums[[*COUNTS[:2]]].any(axis=1).to_numpy()
+        table["aer"] = table["aer"].where(has_links)
+    return table
 
 
 def link_distances(gold: Sequence[Gold | None]) -> np.ndarray:
     """Return |i - j| of every sure link (i, j): how far the translation moves a word, (links,)."""
-    return np.asarray(
-        [abs(i - j) for correct in gold if correct is not None for i, j in correct[0]], np.int64
-    )
+    return np.asarray([abs(i - j) for correct in gold if correct for i, j in correct[0]], np.int64)
 
 
 def by_distance(
@@ -210,12 +201,11 @@ def by_distance(
     shows whether its attention can move. `edges` are from `group_edges` of `link_distances`.
     """
     found = [
-        (abs(link[0] - link[1]), link in proposed)
+        link in proposed
         for proposed, correct in zip(links, gold, strict=True)
-        if correct is not None
+        if correct
         for link in correct[0]
     ]
-    table = pd.DataFrame(found, columns=["distance", "found"])
-    table["furthest"] = edges[np.searchsorted(edges, table["distance"].to_numpy())]
-    groups = table.groupby("furthest", sort=True)["found"]
-    return groups.agg(links="size", found="sum").reset_index()
+    furthest = edges[np.searchsorted(edges, link_distances(gold))]
+    groups = pd.Series(found, dtype=bool).groupby(furthest).agg(links="size", found="sum")
+    return groups.rename_axis("furthest").reset_index()

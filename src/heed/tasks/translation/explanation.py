@@ -23,10 +23,12 @@ from heed.paths import run_folder, train_command
 from heed.tasks.translation.metrics import (
     COUNTS,
     Gold,
+    Links,
     corpus_counts,
     error_rate,
     gold_links,
     links_from_weights,
+    weights_of_words,
 )
 from heed.tasks.translation.prediction import TranslationPredictor, load_predictor
 from heed.tasks.translation.recipe import Data, Prediction
@@ -83,9 +85,41 @@ def explain_run(
     scale *= min(1.0, LARGE_VOCABULARY / len(predictor.target))
     # weights are never trained here, and gradients are those of embeddings and weights
     model = predictor.model.requires_grad_(False).float()
-    judged = judge_pairs(model, predictor.encode(tokens, rows), rows, scale, report_progress)
     known = dict(zip(rows.tolist(), gold or [None] * len(rows), strict=True))
-    return _Tables(predictor, tokens, known).make(judged), reasons
+    encoded = predictor.encode(tokens, rows)
+    judged = judge_pairs(model, encoded, rows, scale, report_progress)
+    return _tables(predictor, tokens, judged, known), reasons
+
+
+def _tables(
+    predictor: TranslationPredictor,
+    tokens: ParallelTokens,
+    pairs: Iterable[JudgedPair],
+    known: dict[int, Gold | None],
+) -> dict[str, pd.DataFrame]:
+    ids = tokens.documents(["id"])["id"].to_numpy()
+    vocabulary = np.asarray(predictor.target.units(np.arange(len(predictor.target))), object)
+    documents, rankings, units, next_units = [], [], [], []
+    for pair in pairs:
+        head, gold = {"id": ids[pair.row]}, known[pair.row]
+        of_pair: Gold = gold or (set(), set())
+        words = predictor.source.words_of(pair.source), predictor.target.words_of(pair.target)
+        sure, possible = (_linked(words, each) for each in of_pair)
+        documents.append(head | _document(pair, sure))
+        for ranking, values in _rankings(pair, words, sure, possible & ~sure, gold).items():
+            rankings.append(head | {"ranking": ranking} | values)
+        spans = _spans(predictor, tokens, pair.row, words[0])
+        units.append(pd.DataFrame(head | _units(pair, sure, spans)))
+        for position, step in pair.steps.items():
+            kept = _largest(step.probabilities)
+            columns = {"word": vocabulary[kept], "p": step.probabilities[kept]}
+            next_units.append(pd.DataFrame(head | {"target": np.int32(position)} | columns))
+    return {
+        "documents": pd.DataFrame(documents),
+        "rankings": pd.DataFrame(rankings, columns=None if rankings else ["id", "ranking"]),
+        "units": pd.concat(units, ignore_index=True),
+        "next_units": pd.concat(next_units, ignore_index=True),
+    }
 
 
 def seed_agreement(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -117,143 +151,101 @@ def summarize_tables(
     return pd.concat([summary, pd.DataFrame(rows)]) if rows else summary
 
 
-class _Tables:
-    """The tables of some pairs."""
+def _linked(words: tuple[np.ndarray, np.ndarray], links: Links) -> np.ndarray:
+    """Return which units are linked, as their words are, (target units, source units).
 
-    def __init__(
-        self, predictor: TranslationPredictor, tokens: ParallelTokens, gold: dict[int, Gold | None]
-    ) -> None:
-        """Store the arguments; `gold` has the links of each row, None where none are known."""
-        self.predictor, self.gold = predictor, gold
-        self.source = tokens.sides[predictor.recipe.data.source]
-        self.ids = tokens.documents(["id"])["id"].to_numpy()
-        units = predictor.target.units(np.arange(len(predictor.target)))
-        self.vocabulary = np.asarray(units, dtype=object)
-
-    def make(self, pairs: Iterable[JudgedPair]) -> dict[str, pd.DataFrame]:
-        """Return `documents`, `rankings`, `units` and `next_units`."""
-        documents, rankings, units, next_units = [], [], [], []
-        for pair in pairs:
-            head = {"id": self.ids[pair.row]}
-            rationale, possible = self._rationale(pair)
-            documents.append(head | _document(pair, rationale))
-            for ranking, values in self._rankings(pair, rationale, possible).items():
-                rankings.append(head | {"ranking": ranking} | values)
-            units.append(pd.DataFrame(head | self._units(pair, rationale)))
-            for position, step in pair.steps.items():
-                next_units.append(pd.DataFrame(head | self._next_units(step, position)))
-        return {
-            "documents": pd.DataFrame(documents),
-            "rankings": pd.DataFrame(rankings, columns=None if rankings else ["id", "ranking"]),
-            "units": pd.concat(units, ignore_index=True),
-            "next_units": pd.concat(next_units, ignore_index=True),
-        }
-
-    def _words(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
-        """Return the index of the word of each unit of the source and of the target."""
-        source, target = self.predictor.source, self.predictor.target
-        return source.words_of(pair.source), target.words_of(pair.target)
-
-    def _rationale(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
-        """Find the units that are linked: by a sure link, and by one that is only possible.
-
-        Both are (target units, source units); a unit is linked as its word is.
-        """
-        source, target = (words.tolist() for words in self._words(pair))
-        sure, possible = self.gold[pair.row] or (set(), set())
-        is_sure, is_possible = (
-            np.asarray([[(i, j) in links for i in source] for j in target])
-            for links in (sure, possible - sure)
-        )
-        return is_sure, is_possible
-
-    def _rankings(
-        self, pair: JudgedPair, rationale: np.ndarray, possible: np.ndarray
-    ) -> dict[str, dict[str, float]]:
-        """Return the measures of rankings: means over the steps, and the counts of links.
-
-        Words that are only possibly linked count as neither right nor wrong.
-        """
-        linked = rationale.any(1)
-        share = float(rationale[linked].mean()) if linked.any() else 0.0
-        by_step = [
-            measure_rankings(_without(step, possible[position]), rationale[position], share)
-            for position, step in pair.steps.items()
-        ]
-        means = {
-            ranking: _means([measures.get(ranking, {}) for measures in by_step])
-            for ranking in next(iter(pair.steps.values())).rankings
-        }
-        gold = self.gold[pair.row]
-        if gold is not None and "leave_one_out" in pair.matrices:
-            for ranking, matrix in pair.matrices.items():
-                if np.isfinite(matrix).all():
-                    links = links_from_weights(matrix, *self._words(pair))
-                    counts = corpus_counts([links], [gold])[0]
-                    means[ranking] |= dict(zip(COUNTS, counts, strict=True))
-        return {ranking: values for ranking, values in means.items() if values}
-
-    def _units(self, pair: JudgedPair, rationale: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the columns of a row for each unit of the target and each of the source."""
-        shape = rationale.shape
-        target, unit = (index.ravel() for index in np.indices(shape, dtype=np.int32))
-        starts, ends = (np.tile(each, shape[0]) for each in self._positions(pair))
-        columns: dict[str, np.ndarray] = {
-            "target": target,
-            "unit": unit,
-            "start": starts,
-            "end": ends,
-        }
-        columns["rationale"] = rationale.ravel()
-        for ranking in (*RANKINGS, "adversarial"):
-            matrix = np.full(shape, np.nan, np.float32)
-            if ranking in pair.matrices:
-                matrix[:] = pair.matrices[ranking]
-            for position, step in pair.steps.items():
-                values = step.rankings | {"adversarial": step.adversarial}
-                if values.get(ranking) is not None:
-                    matrix[position] = values[ranking]
-            columns[ranking] = matrix.ravel()
-        return columns
-
-    def _positions(self, pair: JudgedPair) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first character of each source unit, or of its word, and the one after it."""
-        first, last = self.source.offsets[pair.row : pair.row + 2]
-        if self.predictor.recipe.hyperparameters.segmentation == "words":
-            return self.source.starts[first:last], self.source.ends[first:last]
-        words = [*re.finditer(r"\S+", self.source.texts(np.asarray([pair.row]))[0])]
-        # a text may have the pieces' mark of a blank, U+2581, which makes more words of it
-        indices = np.minimum(self._words(pair)[0], len(words) - 1)
-        spans = np.asarray([word.span() for word in words], np.int32)[indices]
-        return spans[:, 0], spans[:, 1]
-
-    def _next_units(self, step: Step, position: int) -> dict[str, object]:
-        """Return the probabilities of a step, without the smallest ones: together at most MISSING.
-
-        So the distance of two seeds is exact to MISSING.
-        """
-        order = np.argsort(-step.probabilities, kind="stable")
-        p = step.probabilities[order].astype(np.float64)
-        kept = order[: int(np.searchsorted(p.cumsum(), 1 - MISSING)) + 1]
-        p = step.probabilities[kept]
-        return {"target": np.int32(position), "word": self.vocabulary[kept], "p": p}
+    `words` are the index of the word of each unit of the source, and of the target.
+    """
+    source, target = (each.tolist() for each in words)
+    return np.asarray([[(i, j) in links for i in source] for j in target])
 
 
-def _document(pair: JudgedPair, rationale: np.ndarray) -> dict[str, float]:
-    """Return the measures of a pair: means over its steps."""
+def _rankings(
+    pair: JudgedPair,
+    words: tuple[np.ndarray, np.ndarray],
+    sure: np.ndarray,
+    possible: np.ndarray,
+    gold: Gold | None,
+) -> dict[str, dict[str, float]]:
+    """Return the measures of rankings: means over the steps, and the counts of links.
+
+    Units that are only possibly linked count as neither right nor wrong.
+    """
+    linked = sure.any(1)
+    share = float(sure[linked].mean()) if linked.any() else 0.0
+    by_step = [
+        measure_rankings(_without(step, possible[position]), sure[position], share)
+        for position, step in pair.steps.items()
+    ]
+    means = {
+        ranking: _means([measures.get(ranking, {}) for measures in by_step])
+        for ranking in next(iter(pair.steps.values())).rankings
+    }
+    if gold is not None and "leave_one_out" in pair.matrices:
+        for ranking, matrix in pair.matrices.items():
+            if np.isfinite(matrix).all():
+                links = links_from_weights(weights_of_words(matrix, *words))
+                means[ranking] |= dict(zip(COUNTS, corpus_counts([links], [gold])[0], strict=True))
+    return {ranking: values for ranking, values in means.items() if values}
+
+
+def _without(step: Step, units: np.ndarray) -> Step:
+    rankings = {name: np.where(units, np.nan, scores) for name, scores in step.rankings.items()}
+    return dataclasses.replace(step, rankings=rankings)
+
+
+def _units(
+    pair: JudgedPair, sure: np.ndarray, spans: tuple[np.ndarray, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the columns of a row for each unit of the target and each of the source."""
+    target, unit = (index.ravel() for index in np.indices(sure.shape, dtype=np.int32))
+    columns: dict[str, np.ndarray] = {"target": target, "unit": unit}
+    columns |= {"start": spans[0][unit], "end": spans[1][unit], "rationale": sure.ravel()}
+    for ranking in (*RANKINGS, "adversarial"):
+        matrix = np.full(sure.shape, np.nan, np.float32)
+        if ranking in pair.matrices:
+            matrix[:] = pair.matrices[ranking]
+        for position, step in pair.steps.items():
+            values = (step.rankings | {"adversarial": step.adversarial}).get(ranking)
+            if values is not None:
+                matrix[position] = values
+        columns[ranking] = matrix.ravel()
+    return columns
+
+
+def _spans(
+    predictor: TranslationPredictor, tokens: ParallelTokens, row: int, words: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first character of each source unit, or of its word, and the one after it."""
+    side = tokens.sides[predictor.recipe.data.source]
+    first, last = side.offsets[row : row + 2]
+    if predictor.recipe.hyperparameters.segmentation == "words":
+        return side.starts[first:last], side.ends[first:last]
+    found = [*re.finditer(r"\S+", side.texts(np.asarray([row]))[0])]
+    # a text may have the pieces' mark of a blank, U+2581, which makes more words of it
+    indices = np.minimum(words, len(found) - 1)
+    spans = np.asarray([word.span() for word in found], np.int32)[indices]
+    return spans[:, 0], spans[:, 1]
+
+
+def _largest(probabilities: np.ndarray) -> np.ndarray:
+    """Return the outcomes without the least probable ones, whose mass is at most MISSING.
+
+    So the distance of two seeds is exact to MISSING.
+    """
+    order = np.argsort(-probabilities, kind="stable")
+    mass = probabilities[order].astype(np.float64).cumsum()
+    return order[: int(np.searchsorted(mass, 1 - MISSING)) + 1]
+
+
+def _document(pair: JudgedPair, sure: np.ndarray) -> dict[str, float]:
     by_step = []
     for position, step in pair.steps.items():
         right, p = pair.target[position], step.probabilities
         decision = {"right": float(p.argmax() == right), "probability": float(p[right])}
-        by_step.append(decision | document_measures(step, rationale[position]))
+        by_step.append(decision | document_measures(step, sure[position]))
     sizes = {"units": len(pair.source), "target_units": len(pair.target), "steps": len(pair.steps)}
     return sizes | {name: value for name, value in _means(by_step).items() if name != "units"}
-
-
-def _without(step: Step, units: np.ndarray) -> Step:
-    """Return the step with rankings that do not have these units (NaN), (units,)."""
-    rankings = {name: np.where(units, np.nan, scores) for name, scores in step.rankings.items()}
-    return dataclasses.replace(step, rankings=rankings)
 
 
 def _means(by_step: list[dict[str, float]]) -> dict[str, float]:

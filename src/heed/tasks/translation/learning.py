@@ -13,7 +13,7 @@ from torch import nn
 
 from heed.files import HeedError, write_json
 from heed.hyperparameters import CorpusSizes
-from heed.inputs.pairs import EncodedPairs, PairBatch
+from heed.inputs.pairs import PairBatch
 from heed.inputs.segmentation import Segmenter, encode_pairs, make_segmenter
 from heed.inputs.vocabulary import PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
@@ -77,15 +77,11 @@ def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> 
 
     As many tokens of a target are predicted as its source has.
     """
+    first, of_source = len(SPECIAL_OF_PAIRS), torch.tensor(lengths)
     source, target = (
-        torch.randint(len(SPECIAL_OF_PAIRS), max(size, len(SPECIAL_OF_PAIRS) + 1), shape)
-        for size, shape in zip(
-            _vocabularies(h, sizes),
-            [(len(lengths), max(lengths)), (len(lengths), max(lengths) + 1)],
-            strict=True,
-        )
+        torch.randint(first, max(size, first + 1), (len(lengths), max(lengths) + end))
+        for end, size in enumerate(_vocabularies(h, sizes))  # a target has one token more
     )
-    of_source = torch.tensor(lengths)
     target[torch.arange(target.shape[1]) > of_source[:, None]] = PADDING
     return PairBatch(source, of_source, target, of_source + 1, np.arange(len(lengths)))
 
@@ -102,23 +98,44 @@ class TranslationLearner(Learner):
 
     def __init__(
         self,
-        model: Translator,
-        segmenters: tuple[Segmenter, Segmenter],
-        encoded: EncodedPairs,
-        references: list[str],
-        rows: dict[str, np.ndarray],
         recipe: Recipe[Data, Hyperparameters],
+        tokens: ParallelTokens,
+        rows: dict[str, np.ndarray],
         seed: int,
         device: str,
     ) -> None:
-        """Store the arguments; `references` are the raw targets of the validation split."""
-        self.model, self.encoded, self.device, self.seed = model, encoded, device, seed
-        self.segmenters, self._references = segmenters, references
-        self._h = recipe.hyperparameters
-        self.train, self.left_out = encoded.training_rows(rows["train"], self._h)
+        """Read the pairs in `rows`, of the train and validation splits, and no other.
+
+        `seed` determines their order. Raises HeedError: no training pair is within the length caps.
+        """
+        h, data, train = recipe.hyperparameters, recipe.data, rows["train"]
+        if h.training_share < 1:
+            train = draw_share(train, h.training_share, seed)
+        source, target = (tokens.sides[language] for language in (data.source, data.target))
+        self.segmenters = (
+            make_segmenter(source, train, h.source_vocabulary, h),
+            make_segmenter(target, train, h.target_vocabulary, h),
+        )
+        self.device, self.seed, self._h = device, seed, h
         self.validation = rows["validation"]
+        read = np.concatenate([train, self.validation])
+        self.encoded = encode_pairs(tokens, read, (data.source, data.target), self.segmenters)
+        self.train, self.left_out = self.encoded.training_rows(train, h)
         self.items = len(self.train)
-        self._unknown = encoded.unknown_shares(rows["train"])
+        if not self.items:
+            raise HeedError(
+                f"model {recipe.model}: no training pair is within max_source_tokens "
+                f"{h.max_source_tokens}, max_target_tokens {h.max_target_tokens}, max_length_ratio "
+                f"{h.max_length_ratio:g} (0: no limit). Raise them in params.yaml"
+            )
+        self._references = target.texts(self.validation)
+        self._unknown = self.encoded.unknown_shares(train)
+        self.model = make_model(self.segmenters, h)
+        devices = layer_devices(device, h.layer_devices)
+        if len(devices) > 1 and isinstance(self.model, RecurrentTranslator):
+            self.model.place_layers(devices)
+        else:
+            self.model.to(device)
 
     def weight(self, batch: PairBatch) -> float:
         """Return the number of target tokens that a batch predicts: the loss is a mean of them."""
@@ -162,54 +179,13 @@ class TranslationLearner(Learner):
         write_json(folder / PAIRS, statistics)
 
 
-def make_learner(
-    recipe: Recipe[Data, Hyperparameters],
-    tokens: ParallelTokens,
-    rows: dict[str, np.ndarray],
-    seed: int,
-    device: str,
-) -> TranslationLearner:
-    """Return the learner of a training; the caller seeds torch, which initialises the model.
-
-    Only the pairs in `rows`, of the train and validation splits, are read; `seed` determines their
-    order. Raises HeedError: no training pair is within the length caps.
-    """
-    h, data = recipe.hyperparameters, recipe.data
-    rows = rows | {"train": _draw(rows["train"], h.training_share, seed)}
-    source, target = (tokens.sides[language] for language in (data.source, data.target))
-    sizes = ((source, h.source_vocabulary), (target, h.target_vocabulary))
-    first, second = (make_segmenter(side, rows["train"], size, h) for side, size in sizes)
-    segmenters = first, second
-    read = np.concatenate([rows["train"], rows["validation"]])
-    encoded = encode_pairs(tokens, read, (data.source, data.target), segmenters)
-    model = _place(make_model(segmenters, h), h, device)
-    references = target.texts(rows["validation"])
-    learner = TranslationLearner(model, segmenters, encoded, references, rows, recipe, seed, device)
-    if not learner.items:
-        limits = f"max_source_tokens {h.max_source_tokens}, max_target_tokens {h.max_target_tokens}"
-        if h.max_length_ratio:  # 0: no limit
-            limits += f", max_length_ratio {h.max_length_ratio:g}"
-        raise HeedError(
-            f"model {recipe.model}: no training pair is within {limits}. Raise them in params.yaml"
-        )
-    return learner
+make_learner = TranslationLearner  # the caller seeds torch, which initialises the model
 
 
-def _draw(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
+def draw_share(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
     """Return a share of the rows in their order, at least one; a larger share holds the smaller."""
-    if share == 1:
-        return rows
     count = max(1, round(share * len(rows)))
     return np.sort(np.random.default_rng(seed).permutation(rows)[:count])
-
-
-def _place(model: Translator, h: Hyperparameters, device: str) -> Translator:
-    """Return the model on its device, or a recurrent one's layers on as many as it asks for."""
-    devices = layer_devices(device, h.layer_devices)
-    if len(devices) > 1 and isinstance(model, RecurrentTranslator):
-        model.place_layers(devices)
-        return model
-    return model.to(device)
 
 
 def make_model(segmenters: tuple[Segmenter, Segmenter], h: Hyperparameters) -> Translator:

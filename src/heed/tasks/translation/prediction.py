@@ -2,8 +2,7 @@
 
 The sentences that the report shows are chosen by a rule that no model has a part in: of the test
 sentences, sorted by the number of source words and then in the order of the corpus, those in the
-middle of GROUPS groups of equal size. So the same sentences can be compared between models, and
-none was picked because it suits.
+middle of GROUPS groups of equal size.
 
 Of SPREAD_SENTENCES groups, which are spread evenly over all lengths, there are two more tables: the
 gradient that reaches each word of the source (models/dependence.py defines it), and the state
@@ -12,10 +11,7 @@ projection to a plane (Sutskever et al. 2014, arxiv.org/abs/1409.3215, figure 2)
 """
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +31,6 @@ from heed.task.interface import Predictor
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.metrics import (
     TRUNCATION,
-    Links,
     format_links,
     gold_links,
     links_from_weights,
@@ -47,6 +42,7 @@ from heed.tasks.translation.metrics import (
 )
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
+from heed.tokens.tokenizer import tokenize_sentences
 from heed.training.checkpoint import load_weights, whole_run
 
 GROUPS = 6
@@ -58,40 +54,13 @@ PREDICTED = [
 
 
 @dataclasses.dataclass(frozen=True)
-class Aligned:
-    """The weights of attention between the units of a source and of its translation.
-
-    source_words, target_words: the index of the word of each unit
-    weights: (target units, source units); None for a model without attention
-    """
-
-    source_words: np.ndarray
-    target_words: np.ndarray
-    weights: np.ndarray | None
-
-    @property
-    def links(self) -> Links:
-        """The links of the words; none without attention."""
-        if self.weights is None:
-            return set()
-        return links_from_weights(self.weights, self.source_words, self.target_words)
-
-    @property
-    def by_words(self) -> np.ndarray | None:
-        """The weights between words, (target words, source words); None without attention."""
-        if self.weights is None:
-            return None
-        return weights_of_words(self.weights, self.source_words, self.target_words)
-
-
-@dataclasses.dataclass(frozen=True)
 class Translation:
     """A translation of a text.
 
     score, log_probability: as of `beam.Hypothesis`
     source_words, target_words: the words that weights and links are of
     unknown_units: of the source, which the model has never seen
-    align: computes the attention between the units of both, which is not needed for the text
+    weights: of attention, (target words, source words); None for a model without
     """
 
     text: str
@@ -100,26 +69,16 @@ class Translation:
     source_words: list[str]
     target_words: list[str]
     unknown_units: int
-    align: Callable[[], Aligned] = dataclasses.field(repr=False, compare=False)
-
-    @functools.cached_property
-    def aligned(self) -> Aligned:
-        """The attention between the units of both."""
-        return self.align()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state to be pickled: the attention, without the model that computes it."""
-        return self.__dict__ | {"aligned": self.aligned, "align": None}
+    weights: np.ndarray | None = dataclasses.field(repr=False, compare=False)
 
     @property
     def links(self) -> str:
         """The links of the words in Pharaoh's format; empty for a model without attention."""
-        return format_links(self.aligned.links)
+        return _links(self.weights)
 
-    @property
-    def weights(self) -> np.ndarray | None:
-        """The weights between words, (target words, source words); None without attention."""
-        return self.aligned.by_words
+
+def _links(weights: np.ndarray | None) -> str:
+    return "" if weights is None else format_links(links_from_weights(weights))
 
 
 @dataclasses.dataclass
@@ -140,16 +99,16 @@ class TranslationPredictor(Predictor):
         join the same two. A row without gold links has None there.
         """
         data, pairs = self.recipe.data, self.encode(tokens, rows)
-        best = [hypotheses[0] for hypotheses in self.search(pairs.sources(rows))]
-        links = gold_links(tokens, data, rows) or [None] * len(rows)
-        gold: Any = [None if each is None else format_links(*each) for each in links]
-        unknown = [count_unknown_words(self.source, ids) for ids in pairs.sources(rows)]
+        sources = pairs.sources(rows)
+        best = [hypotheses[0] for hypotheses in self.search(sources)]
+        gold = gold_links(tokens, data, rows) or [None] * len(rows)
+        formatted = [None if each is None else format_links(*each) for each in gold]
         table = sentence_table(tokens, data, self.settings, rows).assign(
             hypothesis=[self.target.decode(np.asarray(each.tokens, np.int64)) for each in best],
             score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
-            links=[format_links(each.links) for each in self.align(pairs, rows)],
-            gold=gold,
-            unknown_words=unknown,
+            links=[*map(_links, self.align(pairs, rows))],
+            gold=pd.Series(formatted),
+            unknown_words=[count_unknown_words(self.source, ids) for ids in sources],
         )
         return table[PREDICTED]
 
@@ -161,21 +120,36 @@ class TranslationPredictor(Predictor):
         )
 
     def explain(self, tokens: ParallelTokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `sentences` and `weights`, `gradients` and `states`.
+        """Return `sentences` (a row each) and `weights` (a row for each pair of their words).
 
-        The sentences are chosen by their lengths alone, so they are the same for every model.
+        And `gradients` and `states`. The sentences are chosen by their lengths alone, so they are
+        the same for every model.
         """
         data = self.recipe.data
-        rows = displayed_rows(tokens, data, predictions)
-        aligned = self.align(self.encode(tokens, rows), rows)
-        tables = displayed_tables(tokens, data, predictions, rows, aligned, self.words)
+        rows = displayed_rows(tokens, data, predictions, GROUPS)
+        ids = tokens.documents(["id"])["id"].to_numpy()
+        columns = ["id", "source", "reference", "hypothesis", "score", "gold"]
+        by_id = predictions.set_index("id", drop=False)
+        sentences = by_id.loc[ids[rows], columns].reset_index(drop=True)
+        names = ("source_words", "reference_words")
+        for name, side in zip(names, sides(tokens, data), strict=True):
+            sentences[name] = [self.words(side, int(row)) for row in rows]
+        weights = [pd.DataFrame({"id": [], "target": [], "source": [], "weight": []})]
+        for row, each in zip(rows, self.align(self.encode(tokens, rows), rows), strict=True):
+            if each is not None:
+                target, source = (index.ravel() for index in np.indices(each.shape))
+                columns_ = {"target": target, "source": source, "weight": each.ravel()}
+                weights.append(pd.DataFrame({"id": ids[row], **columns_}))
         rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
         pairs = self.encode(tokens, rows)
-        sentences = sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
-        states = pd.Series(states_of(self.model, pairs, rows, self.device))
-        return tables | {
-            "gradients": gradient_table(self.model, pairs, rows, sentences, self.device),
-            "states": sentences.assign(state=states),
+        spread = sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
+        return {
+            "sentences": sentences,
+            "weights": pd.concat(weights[1:] or weights),
+            "gradients": gradient_table(self.model, pairs, rows, spread, self.device),
+            "states": spread.assign(
+                state=pd.Series(states_of(self.model, pairs, rows, self.device))
+            ),
         }
 
     def encode(self, tokens: ParallelTokens, rows: np.ndarray) -> EncodedPairs:
@@ -198,12 +172,16 @@ class TranslationPredictor(Predictor):
         width, penalty = max(self.settings.beam, n_best), self.settings.length_penalty
         return beam.translate(self.model, sources, width, penalty, self.device, n_best)
 
-    def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[Aligned]:
-        """Return the attention between each source and its target, which the model is given."""
+    def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[np.ndarray | None]:
+        """Return the weights between the words of each source and its target, which is given.
+
+        They are (target words, source words); None for a model without attention.
+        """
+        if not self.recipe.hyperparameters.learns_weights:
+            return [None] * len(rows)
         weights: dict[int, np.ndarray] = {}
-        attending = rows if self.recipe.hyperparameters.learns_weights else rows[:0]
         with torch.inference_mode():
-            for batch in pairs.evaluation_batches(attending):
+            for batch in pairs.evaluation_batches(rows):
                 attention = self.model.weights(batch.to(self.device))
                 assert attention is not None
                 for i, row in enumerate(batch.rows.tolist()):
@@ -212,97 +190,81 @@ class TranslationPredictor(Predictor):
                     weights[row] = attention[i, : target - 2, :source].float().cpu().numpy()
         both = pairs.sources(rows), pairs.targets(rows)
         return [
-            Aligned(self.source.words_of(source), self.target.words_of(target), weights.get(row))
+            weights_of_words(
+                weights[row], self.source.words_of(source), self.target.words_of(target)
+            )
             for row, source, target in zip(rows.tolist(), *both, strict=True)
         ]
 
-    def translate(self, side: Side, n_best: int = 1) -> list[list[Translation]]:
-        """Return the `n_best` translations of each text of the source language, best first."""
-        rows = np.arange(len(side.offsets) - 1)
-        sources = self.source.encode(side, rows)
-        return [
-            [self._translation(side, row, sources[row], each) for each in hypotheses]
-            for row, hypotheses in enumerate(self.search(sources, n_best))
-        ]
+    def translate(self, texts: list[str], n_best: int = 1) -> list[list[Translation]]:
+        """Return the `n_best` translations of each text, best first.
 
-    def score(self, source: Side, target: Side) -> list[Translation]:
-        """Return given translations with their scores, weights and links.
-
-        A translation of a text of `source` is the text of `target` in the same row, in the units of
-        the model.
+        A text without words is read as one unknown word. A translation does not depend on the
+        other texts; with `n_best` above the run's beam the beam is as wide as that.
         """
-        rows = np.arange(len(source.offsets) - 1)
-        sources, targets = self.source.encode(source, rows), self.target.encode(target, rows)
-        pairs, scored = EncodedPairs(rows, sources, targets), []
-        for row in rows:
+        side = tokenize_sentences(texts, self.recipe.data.tokenizer)
+        sources = self.source.encode(side, np.arange(len(texts)))
+        return self._translations(side, sources, self.search(sources, n_best))
+
+    def score(self, texts: list[str], translations: list[str]) -> list[Translation]:
+        """Return given translations of the texts with their scores, weights and links.
+
+        Raises ValueError unless there are as many translations as texts.
+        """
+        if len(texts) != len(translations):
+            raise ValueError(f"{len(texts)} texts, and {len(translations)} translations")
+        data, rows = self.recipe.data, np.arange(len(texts))
+        source = tokenize_sentences(texts, data.tokenizer)
+        target = tokenize_sentences(translations, data.target_tokenizer)
+        pairs = EncodedPairs(
+            rows, self.source.encode(source, rows), self.target.encode(target, rows)
+        )
+        hypotheses = []
+        for row, ids in zip(rows, pairs.targets(rows), strict=True):
             batch = pairs.batch(rows[row : row + 1]).to(self.device)
             log_p, score = beam.score(self.model, batch, self.settings.length_penalty)
-            hypothesis = Hypothesis(targets[row].tolist(), float(score[0]), float(log_p[0]))
-            translation = self._translation(source, int(row), sources[row], hypothesis)
-            given = target.texts(rows[row : row + 1])[0]
-            scored.append(dataclasses.replace(translation, text=given))
-        return scored
+            hypotheses.append([Hypothesis(ids.tolist(), float(score[0]), float(log_p[0]))])
+        scored = self._translations(source, pairs.sources(rows), hypotheses)
+        return [
+            dataclasses.replace(each, text=text)
+            for (each,), text in zip(scored, translations, strict=True)
+        ]
 
-    def _translation(
-        self, side: Side, row: int, source: np.ndarray, hypothesis: Hypothesis
-    ) -> Translation:
-        """Return a hypothesis as text, with the weights of its words."""
-        ids = np.asarray(hypothesis.tokens, np.int64)
-        row_of_pair = np.zeros(1, np.int64)
-        pair = EncodedPairs(row_of_pair, [source], [ids])
-        text = self.target.decode(ids)
+    def _translations(
+        self, side: Side, sources: list[np.ndarray], hypotheses: list[list[Hypothesis]]
+    ) -> list[list[Translation]]:
+        """Return the hypotheses of each source as text, with the weights of their words."""
         is_words = self.recipe.hyperparameters.segmentation == "words"
-        return Translation(
-            text,
-            hypothesis.score,
-            hypothesis.log_probability,
-            self.words(side, row),
-            self.target.units(ids) if is_words else text.split(),
-            int((source == UNKNOWN).sum()),
-            lambda: self.align(pair, row_of_pair)[0],
-        )
+        alone = np.zeros(1, np.int64)
+
+        def translation(row: int, source: np.ndarray, found: Hypothesis) -> Translation:
+            ids = np.asarray(found.tokens, np.int64)
+            text = self.target.decode(ids)
+            return Translation(
+                text,
+                found.score,
+                found.log_probability,
+                self.words(side, row),
+                self.target.units(ids) if is_words else text.split(),
+                int((source == UNKNOWN).sum()),
+                self.align(EncodedPairs(alone, [source], [ids]), alone)[0],
+            )
+
+        return [
+            [translation(row, source, each) for each in found]
+            for row, (source, found) in enumerate(zip(sources, hypotheses, strict=True))
+        ]
 
 
 def displayed_rows(
-    tokens: ParallelTokens, data: Data, predictions: pd.DataFrame, groups: int = GROUPS
+    tokens: ParallelTokens, data: Data, predictions: pd.DataFrame, groups: int
 ) -> np.ndarray:
-    """Return the rows that are shown, in the order of their lengths: one of each group.
-
-    `predictions` are those of the test split.
-    """
+    """Return the tested rows that are shown, in the order of their lengths: one of each group."""
     rows = tokens.rows_of(predictions["id"])
     lengths = np.diff(sides(tokens, data)[0].offsets)[rows]
     order = rows[np.lexsort([rows, lengths])]
     middles = (2 * np.arange(groups) + 1) * len(order) // (2 * groups)
     return order[np.unique(middles)]
-
-
-def displayed_tables(
-    tokens: ParallelTokens,
-    data: Data,
-    predictions: pd.DataFrame,
-    rows: np.ndarray,
-    aligned: list[Aligned],
-    split: Callable[[Side, int], list[str]],
-) -> dict[str, pd.DataFrame]:
-    """Return `sentences` (a row each) and `weights` (a row for each pair of words).
-
-    `predictions` are those of the test split; `aligned` has the attention between each source and
-    its reference; `split` returns the words of a row that the weights are of.
-    """
-    ids = tokens.documents(["id"])["id"].to_numpy()[rows]
-    columns = ["id", "source", "reference", "hypothesis", "score", "gold"]
-    sentences = predictions.set_index("id", drop=False).loc[ids, columns].reset_index(drop=True)
-    for column, side in zip(("source_words", "reference_words"), sides(tokens, data), strict=True):
-        sentences[column] = [split(side, int(row)) for row in rows]
-    tables = []
-    for id_, each in zip(ids, aligned, strict=True):
-        if (weights := each.by_words) is not None:
-            target, source = (index.ravel() for index in np.indices(weights.shape))
-            pairs = {"id": id_, "target": target, "source": source, "weight": weights.ravel()}
-            tables.append(pd.DataFrame(pairs))
-    empty = pd.DataFrame({"id": [], "target": [], "source": [], "weight": []})
-    return {"sentences": sentences, "weights": pd.concat(tables) if tables else empty}
 
 
 def states_of(

@@ -9,23 +9,15 @@ from heed.hyperparameters.translator import Decoding, TranslatorArchitecture
 from heed.task.interface import Scale
 from heed.tokens.meta import Meta, Tokenizer
 
-# The metrics on test, by any of which models can be compared; the first decides by default.
-METRICS = (
-    "bleu",
-    "chrf",
-    *(f"rouge_{n}_{metric}" for n in ("1", "2", "l") for metric in ("precision", "recall")),
-    "exact_match",
-)
-VALIDATION_METRICS = (
-    "bleu",
-    "loss",
-)  # metrics of validation, translated greedily; epochs are selected by one
-ITEM = "sentence"  # an item of a corpus, of which the report has words
 ROUGE = {
     f"rouge_{n}_{part}": f"ROUGE-{n.upper()} {part}"
     for n in ("1", "2", "l")
     for part in ("precision", "recall")
 }
+# The metrics on test, by any of which models can be compared; the first decides by default.
+METRICS = ("bleu", "chrf", *ROUGE, "exact_match")
+VALIDATION_METRICS = ("bleu", "loss")  # of greedy translations; epochs are selected by one
+ITEM = "sentence"  # an item of a corpus, of which the report has words
 SCALE = Scale(
     {"bleu": "BLEU", "chrf": "chrF", **ROUGE, "exact_match": "exact match"},
     in_hundreds=True,  # as sacrebleu prints them: a BLEU of .39 is 39
@@ -87,13 +79,7 @@ class Data:
 
 @dataclasses.dataclass(frozen=True)
 class Prediction(Decoding):
-    """How test sentences are translated and scored; a change of it repeats no training.
-
-    Scores are sacrebleu's (Post 2018), by its tokenisation `tokenize` of hypotheses and references,
-    such as 13a; none where the corpus is tokenised at white space. With `lowercase` they ignore
-    case. `references` are languages of the corpus whose texts are right translations too, beside
-    those of the target.
-    """
+    """How test sentences are translated and scored, by `Target`; it repeats no training."""
 
     tokenize: str = "13a"
     lowercase: bool = False

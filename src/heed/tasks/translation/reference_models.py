@@ -7,14 +7,15 @@ counted in the training split, and a search with a beam; its alignment is IBM mo
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 import pandas as pd
 
 from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tasks.translation.metrics import (
+    Links,
     corpus_bleu,
-    diagonal,
     format_links,
     gold_links,
     read_references,
@@ -44,9 +45,7 @@ FACTORS = tuple((model, word) for model in (0.5, 1.0, 1.5) for word in (0.0, 1.0
 
 
 def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
-    """Return the translations of both reference models on each fold, and the weights of the
-    search.
-    """
+    """Return the translations of both reference models on each fold, and the search's weights."""
     section = experiment.data
     scoring = Prediction(
         tokenize=section.tokenize, lowercase=section.lowercase, references=section.references
@@ -56,13 +55,16 @@ def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> F
         statistical = Statistical(tokens, data, scoring, tokens.rows("train", fold))
         weights = _tune(statistical, tokens.rows("validation", fold)[:TUNED])
         chosen.append(dataclasses.asdict(weights))
-        rows = {split: tokens.rows(split, fold) for split in ("validation", "test")}
-        copied = {split: _copy(tokens, data, scoring, rows[split]) for split in rows}
-        translated = {split: statistical.predict(rows[split], weights) for split in rows}
-        for name, tables in (("copy", copied), ("statistical", translated)):
-            for split, table in tables.items():
-                table.insert(1, "split", split)
-            predictions[name, fold] = pd.concat(tables.values(), ignore_index=True)
+        models = {
+            "copy": functools.partial(_copy, tokens, data, scoring),
+            "statistical": functools.partial(statistical.predict, weights),
+        }
+        for name, predict in models.items():
+            tables = []
+            for split in ("validation", "test"):
+                tables.append(predict(tokens.rows(split, fold)))
+                tables[-1].insert(1, "split", split)
+            predictions[name, fold] = pd.concat(tables, ignore_index=True)
 
     def statistics(table: pd.DataFrame) -> pd.DataFrame:
         gold = gold_links(tokens, data, tokens.rows_of(table["id"]))
@@ -98,15 +100,15 @@ class Statistical:
         options = [
             self.options.get(word) or [Option((-1 - i,), 0.0)] for i, word in enumerate(source)
         ]
-        translation = translate(options, self.language_model, weights)
+        found = translate(options, self.language_model, weights)
         words = [
             self.target.words[id_] if id_ >= 0 else self.source.words[source[-1 - id_]]
-            for id_ in translation.words
+            for id_ in found.words
         ]
-        text = join_words(translation.words, words, self.detokenizer, len(self.target.words))
-        return text, translation.score
+        text = join_words([*found.words], words, self.detokenizer, len(self.target.words))
+        return text, found.score
 
-    def predict(self, rows: np.ndarray, weights: Weights) -> pd.DataFrame:
+    def predict(self, weights: Weights, rows: np.ndarray) -> pd.DataFrame:
         """Return the table of predictions of these rows (docs/contracts.md)."""
         translations = [self.translate(row, weights) for row in rows]
         pairs = [(self.source.rows[row], self.target.rows[row]) for row in rows]
@@ -119,7 +121,7 @@ class Statistical:
 
 
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
-    """Return the weights with the best BLEU on these rows."""
+    """Return the weights with the best BLEU on these rows; of equals the first."""
     scoring = statistical.scoring
     table = sentence_table(statistical.tokens, statistical.data, scoring, validation)
     references = read_references(table)
@@ -129,21 +131,23 @@ def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
         return corpus_bleu(hypotheses, references, scoring)
 
     moves = [dataclasses.replace(START, distortion=jump, limit=limit) for jump, limit in MOVES]
-    moving = max(moves, key=bleu)  # of equals the first
-    return max(
-        (dataclasses.replace(moving, language_model=model, word=word) for model, word in FACTORS),
-        key=bleu,
-    )
+    moving = max(moves, key=bleu)
+    factors = [dataclasses.replace(moving, language_model=lm, word=word) for lm, word in FACTORS]
+    return max(factors, key=bleu)
 
 
 def _copy(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
-    """Return the table of predictions of `copy`, which gives the source for its translation."""
+    """Return the table of predictions of `copy`, whose links are the diagonal."""
     table = sentence_table(tokens, data, scoring, rows)
-    target_words = np.diff(tokens.sides[data.target].offsets)[rows]
-    links = [
-        format_links(diagonal(int(i), int(j)))
-        for i, j in zip(table["source_words"], target_words, strict=True)
-    ]
-    return table.assign(hypothesis=table["source"], score=0.0, links=links, unknown_words=0)
+    target_words = np.diff(tokens.sides[data.target].offsets)[rows].tolist()
+    links = map(format_links, map(diagonal, table["source_words"].tolist(), target_words))
+    return table.assign(hypothesis=table["source"], score=0.0, links=[*links], unknown_words=0)
+
+
+def diagonal(source_words: int, target_words: int) -> Links:
+    """Return a link of each target word to the source word at the same share of its sentence."""
+    if not source_words:
+        return set()
+    return {(j * source_words // target_words, j) for j in range(target_words)}

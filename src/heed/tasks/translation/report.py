@@ -1,4 +1,4 @@
-"""The metrics of a translation: one table of all models, figures, alignments, and examples."""
+"""The scores of a translation: one table of all models, figures, alignments, and examples."""
 
 import dataclasses
 import operator
@@ -32,7 +32,7 @@ from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import (
     all_models,
     corrected_p_column,
-    difference_value,
+    interval_column,
     interval_columns,
     join_columns,
     on_page,
@@ -42,15 +42,7 @@ from heed.report.chapters.shared import (
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants
-from heed.report.formats import (
-    COUNT,
-    INTERVAL,
-    POINTS,
-    Format,
-    decimals,
-    format_count,
-    format_number,
-)
+from heed.report.formats import COUNT, POINTS, Format, decimals, format_count, format_number
 from heed.report.language import say
 from heed.report.measures import ReferenceModel
 from heed.report.results import Results, read_table
@@ -68,9 +60,10 @@ PARAMETERS = Format(
 VERDICT = Format(
     lambda value: "–" if value is None else verdict_text(value), lambda value: value or "", "left"
 )
-# Figures of `heed score` that are no sums of statistics: in summary.csv only.
-SHOWN_FIGURES = ("bleu", "chrf", "rouge_l_recall", "rouge_l_precision")
-SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"
+SHOWN_METRICS = ("bleu", "chrf", "rouge_l_recall", "rouge_l_precision")
+SHIFTED, IBM1 = "aer_shifted", "ibm1_agreement"  # in summary.csv only: no sums of statistics
+HAS_SCORES = False  # its score functions stand with its own figures
+HAS_BROWSER = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,9 +72,9 @@ class Line:
 
     name: str
     scores: dict[str, MeanAndStd]
-    parameters: int | None  # of a model
-    gain: TestedDifference | None  # over the baseline
-    times: list[TrainingTime]  # of a model, by seed
+    parameters: int | None = None  # of a model
+    gain: TestedDifference | None = None  # over the baseline
+    times: list[TrainingTime] = dataclasses.field(default_factory=list)  # of a model, by seed
 
     def value(self, metric: str) -> float | None:
         """Return the mean of a metric, between 0 and 100; None where it has none."""
@@ -90,10 +83,6 @@ class Line:
     def std(self, metric: str) -> float | None:
         """Return the standard deviation of a metric over runs, in points."""
         return self.scores[metric].std_pp if metric in self.scores else None
-
-
-HAS_SCORES = False  # its score functions stand with its own figures
-HAS_BROWSER = False
 
 
 def title() -> str:
@@ -148,7 +137,6 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
                 curves(results, experiment, variants),
                 *figures.by_cap(results, experiment),
                 *figures.sentence_states(results, experiment),
-                figures.operations(results, experiment, variants),
             )
         ),
     )
@@ -172,43 +160,38 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _lines(results: Results, experiment: Experiment) -> list[Line]:
-    """Return a line for each model and each reference model."""
     result = results.comparison.experiments[experiment.key]
     gains = {each.first: each for each in experiment.comparisons if each.second == BASELINE}
     lines = []
     for variant, model in result.models.items():
         evaluated = read_table(results.evaluation_folder(model.model) / "summary.csv")
-        figures = dict(model.summary)
-        for name in (SHIFTED, IBM1):
-            if name in evaluated:
-                figures[name] = mean_and_std([float(value) for value in evaluated[name]])
+        scores = dict(model.summary)
+        for name in {SHIFTED, IBM1}.intersection(evaluated):
+            scores[name] = mean_and_std(evaluated[name].tolist())
         times = results.training_times(model.model)
-        lines.append(Line(variant, figures, model.parameters, gains.get(variant), times))
-    reference_models = result.reference_models.items()
-    return lines + [Line(name, each.summary, None, None, []) for name, each in reference_models]
+        lines.append(Line(variant, scores, model.parameters, gains.get(variant), times))
+    return lines + [Line(name, each.summary) for name, each in result.reference_models.items()]
 
 
 def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
     folders = map(results.evaluation_folder, results.models(experiment).values())
     files = (folder / "summary.csv" for folder in folders)
-    columns = (
-        *join_columns(lambda _: experiment),
-        Column("variant", say("Model"), value=lambda line: line.name),
-        Column(
-            "parameters", say("Parameters"), PARAMETERS, lambda line: line.parameters, paper=False
-        ),
-        *(column for each in SHOWN_FIGURES for column in _metric_column(experiment, each)),
-        *_alignment_columns(lines),
-        _unknown_words_column(lines),
-        *_gain_columns(results, experiment),
-        _core_minutes_column(lines),
-    )
+    has_unknown_words = any(line.value("unknown_words") for line in lines)
+    columns = _columns(results, experiment, lines, has_unknown_words)
+    names = ", ".join(results.comparison.experiments[experiment.key].reference_models)
+    sentences = [say("All scores between 0 and 100.")]
+    if names:
+        sentences.append(
+            say("The reference models, {names}, come from outside the study.", names=names)
+        )
+    if not has_unknown_words:
+        sentences.append(say("No source has a word that a model does not know."))
     return Table(
         f"{experiment.key}_translation",
         say("Translations of the test split"),
         columns,
         make_rows(columns, lines),
-        caption=_caption(results, experiment, lines),
+        caption=" ".join(sentences),
         notes=tuple(_scoring_notes(results, experiment)),
         sources=(*results.comparison_sources, *results.sources.add(*files), results.times_source),
         location=f"experiments.{experiment.key}",
@@ -217,43 +200,48 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
     )
 
 
-def _caption(results: Results, experiment: Experiment, lines: list[Line]) -> str:
-    """Return what the rows and the figures of the table are."""
-    names = ", ".join(results.comparison.experiments[experiment.key].reference_models)
-    sentences = [say("All scores between 0 and 100.")]
-    if names:
-        sentences.append(
-            say("The reference models, {names}, come from outside the study.", names=names)
-        )
-    if not _has_unknown_words(lines):
-        sentences.append(say("No source has a word that a model does not know."))
-    return " ".join(sentences)
-
-
-def _has_unknown_words(lines: list[Line]) -> bool:
-    return any(line.value("unknown_words") for line in lines)
-
-
-def _unknown_words_column(lines: list[Line]) -> Column:
-    """Return the share of unknown words; page and paper have the column where there are any."""
-    return Column(
-        "unknown_words",
-        say("Unknown words") if _has_unknown_words(lines) else "",
-        PERCENT,
-        lambda line: line.value("unknown_words"),
-        unit="%",
-        meaning=say("the share of the words of the source that the model does not know"),
+def _columns(
+    results: Results, experiment: Experiment, lines: list[Line], has_unknown_words: bool
+) -> tuple[Column, ...]:
+    times = [time for line in lines for time in line.times]
+    return (
+        *join_columns(lambda _: experiment),
+        Column("variant", say("Model"), value="name"),
+        Column("parameters", say("Parameters"), PARAMETERS, "parameters", paper=False),
+        *(column for each in SHOWN_METRICS for column in _metric_columns(experiment, each)),
+        *_alignment_columns(lines),
+        Column(
+            "unknown_words",
+            say("Unknown words") if has_unknown_words else "",
+            PERCENT,
+            lambda line: line.value("unknown_words"),
+            unit="%",
+            meaning=say("the share of the words of the source that the model does not know"),
+        ),
+        Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=experiment.measure.unit),
+        interval_column(results, "gain"),
+        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
+        p_column("gain"),
+        corrected_p_column("gain"),
+        Column("verdict", say("Verdict"), VERDICT, "gain.verdict"),
+        Column(
+            "core_minutes",
+            say("Core-minutes"),
+            decimals(1, 3),
+            lambda line: (
+                np.mean([time.core_minutes for time in line.times]) if line.times else None
+            ),
+            paper=False,  # the chapter of costs has it
+            meaning=describe_core_minutes(times),
+        ),
     )
 
 
-def _metric_column(experiment: Experiment, metric: str) -> tuple[Column, Column]:
-    """Return the column of a figure, with its deviation in small, and that of the CSV file."""
-    deciding = metric == experiment.measure.metric
-
+def _metric_columns(experiment: Experiment, metric: str) -> tuple[Column, Column]:
     def value(line: Line) -> Cell:
         std = line.std(metric)
         note = "" if std is None else f"± {format_number(std, 2)}"
-        return Cell(line.value(metric), note, strong=deciding)
+        return Cell(line.value(metric), note, strong=metric == experiment.measure.metric)
 
     return (
         Column(metric, SCALE.names[metric], PERCENT, value),
@@ -263,8 +251,9 @@ def _metric_column(experiment: Experiment, metric: str) -> tuple[Column, Column]
 
 def _alignment_columns(lines: list[Line]) -> list[Column]:
     """Return the alignment error and its control; without gold, the agreement with IBM model 1."""
+    measured = {metric for line in lines for metric in line.scores}
     columns = []
-    if any("aer" in line.scores for line in lines):
+    if "aer" in measured:
         meaning = say(
             "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
             "100 is a model that links nothing"
@@ -275,7 +264,7 @@ def _alignment_columns(lines: list[Line]) -> list[Column]:
             "Where it is no higher, the links are off by one, or mean nothing"
         )
         columns += [(SHIFTED, say("Shifted by one"), meaning)]
-    elif any(IBM1 in line.scores for line in lines):
+    elif IBM1 in measured:
         meaning = say(
             "of the links of attention with those of IBM model 1, which may be wrong: the "
             "corpus has no gold links"
@@ -287,87 +276,59 @@ def _alignment_columns(lines: list[Line]) -> list[Column]:
     ]
 
 
-def _gain_columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
-    gain = operator.attrgetter("gain")
-    mean, ends, verdict = (
-        difference_value(gain, operator.attrgetter(name)) for name in ("mean", "ends", "verdict")
-    )
-    return (
-        Column("gain_pp", say("Gain"), POINTS, mean, unit=experiment.measure.unit),
-        Column("", say("{covers} interval", covers=results.coverage), INTERVAL, ends),
-        *interval_columns(gain, "gain_low_pp", "gain_high_pp"),
-        p_column(gain),
-        corrected_p_column(gain),
-        Column("verdict", say("Verdict"), VERDICT, verdict),
-    )
-
-
-def _core_minutes_column(lines: list[Line]) -> Column:
-    """Return the mean time of a model's trainings; its meaning says of which kind of time."""
-    return Column(
-        "core_minutes",
-        say("Core-minutes"),
-        decimals(1, 3),
-        lambda line: np.mean([each.core_minutes for each in line.times]) if line.times else None,
-        paper=False,  # the chapter of costs has it
-        meaning=describe_core_minutes(time for line in lines for time in line.times),
-    )
-
-
 def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
     """Return how translations were searched for and scored, for each setting and its models."""
-    variants: dict[tuple[str, Texts], list[str]] = {}
+    variants: dict[Texts, list[str]] = {}
     for variant, model in results.models(experiment).items():
         variants.setdefault(_scoring_note(results, model), []).append(variant)
     notes: list[Texts] = []
-    for (search, scores), names in variants.items():
-        who = f"{', '.join(names)}: " if len(variants) > 1 else ""
-        notes.append((f"{who}{search} ", *scores))
-    first = say("Small second line: the standard deviation over seeds.")
-    return [(first,), *notes] if len(results.comparison.seeds) > 1 else notes
+    if len(results.comparison.seeds) > 1:
+        notes.append((say("Small second line: the standard deviation over seeds."),))
+    for note, names in variants.items():
+        who = (f"{', '.join(names)}: ",) if len(variants) > 1 else ()
+        notes.append((*who, *note))
+    return notes
 
 
-def _scoring_note(results: Results, model: str) -> tuple[str, Texts]:
+def _scoring_note(results: Results, model: str) -> Texts:
     """Return how a model searches for translations, and how they are scored."""
     path = results.folder / "predict" / model / MODEL_PREDICTION
     settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
-    search = say(
-        "Beam {beam}, length penalty {penalty}.",
-        beam=settings.beam,
-        penalty=f"{settings.length_penalty:g}",
-    )
+    beam, penalty = settings.beam, f"{settings.length_penalty:g}"
+    texts = [say("Beam {beam}, length penalty {penalty}.", beam=beam, penalty=penalty)]
     counts = read_table(results.evaluation_folder(model) / "summary.csv")["references"]
     is_one = counts.notna().all() and counts.nunique() == 1  # else sentences or folds differ
-    count = int(counts[0]) if is_one else None
     if settings.references:
         names = ", ".join(settings.references)
-        search += " " + say("Further references: {names}; the best match counts.", names=names)
-    bleu, chrf = (Span(text, "code") for text in signatures(settings, count).values())
-    return search, (say("Signatures of sacrebleu:"), " ", bleu, ", ", chrf)
+        texts.append(say("Further references: {names}; the best match counts.", names=names))
+    texts.append(say("Signatures of sacrebleu:"))
+    scores = signatures(settings, int(counts[0]) if is_one else None)
+    bleu, chrf = (Span(text, "code") for text in scores.values())
+    return " ".join(texts), " ", bleu, ", ", chrf
 
 
 def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[Block]:
-    """Return the values of each run: a table that the page opens on demand, and a file of all."""
     seeds = results.comparison.seeds
-    runs = [say("seed {seed}", seed=seed) for seed in seeds]
-    shown = (*SHOWN_FIGURES, "aer")
+    names = {**SCALE.names, "aer": say("Alignment error")}
     values = [
-        (line.name, metric, value)
+        (line.name, names[metric], score)
         for line in lines
         if line.parameters is not None
-        for metric, value in line.scores.items()
-        if metric in shown
+        for metric, score in line.scores.items()
+        if metric in (*SHOWN_METRICS, "aer")
     ]
 
     def run_value(run: int) -> Callable[[tuple[str, str, MeanAndStd]], float]:
         return lambda each: 100 * each[2].values[run]
 
-    names = {**SCALE.names, "aer": say("Alignment error")}
     columns = (
         Column("", say("Model"), value=operator.itemgetter(0)),
-        Column("", say("Metric"), value=lambda each: names[each[1]]),
+        Column("", say("Metric"), value=operator.itemgetter(1)),
         Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
-        *(Column("", run, PERCENT, run_value(index)) for index, run in enumerate(runs)),
+        *(
+            Column("", say("seed {seed}", seed=seed), PERCENT, run_value(run))
+            for run, seed in enumerate(seeds)
+        ),
     )
     summary = say("Values by seed")
     by_seed = values_by_run(results, experiment, "_by-seed", summary, columns, values)
@@ -385,16 +346,15 @@ def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> 
     values = []
     for line in lines:
         for metric, of_runs in line.scores.items():
-            count = len(of_runs.values)
-            runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
-            if line.parameters is not None:  # a model's
-                runs = [f"seed {seed}" for seed in seeds]
+            runs = [f"seed {seed}" for seed in seeds]
+            if line.parameters is None:  # a reference model's
+                count = len(of_runs.values)
+                runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
             for run, value in zip(runs, of_runs.values, strict=True):
                 values.append((line.name, run, metric, value))
     key, title = f"{experiment.key}_seeds", say("every value (CSV)")
     table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    links: Texts = (say("All models of this experiment:"), " ", link)
+    links = say("All models of this experiment:"), " ", Span(title, link=f"tables/{key}.csv")
     return Group((table, Paragraph(links, "small", media=(PAGE,))))
 
 

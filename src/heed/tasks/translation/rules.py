@@ -23,24 +23,21 @@ def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[s
     `data` is the experiment's `Target`. The languages are empty where params.yaml does not have
     their names.
     """
+    languages, known = corpus.languages, ", ".join(corpus.languages)
     named = [("source", data.source), ("target", data.target)]
-    languages = corpus.languages
     for name, language in [*named, *(("references", each) for each in data.references)]:
         if languages and language not in languages:
-            yield (
-                f"data.{name}",
-                f"corpus {corpus.name} has no language {language}{suggest(language, languages)} "
-                f"Known: {', '.join(languages)}",
+            did_you_mean = suggest(language, languages)
+            message = (
+                f"corpus {corpus.name} has no language {language}{did_you_mean} Known: {known}"
             )
+            yield f"data.{name}", message
     if data.source == data.target:
         yield "data.target", f"is the source too: {data.source}"
     for side, language in named:
         if language in data.references:
-            yield (
-                "data.references",
-                f"{language} is the {side}; name further languages with the same meaning as the "
-                "target",
-            )
+            message = f"{language} is the {side}; name further languages with the same meaning as "
+            yield "data.references", message + "the target"
         if language in corpus.optional_languages:
             message = f"{language} is one of `optional_languages` of corpus {corpus.name}"
             yield f"data.{side}", message
@@ -79,15 +76,11 @@ def variant_contradictions(variant: str, h: Hyperparameters) -> Iterator[Contrad
     if variant == "baseline" and h.attends:
         yield ("decoder",), f"variant baseline is without attention, found decoder: {h.decoder}"
     if variant == "attention" and not h.attends:
-        yield (
-            ("decoder", "variant"),
-            f"variant attention needs a decoder with attention, found decoder: {h.decoder}",
-        )
+        message = f"variant attention needs a decoder with attention, found decoder: {h.decoder}"
+        yield ("decoder", "variant"), message
     elif variant == "attention" and not h.learns_weights:
-        yield (
-            ("score", "variant"),
-            f"variant attention needs a score that is learned, found score: {h.score}",
-        )
+        message = f"variant attention needs a score that is learned, found score: {h.score}"
+        yield ("score", "variant"), message
     if variant == "uniform" and (h.learns_weights or not h.attends):
         yield (
             ("score", "decoder", "variant"),

@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import matplotlib.figure
 import numpy as np
@@ -33,7 +32,7 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
-from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, Style, short_name
+from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, short_name
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
@@ -68,25 +67,22 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
 
     Raises HeedError: a file is missing or broken.
     """
-    models = results.models(experiment)
-    tables = {
-        variant: read_predicted(results, model, "sentences").set_index("id")
-        for variant, model in models.items()
-    }
-    weights = {
-        variant: dict([*read_predicted(results, model, "weights").groupby("id")])
-        for variant, model in models.items()
-    }
-    hypotheses = {variant: table["hypothesis"].to_dict() for variant, table in tables.items()}
-    first, sentences = next(iter(tables.values())), []
-    for (id_, row), gold in zip(first.iterrows(), read_links(first["gold"]), strict=True):
+    tables, weights = {}, {}
+    for variant, model in results.models(experiment).items():
+        table = read_predicted(results, model, "sentences").set_index("id")
+        tables[variant], weights[variant] = table, read_predicted(results, model, "weights")
+    sentences = []  # of any table: all have the same
+    for (id_, row), gold in zip(table.iterrows(), read_links(table["gold"]), strict=True):
         source, reference = list(row["source_words"]), list(row["reference_words"])
         matrices = {}
-        for variant, by_id in weights.items():
-            if (pairs := by_id.get(id_)) is not None:
+        for variant, pairs in weights.items():
+            own = pairs[pairs["id"] == id_].astype({"target": int, "source": int})
+            if len(own):
                 matrices[variant] = matrix = np.zeros((len(reference), len(source)))
-                matrix[pairs["target"].astype(int), pairs["source"].astype(int)] = pairs["weight"]
-        translations = {variant: str(each[id_]) for variant, each in hypotheses.items()}
+                matrix[own["target"], own["source"]] = own["weight"]
+        translations = {
+            name: str(each.loc[str(id_), "hypothesis"]) for name, each in tables.items()
+        }
         texts = str(row["source"]), str(row["reference"])
         sentences.append(Sentence(*texts, source, reference, gold, translations, matrices))
     return sentences
@@ -152,7 +148,6 @@ def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
 def _printed_sentences(
     results: Results, experiment: Experiment, media: tuple[str, ...]
 ) -> list[Block]:
-    """Return the rule, the examples and the heat maps, for these media."""
     sentences = read_sentences(results, experiment)
     rule = say(
         "Of the test sentences, sorted by the length of their source, those in the middle of "
@@ -160,14 +155,10 @@ def _printed_sentences(
         "are those of the first seed’s run.",
         count=len(sentences),
     )
-    examples = [_examples(results, experiment, sentences, media)]
+    examples = [_examples(results, experiment, sentences, (PAGE,))]
     if PAPER in media:  # which has the first of them
-        page = tuple(medium for medium in media if medium != PAPER)
         few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
-        examples = [
-            dataclasses.replace(examples[0], media=page),
-            dataclasses.replace(few, files=()),
-        ]
+        examples.append(dataclasses.replace(few, files=()))
     maps = alignments(results, experiment, sentences)
     maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
     key = say(
@@ -223,7 +214,7 @@ def _examples(
 def alignments(
     results: Results, experiment: Experiment, sentences: list[Sentence]
 ) -> tuple[Figure, ...]:
-    """Return a heat map of each sentence: the weights of two models side by side, with gold links.
+    """Return a heat map of each sentence: the weights of two models, with gold links.
 
     The models are the first of the study's question that has weights, and the next that has any.
     """
@@ -241,7 +232,6 @@ def alignments(
 def _alignment(
     results: Results, experiment: Experiment, sentence: Sentence, names: list[str], number: int
 ) -> Figure:
-    title = say("Attention in sentence {number}", number=number)
     caption = say(
         "{source} words of the source, {reference} of the reference.",
         source=len(sentence.source_words),
@@ -252,13 +242,20 @@ def _alignment(
         source=sentence.source,
         reference=sentence.reference,
     )
-    size, columns, cell = _layout(sentence, len(names))
+    size, across, cell = _layout(sentence, len(names))
+
+    def draw(figure: matplotlib.figure.Figure) -> None:
+        grid = figure.subplots(len(names) // across, across, squeeze=False, sharey=True).flat
+        for axes, name in zip(grid, names, strict=True):
+            axes.set_xlabel(short_name(name))
+            _draw_weights(axes, sentence, sentence.weights.get(name), cell)
+
     return Figure(
         f"{experiment.key}_alignment-{number}",
-        title,
+        say("Attention in sentence {number}", number=number),
         caption,
         _sources(results, experiment, "weights"),
-        lambda figure: _draw_alignment(figure, sentence, names, columns, cell),
+        draw,
         size,
         subject=" / ".join(names),
         alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
@@ -288,45 +285,27 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
     return max(layouts, key=lambda each: each[:0:-1])
 
 
-def _draw_alignment(
-    figure: matplotlib.figure.Figure,
-    sentence: Sentence,
-    names: list[str],
-    across: int,
-    cell: float,
-) -> None:
-    grid = figure.subplots(len(names) // across, across, squeeze=False, sharey=True).flat
-    rows, columns = len(sentence.reference_words), len(sentence.source_words)
-    for axes, name in zip(grid, names, strict=True):
-        if name in sentence.weights:
-            _draw_weights(axes, sentence.weights[name])
-        _outline_gold(axes, sentence)
-        axes.set_xlabel(short_name(name))
-        axes.set_xticks(range(columns), map(short_name, sentence.source_words), rotation=90)
-        axes.set_yticks(range(rows), map(short_name, sentence.reference_words))
-        axes.xaxis.tick_top()
-        axes.set_xlim(-0.5, columns - 0.5)
-        axes.set_ylim(rows - 0.5, -0.5)
-        axes.set_aspect("equal")
-        axes.grid(visible=False)
-        axes.tick_params(length=0, labelsize=max(4, min(7, 44 * cell)))
-
-
-def _draw_weights(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight; one path for each shade keeps the file small."""
-    shades = np.rint(SHADES * weights).astype(int)
-    for shade in np.unique(shades[shades > 0]):
+def _draw_weights(axes: Axes, sentence: Sentence, weights: np.ndarray | None, cell: float) -> None:
+    """Draw a square for each weight, and outline gold links; words stand at the sides."""
+    shape = len(sentence.reference_words), len(sentence.source_words)
+    shades = np.rint(SHADES * (np.zeros(shape) if weights is None else weights)).astype(int)
+    for shade in np.unique(shades[shades > 0]):  # one path for each shade keeps the file small
         squares = [
             Path_.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
             for row, column in np.argwhere(shades == shade)
         ]
         path = Path_.make_compound_path(*squares)
         axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=min(shade / SHADES, 1), lw=0))
-
-
-def _outline_gold(axes: Axes, sentence: Sentence) -> None:
     sure, possible = sentence.gold or (set(), set())
-    style: Style = {"fill": False, "edgecolor": SERIES[1], "lw": 1.1}
-    for i, j in sorted(sure | possible):
-        dash: Any = "solid" if (i, j) in sure else (0, (1.5, 1))
-        axes.add_patch(Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, linestyle=dash, **style))
+    for i, j in sorted(possible):
+        outline = Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, ec=SERIES[1], lw=1.1)
+        outline.set_linestyle("solid" if (i, j) in sure else (0, (1.5, 1)))
+        axes.add_patch(outline)
+    axes.set_xticks(range(shape[1]), map(short_name, sentence.source_words), rotation=90)
+    axes.set_yticks(range(shape[0]), map(short_name, sentence.reference_words))
+    axes.xaxis.tick_top()
+    axes.set_xlim(-0.5, shape[1] - 0.5)
+    axes.set_ylim(shape[0] - 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labelsize=max(4, min(7, 44 * cell)))

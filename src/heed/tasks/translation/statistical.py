@@ -12,6 +12,7 @@ translation", section 2.3, with phrases of one source word).
 """
 
 import dataclasses
+import functools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,15 +33,12 @@ DISCOUNT = 0.5  # where too few n-grams occur once or twice to estimate it
 BOS, EOS, UNKNOWN = -1, -2, -3
 BEAM = 30  # hypotheses that are kept of those that have translated as many source words
 MAX_OPTIONS, MAX_WORDS = 6, 3  # translations of a source word, and the words of each
+NGram = tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Sentences:
-    """The words of a corpus's sentences in one language.
-
-    rows: word ids of each sentence
-    words: word by id
-    """
+    """The word ids of each of a corpus's sentences in one language, and each word by its id."""
 
     rows: list[np.ndarray]
     words: list[str]
@@ -92,10 +90,7 @@ class TranslationTable:
 
     def lookup(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return P(target | source) of arrays of words that broadcast; NULL is a source word."""
-        source, target = np.asarray(source, np.int64), np.asarray(target, np.int64)
         codes = (source + 1) * self.width + target
-        if not len(self.codes):
-            return np.full(codes.shape, UNSEEN)
         index = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
         is_known = (self.codes[index] == codes) & (target < self.width)
         return np.where(is_known, np.maximum(self.probabilities[index], UNSEEN), UNSEEN)
@@ -109,8 +104,7 @@ class TranslationTable:
         """
         if not len(source) or not len(target):
             return set()
-        scores = self.lookup(np.asarray(source)[:, None], np.asarray(target))
-        null = self.lookup(np.full(1, NULL), np.asarray(target))
+        scores, null = self.lookup(source[:, None], target), self.lookup(np.full(1, NULL), target)
         diagonal = np.arange(len(target)) * len(source) / len(target)
         distances = np.abs(np.arange(len(source))[:, None] - diagonal)
         best = scores.max(0)
@@ -127,10 +121,9 @@ def train_ibm1(
     `sources` and `targets` are word ids of each sentence, from 0. Takes 4 bytes of memory for each
     combination of a source and a target word of a sentence pair.
     """
-    width = max((int(target.max()) + 1 for target in targets if len(target)), default=1)
+    width = max(int(target.max(initial=0)) for target in targets) + 1
     listed = list(_combinations(sources, targets, width))
-    none = np.zeros(0, np.int64)
-    codes = np.unique(np.concatenate([none, *(np.unique(chunk) for chunk, _ in listed)]))
+    codes = np.unique(np.concatenate([np.unique(chunk) for chunk, _ in listed]))
     chunks = [(np.searchsorted(codes, chunk).astype(np.int32), starts) for chunk, starts in listed]
     del listed
     source_of_pair = codes // width
@@ -142,8 +135,7 @@ def train_ibm1(
             sums = np.add.reduceat(shares, starts)
             shares /= np.repeat(sums, np.diff(starts, append=len(pairs)))
             counts += np.bincount(pairs, shares, len(codes))
-        totals = np.bincount(source_of_pair, counts) if len(codes) else counts
-        probabilities = counts / totals[source_of_pair]
+        probabilities = counts / np.bincount(source_of_pair, counts)[source_of_pair]
     return TranslationTable(codes, probabilities, width)
 
 
@@ -155,11 +147,9 @@ def _combinations(
     A target word's combinations, with null and each word of the source, follow each other.
     """
     for first in range(0, len(sources), CHUNK):
-        part = [np.append(NULL, each).astype(np.int64) for each in sources[first : first + CHUNK]]
-        words = [np.asarray(each, np.int64) for each in targets[first : first + CHUNK]]
+        part = [np.append(NULL, each) for each in sources[first : first + CHUNK]]
+        words = targets[first : first + CHUNK]
         source_lengths, target_lengths = (np.asarray([*map(len, each)]) for each in (part, words))
-        if not target_lengths.sum():
-            continue
         source_starts = np.cumsum(source_lengths) - source_lengths
         lengths = np.repeat(source_lengths, target_lengths)  # combinations of each target word
         starts = np.cumsum(lengths) - lengths
@@ -174,7 +164,7 @@ class LanguageModel:
 
     def __init__(self, texts: Iterable[np.ndarray]) -> None:
         """Count the n-grams of texts, given as word ids from 0."""
-        trigrams: Counter[tuple[int, ...]] = Counter()
+        trigrams: Counter[NGram] = Counter()
         for text in texts:
             words = [BOS, BOS, *map(int, text), EOS]
             trigrams.update(zip(words, words[1:], words[2:], strict=False))
@@ -183,41 +173,34 @@ class LanguageModel:
         unigrams = Counter(bigram[1:] for bigram in bigrams)
         self._orders = [_Order(ngrams) for ngrams in (unigrams, bigrams, trigrams)]
         self.words = {word for (word,) in unigrams} | {EOS, UNKNOWN}
-        self._cache: dict[tuple[int, ...], float] = {}
+        self.log_probability = functools.cache(self._log_probability)
 
-    def log_probability(self, before: int, last: int, word: int) -> float:
+    def _log_probability(self, before: int, last: int, word: int) -> float:
         """Return log P(word | before, last); any unknown id is UNKNOWN."""
-        key = (before, last, word)
-        if (value := self._cache.get(key)) is None:
-            value = math.log(self._probability((before, last), word))
-            self._cache[key] = value
-        return value
-
-    def _probability(self, context: tuple[int, ...], word: int) -> float:
-        lower = self._probability(context[1:], word) if context else 1 / len(self.words)
-        return self._orders[len(context)].interpolate(context, word, lower)
+        probability = 1 / len(self.words)
+        for context, order in zip(((), (last,), (before, last)), self._orders, strict=True):
+            probability = order.interpolate(context, word, probability)
+        return math.log(probability)
 
 
 class _Order:
-    """The n-grams of one length, with what their contexts leave to shorter n-grams."""
+    """The n-grams of one length, and of each context how often it occurs and with what words."""
 
-    def __init__(self, ngrams: Counter[tuple[int, ...]]) -> None:
+    def __init__(self, ngrams: Counter[NGram]) -> None:
+        self.ngrams = ngrams
+        self.followers = Counter(ngram[:-1] for ngram in ngrams)
+        self.totals: Counter[NGram] = Counter()
+        for ngram, count in ngrams.items():
+            self.totals[ngram[:-1]] += count
         once, twice = (sum(count == n for count in ngrams.values()) for n in (1, 2))
         # Ney, Essen & Kneser 1994: the discount under which held-out n-grams are most probable.
         self.discount = once / (once + 2 * twice) if once and twice else DISCOUNT
-        self.ngrams = ngrams
-        self.totals: defaultdict[tuple[int, ...], int] = defaultdict(int)
-        self.followers: defaultdict[tuple[int, ...], int] = defaultdict(int)
-        for ngram, count in ngrams.items():
-            self.totals[ngram[:-1]] += count
-            self.followers[ngram[:-1]] += 1
 
-    def interpolate(self, context: tuple[int, ...], word: int, lower: float) -> float:
+    def interpolate(self, context: NGram, word: int, lower: float) -> float:
         """Return P(word | context), with `lower` the probability after the shorter context."""
-        total = self.totals.get(context, 0)
-        if not total:
+        if not (total := self.totals[context]):
             return lower
-        count = max(self.ngrams.get((*context, word), 0) - self.discount, 0.0)
+        count = max(self.ngrams[(*context, word)] - self.discount, 0.0)
         return (count + self.discount * self.followers[context] * lower) / total
 
 
@@ -241,35 +224,19 @@ class Weights:
 class Option:
     """A translation of one source word, as target word ids, and log P(source word | words)."""
 
-    words: tuple[int, ...]
+    words: NGram
     log_probability: float
 
 
-class Translation(NamedTuple):
-    """A translation as target word ids, and its score; the highest score is searched for."""
-
-    words: list[int]
-    score: float
-
-
-class _Hypothesis(NamedTuple):
-    """A translation of some source words, without the words of the hypothesis that it extends."""
+class Hypothesis(NamedTuple):
+    """A translation of some source words, as target word ids; the highest score is searched for."""
 
     score: float
     rest: float  # an estimate of what the other source words will add
     covered: int  # bit i: source word i is translated
     last: int  # the source word translated last
     context: tuple[int, int]  # the last two target words
-    parent: "_Hypothesis | None"
-    words: tuple[int, ...]
-
-    def text(self) -> list[int]:
-        """Return all target words."""
-        parts, hypothesis = [], self
-        while hypothesis.parent is not None:
-            parts.append(hypothesis.words)
-            hypothesis = hypothesis.parent
-        return [*hypothesis.words, *(word for words in reversed(parts) for word in words)]
+    words: NGram
 
 
 def learn_options(
@@ -285,7 +252,7 @@ def learn_options(
     is P(target word | source word), by which words are linked, `backward` is P(source word | target
     word).
     """
-    counts: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    counts: defaultdict[int, Counter[NGram]] = defaultdict(Counter)
     for source, target in zip(sources, targets, strict=True):
         linked: list[list[int]] = [[] for _ in source]
         for i, j in sorted(forward.align(source, target)):
@@ -293,11 +260,11 @@ def learn_options(
         for word, positions in zip(source.tolist(), linked, strict=True):
             gap = positions[-1] - positions[0] + 1 - len(positions) if positions else 0
             if not gap and len(positions) <= MAX_WORDS:
-                counts[word][tuple(int(target[j]) for j in positions)] += 1
+                counts[word][tuple(target[positions].tolist()) if positions else ()] += 1
     options: dict[int, list[Option]] = {}
     for word, translations in counts.items():
-        frequent = sorted(translations.items(), key=lambda item: (-item[1], item[0]))
-        for words, _ in frequent[:MAX_OPTIONS]:
+        frequent = sorted(translations, key=lambda words: (-translations[words], words))
+        for words in frequent[:MAX_OPTIONS]:
             made_by = backward.lookup(np.asarray(words or (NULL,)), np.asarray(word))
             option = Option(words, math.log(float(made_by.mean())))  # any may have made the source
             options.setdefault(word, []).append(option)
@@ -309,42 +276,42 @@ def translate(
     language_model: LanguageModel,
     weights: Weights,
     beam: int = BEAM,
-) -> Translation:
+) -> Hypothesis:
     """Return the translation with the highest score that the search finds.
 
     `options` are the translations of each source word, at least one; a negative id is a word that
     the language model does not know.
     """
+    unknown = Hypothesis(0.0, 0.0, 0, -1, (UNKNOWN, UNKNOWN), ())
     estimates = [
-        max(_score_words(option, UNKNOWN, UNKNOWN, language_model, weights)[0] for option in each)
+        max(_append(option, unknown, language_model, weights)[0] for option in each)
         for each in options
     ]
-    stack = [_Hypothesis(0.0, sum(estimates), 0, -1, (BOS, BOS), None, ())]
+    stack = [Hypothesis(0.0, sum(estimates), 0, -1, (BOS, BOS), ())]
     for _ in options:
         # Of two hypotheses with the same future the worse one is dropped.
-        best: dict[tuple[int, int, tuple[int, int]], _Hypothesis] = {}
+        best: dict[tuple[int, int, tuple[int, int]], Hypothesis] = {}
         for hypothesis in stack:
             for extended in _extend(hypothesis, options, estimates, language_model, weights):
                 key = (extended.covered, extended.last, extended.context)
                 if key not in best or extended.score > best[key].score:
                     best[key] = extended
         stack = sorted(best.values(), key=lambda each: -(each.score + each.rest))[:beam]
-
-    def score_at_end(hypothesis: _Hypothesis) -> float:
-        end = language_model.log_probability(*hypothesis.context, EOS)
-        return hypothesis.score + weights.language_model * end
-
-    found = max(stack, key=score_at_end)
-    return Translation(found.text(), score_at_end(found))
+    ends = [language_model.log_probability(*each.context, EOS) for each in stack]
+    ended = [
+        each._replace(score=each.score + weights.language_model * end)
+        for each, end in zip(stack, ends, strict=True)
+    ]
+    return max(ended, key=lambda each: each.score)
 
 
 def _extend(
-    hypothesis: _Hypothesis,
+    hypothesis: Hypothesis,
     options: Sequence[Sequence[Option]],
     estimates: list[float],
     language_model: LanguageModel,
     weights: Weights,
-) -> Iterator[_Hypothesis]:
+) -> Iterator[Hypothesis]:
     """Yield the hypotheses that translate one more source word."""
     covered = hypothesis.covered
     first = (~covered & (covered + 1)).bit_length() - 1  # the first word that is not translated
@@ -354,17 +321,16 @@ def _extend(
         jumped = hypothesis.score - weights.distortion * abs(i - hypothesis.last - 1)
         rest = hypothesis.rest - estimates[i]
         for option in options[i]:
-            score, context = _score_words(option, *hypothesis.context, language_model, weights)
-            yield _Hypothesis(
-                jumped + score, rest, covered | 1 << i, i, context, hypothesis, option.words
-            )
+            score, context = _append(option, hypothesis, language_model, weights)
+            words = hypothesis.words + option.words
+            yield Hypothesis(jumped + score, rest, covered | 1 << i, i, context, words)
 
 
-def _score_words(
-    option: Option, before: int, last: int, language_model: LanguageModel, weights: Weights
+def _append(
+    option: Option, hypothesis: Hypothesis, language_model: LanguageModel, weights: Weights
 ) -> tuple[float, tuple[int, int]]:
-    """Return what a translation adds to the score after two words, and the last two words then."""
-    log_probability = 0.0
+    """Return what a translation adds to the score of a hypothesis, and the last two words then."""
+    log_probability, (before, last) = 0.0, hypothesis.context
     for word in option.words:
         known = word if word >= 0 else UNKNOWN
         log_probability += language_model.log_probability(before, last, known)

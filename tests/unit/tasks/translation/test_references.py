@@ -1,7 +1,6 @@
 """Several references of a translation: scores count all of them, and no training reads them."""
 
 import contextlib
-import dataclasses
 import hashlib
 from pathlib import Path
 
@@ -14,11 +13,8 @@ from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
-from heed.reference_models import write_reference_models
 from heed.study import load
 from heed.tasks.translation.metrics import signatures
-from heed.tasks.translation.recipe import resolve_data
-from heed.tokens.meta import read_meta
 from tests.conftest import train
 
 STUDY = """
@@ -80,7 +76,6 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert Path("results/recipe/mine-baseline.yaml").read_bytes() == recipe
         write_predictions("mine-baseline", [1])
         evaluate("mine-baseline", [1])
-        write_reference_models("mine", load().experiments["mine"])
     return folder
 
 
@@ -104,60 +99,27 @@ def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
     assert pd.isna(summary["references"]), "sentences have two or three"
 
 
-def test_reference_models_are_scored_with_all_references(scored, monkeypatch):
-    monkeypatch.chdir(scored)
-    table = pd.read_parquet("results/reference_models/mine/statistical-0.parquet")
-    test = table[table["split"] == "test"]
-    statistics = pd.read_parquet("results/reference_models/mine/statistics.parquet")
-    statistics = statistics[statistics["reference_model"] == "statistical"]
-    matched = [
-        text in (reference, *further)
-        for text, reference, further in zip(
-            test["hypothesis"], test["reference"], test["further_references"], strict=True
-        )
-    ]
-    assert statistics["exact_match"].tolist() == matched and any(matched)
-
-
-def test_a_reference_that_the_corpus_does_not_have_is_named_with_its_key(scored, monkeypatch):
-    monkeypatch.chdir(scored)
-    section = dataclasses.asdict(load().experiments["mine"].data) | {"references": ["fr"]}
-    with pytest.raises(HeedError, match=r"mine.data.references: corpus mine has no language fr"):
-        resolve_data(section, read_meta(Path("data/tokens/mine")), "experiments.mine.data")
-
-
 @pytest.mark.parametrize(
-    ("references", "message"),
+    ("right", "wrong", "message"),
     [
-        ("[en2, en2]", "data.references: each language once, found en2, en2"),
-        ("[de]", "data.references: de is the source"),
-        ("[fr]", "data.references: corpus mine has no language fr"),
+        ("[en2, en3]", "[en2, en2]", "data.references: each language once, found en2, en2"),
+        ("[en2, en3]", "[de]", "data.references: de is the source"),
+        ("[en2, en3]", "[fr]", "data.references: corpus mine has no language fr"),
+        ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),
     ],
 )
-def test_references_that_are_none_are_an_error(scored, tmp_path, references, message):
-    text = (scored / "params.yaml").read_text().replace("[en2, en3]", references)
+def test_references_that_are_none_are_an_error(scored, tmp_path, right, wrong, message):
+    text = (scored / "params.yaml").read_text().replace(right, wrong)
     (tmp_path / "params.yaml").write_text(text)
     with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
-        load(tmp_path / "params.yaml")
-
-
-def test_a_source_or_target_that_may_be_empty_is_an_error(scored, tmp_path):
-    text = (scored / "params.yaml").read_text().replace("languages: [en3]", "languages: [en]")
-    (tmp_path / "params.yaml").write_text(text)
-    with pytest.raises(HeedError, match=r"data.target: en is one of `optional_languages`"):
         load(tmp_path / "params.yaml")
 
 
 def test_the_settings_of_a_prediction_have_the_references_and_no_recipe_has(scored, monkeypatch):
     monkeypatch.chdir(scored)
     recipe = read_model_recipe("mine-baseline")
-    assert read_model_prediction(recipe).references == ["en2", "en3"]
+    settings = read_model_prediction(recipe)
+    assert settings.references == ["en2", "en3"]
     assert "en2" not in str(recipe.as_dict()["data"])
-
-
-def test_the_signature_says_how_many_references_there_are(scored, monkeypatch):
-    monkeypatch.chdir(scored)
-    settings = read_model_prediction(read_model_recipe("mine-baseline"))
-    counts = {count: signatures(settings, count) for count in (1, 3, None)}
     for count, text in ((1, "nrefs:1|"), (3, "nrefs:3|"), (None, "nrefs:var|")):
-        assert all(text in f"{signature}|" for signature in counts[count].values())
+        assert all(text in f"{each}|" for each in signatures(settings, count).values())

@@ -1,6 +1,6 @@
-"""BLEU, chrF and ROUGE from sums of statistics, against sacrebleu and rouge_score."""
-
-import logging
+"""BLEU, chrF, ROUGE and alignment error from sums of statistics, against sacrebleu, rouge_score
+and hand.
+"""
 
 import numpy as np
 import pandas as pd
@@ -8,18 +8,30 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from heed.tasks.translation.evaluation import by_length, group_edges
+from heed.files import HeedError
+from heed.tasks.translation.evaluation import (
+    by_distance,
+    by_length,
+    group_edges,
+    link_distances,
+    shift,
+)
 from heed.tasks.translation.metrics import (
     COUNTS,
     Gold,
     Links,
     corpus_bleu,
+    corpus_counts,
     detail_names,
+    error_rate,
+    format_links,
+    links_from_weights,
     make_metrics,
+    read_links,
     signatures,
     statistic_names,
-    statistics,
     statistics_table,
+    weights_of_words,
 )
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
 
@@ -56,9 +68,24 @@ OTHERS = [
 ]
 
 
-def count(hypotheses, references, scoring=CASED, data=DATA, alignments=None) -> pd.DataFrame:
-    words = np.ones((len(hypotheses), 2))
-    return statistics(hypotheses, references, words, alignments, data, scoring)
+def count(
+    hypotheses: list[str],
+    references: list[list[str]],
+    scoring: Prediction = CASED,
+    links: list[Links] | None = None,
+    gold: list[Gold | None] | None = None,
+) -> pd.DataFrame:
+    """Return the statistics of hypotheses, with sources of one known word."""
+    table = pd.DataFrame({"hypothesis": hypotheses, "id": range(len(hypotheses))})
+    table["reference"] = [first for first, *_ in references]
+    table["further_references"] = [further for _, *further in references]
+    table["links"] = [format_links(each) for each in links or [set()] * len(hypotheses)]
+    data = DATA if gold is None else ALIGNED
+    return statistics_table(table.assign(source_words=1, unknown_words=1), gold, data, scoring)
+
+
+def scores(hypotheses: list[str], references: list[list[str]], **options) -> dict[str, float]:
+    return make_metrics(DATA).compute(count(hypotheses, references, **options).to_numpy())
 
 
 def one_each(references: list[str]) -> list[list[str]]:
@@ -85,7 +112,7 @@ def test_bleu_and_chrf_from_sums_are_sacrebleus(case, lowercase, tokenize):
     hypotheses, references = CASES[case]
     scoring = Prediction(tokenize=tokenize, lowercase=lowercase)
     rows = [list(each) for each in zip(*references, strict=True)]
-    computed = make_metrics(DATA).compute(count(hypotheses, rows, scoring).to_numpy())
+    computed = scores(hypotheses, rows, scoring=scoring)
     scorers = {
         "bleu": BLEU(tokenize=tokenize, lowercase=lowercase),
         "chrf": CHRF(lowercase=lowercase),
@@ -98,17 +125,12 @@ def test_bleu_and_chrf_from_sums_are_sacrebleus(case, lowercase, tokenize):
 
 
 def test_sentences_may_have_different_numbers_of_references():
-    rows = [
-        [a, b] if i % 2 else [a] for i, (a, b) in enumerate(zip(REFERENCES, OTHERS, strict=True))
-    ]
+    pairs = enumerate(zip(REFERENCES, OTHERS, strict=True))
+    computed = scores(HYPOTHESES, [[a, b] if i % 2 else [a] for i, (a, b) in pairs])
     columns = [REFERENCES, [b if i % 2 else None for i, b in enumerate(OTHERS)]]
-    computed = make_metrics(DATA).compute(count(HYPOTHESES, rows).to_numpy())
-    assert 100 * computed["bleu"] == pytest.approx(BLEU().corpus_score(HYPOTHESES, columns).score)
-    assert 100 * computed["chrf"] == pytest.approx(CHRF().corpus_score(HYPOTHESES, columns).score)
-
-
-def test_the_signature_is_that_of_published_scores():
-    assert signatures(LOWER)["bleu"].startswith("nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|vers")
+    for name, scorer in (("bleu", BLEU()), ("chrf", CHRF())):
+        expected = scorer.corpus_score(HYPOTHESES, columns).score
+        assert 100 * computed[name] == pytest.approx(expected)
 
 
 def test_clipping_keeps_a_repeated_word_from_counting_more_than_the_reference_has_it():
@@ -121,39 +143,24 @@ def test_clipping_keeps_a_repeated_word_from_counting_more_than_the_reference_ha
     assert {"ngrams": list(details["ngrams"])} == detail_names(DATA)
 
 
-def test_rouge_is_rouge_scores_where_its_tokenizer_keeps_all_letters():
+def test_rouge_is_rouge_scores_but_keeps_umlauts_which_its_tokenizer_drops():
     hypotheses = ["the cat sat on the mat", "dog", "", "on the mat the cat sat"]
     references = ["the cat is on the mat", "the dog barks", "a dog", "the cat sat on the mat"]
-    computed = make_metrics(DATA).compute(count(hypotheses, one_each(references)).to_numpy())
+    computed = scores(hypotheses, one_each(references))
     scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
-    scores = [scorer.score(r, h) for r, h in zip(references, hypotheses, strict=True)]
+    theirs = [scorer.score(r, h) for r, h in zip(references, hypotheses, strict=True)]
     for name in ("1", "2", "L"):
         for metric in ("precision", "recall"):
-            expected = np.mean([getattr(score[f"rouge{name}"], metric) for score in scores])
+            expected = np.mean([getattr(score[f"rouge{name}"], metric) for score in theirs])
             assert computed[f"rouge_{name.lower()}_{metric}"] == pytest.approx(expected)
+    assert scorer.score("für", "fär")["rouge1"].recall == 1, "f and r are left"
+    assert scores(["fär"], [["für"]])["rouge_1_recall"] == 0
 
 
-def test_rouge_keeps_umlauts_which_the_tokenizer_of_rouge_score_drops():
-    computed = make_metrics(DATA).compute(count(["Tür"], [["Tor"]]).to_numpy())
-    assert computed["rouge_1_recall"] == 0
-    theirs = RougeScorer(["rouge1"]).score("schön ä", "schon ö")["rouge1"]
-    ours = make_metrics(DATA).compute(count(["schon ö"], [["schön ä"]]).to_numpy())
-    assert ours["rouge_1_recall"] == 0 and theirs.recall == 0
-    assert RougeScorer(["rouge1"]).score("für", "fär")["rouge1"].recall == 1, "f and r are left"
-    assert make_metrics(DATA).compute(count(["fär"], [["für"]]).to_numpy())["rouge_1_recall"] == 0
-
-
-def test_a_short_hypothesis_has_precision_and_no_recall():
-    """Why lecture and paper contrast them: BLEU needs its brevity penalty, ROUGE needs none."""
-    scores = make_metrics(DATA).compute(count(["the cat"], [["the cat is on the mat"]]).to_numpy())
-    assert scores["rouge_1_precision"] == 1 and scores["rouge_1_recall"] == pytest.approx(2 / 6)
-
-
-def test_an_exact_match_is_one_with_any_reference():
-    matches = count(["Ja. ", "nein", "ja."], [["Nein.", "Ja."], ["Nein"], ["Ja."]])["exact_match"]
-    assert matches.tolist() == [1, 0, 0]
-    matches = count(["Ja. ", "nein", "ja."], [["Nein.", "Ja."], ["Nein"], ["Ja."]], LOWER)
-    assert matches["exact_match"].tolist() == [1, 1, 1]
+@pytest.mark.parametrize(("scoring", "matches"), [(CASED, [1, 0, 0]), (LOWER, [1, 1, 1])])
+def test_an_exact_match_is_one_with_any_reference(scoring, matches):
+    counted = count(["Ja. ", "nein", "ja."], [["Nein.", "Ja."], ["Nein"], ["Ja."]], scoring)
+    assert counted["exact_match"].tolist() == matches
 
 
 def test_references_that_are_tokenised_before_bleu_give_another_score():
@@ -169,25 +176,18 @@ def test_references_that_are_tokenised_before_bleu_give_another_score():
     assert mixed < right - 0.1, "one of both tokenised: numbers never match"
 
 
-def test_tokenised_hypotheses_raise_no_warning_that_nobody_can_act_on(caplog):
-    with caplog.at_level(logging.WARNING):
-        links = [set()] * 120, [None] * 120
-        count(["a b c ."] * 120, [["a b c ."]] * 120, WHITE_SPACE, ALIGNED, links)
-    assert not caplog.records
-
-
 def drawn(sentences: int, seed: int) -> pd.DataFrame:
+    """Return the statistics of sentences whose words and links are right with p = .8 and .7."""
     generator = np.random.default_rng(seed)
     references = [" ".join(generator.choice(list("abcdef"), 9)) for _ in range(sentences)]
     hypotheses = [
         " ".join(w for w in reference.split() if generator.random() < 0.8)
         for reference in references
     ]
-    links: list[Links] = [
-        {(i, i) for i in range(9) if generator.random() < 0.7} for _ in references
-    ]
-    gold: list[Gold | None] = [({(i, i) for i in range(9)}, {(1, 2)}) for _ in references]
-    return count(hypotheses, one_each(references), WHITE_SPACE, ALIGNED, (links, gold))
+    links = [{(i, i) for i in range(9) if generator.random() < 0.7} for _ in references]
+    sure = {(i, i) for i in range(9)}
+    gold: list[Gold | None] = [(sure, sure | {(1, 2)})] * sentences
+    return count(hypotheses, one_each(references), WHITE_SPACE, links, gold)
 
 
 def test_the_mean_of_the_values_of_sentences_is_the_metric():
@@ -200,7 +200,7 @@ def test_the_mean_of_the_values_of_sentences_is_the_metric():
     assert metrics.named(None).name == "bleu"
 
 
-def test_no_figure_is_nan_where_nothing_was_counted():
+def test_no_metric_is_nan_where_nothing_was_counted():
     """A sentence left out may be the only one, or the only one with words or links."""
     metrics = make_metrics(ALIGNED)
     nothing = np.zeros((2, 3, len(statistic_names(ALIGNED))))
@@ -208,55 +208,95 @@ def test_no_figure_is_nan_where_nothing_was_counted():
         for metric in metrics.all:
             assert metric.value(nothing).tolist() == np.zeros((2, 3)).tolist()
             assert np.isfinite(metric.by_item(drawn(1, 3).to_numpy()[None])).all()
-    assert count([], []).shape == (0, len(statistic_names(DATA)))
 
 
 def test_the_metrics_that_a_study_may_name_come_first_and_are_better_the_higher_they_are():
     names = [metric.name for metric in make_metrics(ALIGNED).all]
-    assert tuple(names[: len(METRICS)]) == METRICS
     further = ["unknown_words", "aer", "alignment_precision", "alignment_recall"]
-    assert names[len(METRICS) :] == further
-    perfect = make_metrics(DATA).compute(count(REFERENCES, one_each(REFERENCES)).to_numpy())
+    assert names == [*METRICS, *further]
+    perfect = scores(REFERENCES, one_each(REFERENCES))
     assert [perfect[name] for name in METRICS] == pytest.approx([1.0] * len(METRICS))
 
 
-def test_the_statistics_of_a_table_of_predictions_have_links_and_unknown_words():
-    predictions = pd.DataFrame(
-        {
-            "id": ["a", "b"],
-            "hypothesis": ["x y", "z"],
-            "reference": ["x y", "z w"],
-            "further_references": [[], []],
-            "links": ["0-0 1-0", ""],
-            "source_words": [3, 1],
-            "unknown_words": [1, 0],
-        }
-    )
-    gold: list[Gold | None] = [({(0, 0), (1, 1)}, {(0, 0), (1, 1)}), None]
-    scores = make_metrics(ALIGNED).compute(
-        statistics_table(predictions, gold, ALIGNED, WHITE_SPACE).to_numpy()
-    )
-    assert scores["unknown_words"] == pytest.approx(1 / 4)
-    assert scores["aer"] == pytest.approx(1 - 2 / 4)
-    assert scores["alignment_precision"] == scores["alignment_recall"] == 0.5
-
-
-def test_groups_by_length_have_the_figures_of_their_sums():
+def test_groups_by_length_have_the_metrics_of_their_sums():
     table, lengths = drawn(40, 5), np.arange(40) // 4 + 3
-    edges = group_edges(lengths)
+    edges, metrics = group_edges(lengths), make_metrics(ALIGNED)
+    shortest = lengths <= edges[0]
     groups = by_length(table.to_numpy(), lengths, edges, ALIGNED)
     assert groups["sentences"].sum() == 40 and groups["longest"].tolist() == edges.tolist()
-    metrics = make_metrics(ALIGNED)
-    first = table.to_numpy()[lengths <= edges[0]]
+    expected = metrics.compute(table.to_numpy()[shortest])
     for name in ("bleu", "chrf", "aer"):
-        assert groups[name][0] == pytest.approx(metrics.compute(first)[name])
-    assert groups["mean_length"][0] == pytest.approx(lengths[lengths <= edges[0]].mean())
-
-
-def test_a_group_of_sentences_without_any_link_has_no_alignment_error():
-    statistics, lengths = drawn(40, 5).copy(), np.arange(40) // 4 + 3
-    edges = group_edges(lengths)
-    statistics.loc[lengths <= edges[0], list(COUNTS)] = 0
-    groups = by_length(statistics.to_numpy(), lengths, edges, ALIGNED)
-    assert groups["aer"].isna().tolist() == [True] + [False] * (len(edges) - 1)
+        assert groups[name][0] == pytest.approx(expected[name])
+    assert groups["mean_length"][0] == pytest.approx(lengths[shortest].mean())
+    table.loc[shortest, list(COUNTS)] = 0
+    groups = by_length(table.to_numpy(), lengths, edges, ALIGNED)
+    assert groups["aer"].isna().tolist() == [True] + [False] * (len(edges) - 1), "without links"
     assert groups["bleu"].notna().all()
+
+
+# Links
+
+
+def parse(text: str) -> Gold:
+    (links,) = read_links(pd.Series([text], [7], name="gold"))
+    return links
+
+
+def test_links_in_pharaohs_format_are_read_and_written():
+    sure, possible = parse("0-0 2-1 1?1")
+    assert sure == {(0, 0), (2, 1)} and possible == {(0, 0), (2, 1), (1, 1)}
+    assert format_links(sure, possible) == "0-0 1?1 2-1"
+    assert parse("") == (set(), set()) and format_links(set()) == ""
+    assert read_links(pd.Series([None], name="gold")) == [None]
+
+
+@pytest.mark.parametrize("link", ["0", "0-", "a-1", "0:1", "-1-2", "0--1", "0-1-2", "²-1"])
+def test_what_is_no_link_is_refused_with_its_sentence(link):
+    with pytest.raises(HeedError, match="gold of sentence 7") as error:
+        parse(f"0-0 {link}")
+    assert repr(link) in str(error.value)
+
+
+def test_the_error_rate_is_och_and_neys_by_hand():
+    links, gold = {(0, 0), (2, 1), (2, 2)}, ({(0, 0), (1, 2)}, {(0, 0), (1, 2), (2, 1)})
+    (counts,) = corpus_counts([links], [gold])
+    assert counts.tolist() == [3, 2, 1, 2]
+    assert error_rate(counts) == pytest.approx(1 - (1 + 2) / (3 + 2))
+    values = make_metrics(ALIGNED).compute(count(["a"], [["a"]], CASED, [links], [gold]).to_numpy())
+    assert values["aer"] == pytest.approx(2 / 5)
+    assert values["alignment_precision"] == pytest.approx(2 / 3)
+    assert values["alignment_recall"] == pytest.approx(1 / 2)
+
+
+def test_the_error_rate_is_a_ratio_of_sums_and_no_mean_over_sentences():
+    short, long = {(0, 0)}, {(i, i) for i in range(9)}
+    counts = corpus_counts([set(), long, {(3, 3)}], [(short, short), (long, long), None])
+    assert counts[2].tolist() == [0] * 4, "without gold links"
+    assert error_rate(counts.sum(0)) == pytest.approx(1 - 18 / 19)
+    assert error_rate(counts[:2]).mean() == pytest.approx(0.5), "which counts the short one more"
+    assert error_rate(np.asarray([0, 5, 0, 0])) == 1, "nothing is linked"
+
+
+def test_weights_are_summed_over_the_pieces_of_a_source_word_and_averaged_over_a_target_words():
+    weights = np.asarray([[0.4, 0.3, 0.3], [0.1, 0.2, 0.7], [0.7, 0.3, 0.0]])
+    by_words = weights_of_words(weights, np.asarray([0, 1, 1]), np.asarray([0, 0, 1]))
+    assert np.allclose(by_words, [[0.25, 0.75], [0.7, 0.3]])
+    assert links_from_weights(by_words) == {(1, 0), (0, 1)}
+    assert links_from_weights(np.asarray([[0.4, 0.4]])) == {(0, 0)}, "the first of equal weights"
+
+
+def test_the_rows_of_a_decoders_attention_belong_to_the_words_that_they_predict():
+    """Off by one, every link is wrong: the control that shifts all links must be bad."""
+    links, late = (links_from_weights(np.roll(np.eye(6), by, axis=0)) for by in (0, 1))
+    gold = {(i, i) for i in range(6)}
+    assert links == gold and late == shift(gold, 6)
+    assert error_rate(corpus_counts([links, late], [(gold, gold)] * 2)).tolist() == [0, 1]
+
+
+def test_links_are_counted_by_how_far_they_reach():
+    sure = {(0, 0), (1, 1), (2, 5), (6, 2)}
+    gold = [(sure, sure), None]
+    distances = link_distances(gold)
+    assert sorted(distances) == [0, 0, 3, 4]
+    table = by_distance([{(0, 0), (2, 5)}, {(9, 9)}], gold, group_edges(distances))
+    assert table.to_dict("list") == {"furthest": [0, 3, 4], "links": [2, 1, 1], "found": [1, 1, 0]}

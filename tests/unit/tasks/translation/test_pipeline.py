@@ -1,0 +1,304 @@
+"""Translation from end to end: from a generated pair of languages to a comparison."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import sacrebleu
+
+import heed
+from heed.cli import stages
+from heed.evaluation.tested import evaluate
+from heed.files import HeedError
+from heed.models.size import count_parameters
+from heed.paths import TOKENS, recipe_file
+from heed.prediction import load_predictor, write_predictions
+from heed.recipe import read_model_recipe
+from heed.study import load
+from heed.study.recipes import resolve
+from heed.tasks.translation import learning
+from heed.tasks.translation.metrics import read_links
+from heed.tasks.translation.texts import translate
+from heed.tokens.arrays import Side, load_tokens
+from heed.tokens.meta import read_meta
+from heed.training.run import read_run
+from tests.conftest import ROOT, train
+from tests.unit.tasks.translation.conftest import MODEL, MODELS, PARAMS, STUDY, TRAINED, predicted
+
+pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
+
+
+@pytest.mark.parametrize("variant", MODELS)
+def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
+    model = f"pair-{variant}"
+    info = train(model, 1)
+    assert info.parameters > 0 and info.documents == {"train": 120, "validation": 6, "test": 14}
+    write_predictions(model, [1])
+    evaluate(model, [1])
+    table = predicted(variant)
+    test = table[table["split"] == "test"]
+    assert len(test) == 14 and (table["split"] == "validation").sum() == 6
+    attends = read_model_recipe(model).hyperparameters.learns_weights
+    summary = pd.read_csv(f"results/evaluate/{model}/summary.csv")
+    assert ((table["links"] != "") == attends).all() and ((summary["aer"] < 1) == attends).all()
+    expected = sacrebleu.corpus_bleu(
+        test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
+    )
+    assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
+
+
+def test_a_training_reads_no_test_sentence(pair, monkeypatch):
+    tokens, read, texts = load_tokens("data/tokens/pair"), [], Side.texts
+    rows = {split: tokens.rows(split, 0) for split in ("train", "validation")}
+    monkeypatch.setattr(
+        Side, "texts", lambda self, chosen: read.extend(chosen) or texts(self, chosen)
+    )
+    learning.make_learner(read_model_recipe("pair-pieces"), tokens, rows, 1, "cpu")
+    assert read and not {*read} & {*tokens.rows("test", 0).tolist()}
+
+
+def test_how_it_is_searched_and_scored_repeats_no_training(pair):
+    recipe = Path("results/recipe/pair-attention.yaml").read_bytes()
+    settings = Path("results/recipe/pair-attention.prediction.yaml")
+    assert "beam: 2" in settings.read_text() and "tokenize: none" in settings.read_text()
+    text = PARAMS.replace("beam: 2", "beam: 3, length_penalty: 0.5")
+    Path("params.yaml").write_text(text.replace("tokenize: none", "tokenize: 13a"))
+    stages.recipe("pair-attention")
+    assert Path("results/recipe/pair-attention.yaml").read_bytes() == recipe
+    assert "beam: 3" in settings.read_text() and "tokenize: 13a" in settings.read_text()
+
+
+def test_a_recipe_with_a_tokenizer_that_does_not_exist_is_refused(pair):
+    path = recipe_file("pair-attention")
+    text = path.read_text().replace("target_tokenizer: whitespace", "target_tokenizer: os")
+    path.write_text(text)
+    with pytest.raises(HeedError, match=r"data.target_tokenizer.*of xx, .*'os'"):
+        read_model_recipe("pair-attention")
+
+
+def test_the_same_sentences_are_shown_and_measured_for_every_model(runs):
+    tested = predicted("baseline").query("split == 'test'").drop_duplicates("id")
+    words = tested.set_index("id")["source_words"]
+    shown = [predicted(variant, "sentences") for variant in TRAINED]
+    assert len(shown[0]) == 6 and all(list(t["id"]) == list(shown[0]["id"]) for t in shown)
+    lengths = [len(words) for words in shown[0]["source_words"]]
+    assert lengths == sorted(lengths) and lengths[0] < lengths[-1]
+    sums = predicted("attention", "weights").groupby(["id", "target"])["weight"].sum()
+    assert np.allclose(sums, 1, atol=1e-5) and predicted("baseline", "weights").empty
+    gradients = {variant: predicted(variant, "gradients") for variant in TRAINED}
+    for table in gradients.values():
+        assert set(table["id"]) == set(words.index) and set(table["truncation"]) == {0, 8}
+        means = table.groupby(["id", "truncation"])[["relative", "forward_relative"]].mean()
+        assert np.allclose(means, 1)
+    sizes = gradients["attention"].groupby(["id", "truncation"])["position"].agg(["size", "max"])
+    assert (sizes["size"] == words.loc[sizes.index.get_level_values("id")].to_numpy()).all()
+    assert (sizes["max"] == sizes["size"] - 1).all()
+    truncated = gradients["baseline"].query("truncation == 8")
+    is_cut = truncated["position"] < (truncated["source_words"] - 1) // 8 * 8
+    assert is_cut.any() and ((truncated["forward_norm"] == 0) == is_cut).all()
+    assert (gradients["attention"]["forward_norm"] > 0).all()
+    states = predicted("attention", "states")
+    assert list(states.columns) == ["id", "source_words", "state"]
+    assert np.stack(states["state"]).shape == (14, 8) and states["state"][0].dtype == np.float32
+    assert list(states["source_words"]) == sorted(states["source_words"])
+
+
+def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monkeypatch):
+    text = (ROOT / "docs/translation.md").read_text(encoding="utf-8")
+    (study,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    pairs = [(f"Der Hund {n} schläft.", f"The dog {n} sleeps.") for n in range(40)]
+    pd.DataFrame(pairs, columns=["german", "english"]).to_csv("pairs.csv", index=False)
+    digest = hashlib.sha256(Path("pairs.csv").read_bytes()).hexdigest()
+    Path("params.yaml").write_text(study.replace("SHA256", digest), encoding="utf-8")
+    stages.download("mine")
+    stages.tokenize("mine")
+    for model in load().models:
+        stages.recipe(model)
+        recipe = read_model_recipe(model)
+        assert (recipe.data.source, recipe.data.target) == ("de", "en")
+    assert read_meta(Path("data/tokens/mine")).splits == {"train": 31, "validation": 3, "test": 6}
+
+
+def test_gold_links_are_the_generators_and_sentences_without_them_are_not_counted(runs):
+    table, tokens = predicted("attention").query("seed == 1"), load_tokens("data/tokens/pair")
+    known = tokens.alignment("norvic", "soldan")
+    expected = [known[row] for row in tokens.rows_of(table["id"])]
+    found = read_links(table.set_index("id")["gold"])
+    assert found == [(set(each.sure), set(each.possible)) for each in expected]
+    summary = pd.read_csv("results/evaluate/pair-attention/summary.csv")
+    assert (summary["aer_shifted"] > 0.8).all() and (summary["aer"] < 1).all()
+    predictor, few = load_predictor(read_run("pair-attention", 1), "cpu"), table.head(4)
+    every = predictor.statistics(few)["sure"].tolist()
+    gold = few["gold"].tolist()
+    some = predictor.statistics(few.assign(gold=[gold[0], None, *gold[2:]]))["sure"].tolist()
+    assert every[1] > 0 and some == [every[0], 0, *every[2:]]
+
+
+def test_models_and_reference_models_are_compared_by_bleu(runs):
+    text = STUDY.replace("[attention, input]", "[attention]")
+    Path("params.yaml").write_text(text + "".join(MODEL.format(v, MODELS[v]) for v in TRAINED))
+    stages.reference_models("pair")
+    stages.compare()
+    pair = json.loads(Path("results/compare/comparison.json").read_text())["experiments"]["pair"]
+    models = pair["models"]
+    assert pair["metric"] == "bleu" and {*models} == {*TRAINED}
+    assert list(pair["reference_models"]) == ["copy", "statistical"]
+    differences = pair["comparisons"]["attention"]
+    first, second = (models[v]["summary"]["bleu"]["mean"] for v in ("attention", "baseline"))
+    assert differences["baseline"]["mean_pp"] == pytest.approx(100 * (first - second), abs=1e-9)
+    assert differences["baseline"]["verdict"] and {*differences} >= {"copy", "statistical"}
+    metrics = json.loads(Path("metrics.json").read_text())["pair"]
+    assert set(metrics) >= {*TRAINED, "statistical", "gain_pp"}
+
+
+def test_a_text_is_translated_as_its_stage_did_alone_and_among_others(runs):
+    table = predicted("attention").query("seed == 1")
+    run = heed.load_run("pair-attention", 1)
+    texts = table["source"].tolist()
+    together = run.translate(texts)
+    assert [best[0].text for best in together] == table["hypothesis"].tolist()
+    assert [best[0].score for best in together] == pytest.approx(table["score"].tolist(), abs=1e-5)
+    for text, found in zip(texts[:4], together[:4], strict=True):
+        ((alone,),) = run.translate([text])
+        assert alone.text == found[0].text and alone.links == found[0].links
+        assert alone.weights.shape == (len(alone.target_words), len(text.split()))
+        assert np.allclose(alone.weights.sum(1), 1, atol=1e-5)
+
+
+def test_a_given_translation_has_the_score_that_the_search_gave_it(runs):
+    run = heed.load_run("pair-attention", 1)
+    texts = predicted("attention")["source"][:3].tolist()
+    for text, found in zip(texts, run.translate(texts, n_best=2), strict=True):
+        assert found[0].score >= found[1].score and found[0].text != found[1].text
+        scored = run.score([text, text], [each.text for each in found])
+        for given, searched in zip(scored, found, strict=True):
+            assert given.log_probability == pytest.approx(searched.log_probability, abs=1e-4)
+            assert given.links == searched.links
+    with pytest.raises(ValueError, match="1 texts, and 2 translations"):
+        run.score(["a"], ["b", "c"])
+
+
+def test_the_links_of_pieces_are_links_of_words(runs):
+    table = predicted("pieces").query("split == 'test' and seed == 1").set_index("id")
+    texts = zip(table["source"], table["reference"], read_links(table["links"]), strict=True)
+    for source, reference, (links, _) in texts:
+        assert {j for _, j in links} == set(range(len(reference.split())))
+        assert {i for i, _ in links} <= set(range(len(source.split())))
+
+
+def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
+    text = predicted("attention")["source"][0]
+    Path("two.txt").write_text(f"{text}\n\n")
+    (line, empty) = translate("pair-attention", "two.txt", "", 1, "text", None)
+    assert line == predicted("attention")["hypothesis"][0] and isinstance(empty, str)
+    (line,) = translate("pair-attention", text, "", 1, "pharaoh", 2)
+    translation, score, links = line.split(" ||| ")
+    assert float(score) < 0 and len(links.split()) == len(translation.split())
+    first, second = map(json.loads, translate("pair-attention", text, "", 2, "json", 1))
+    assert first["line"] == second["line"] == 0 and first["score"] >= second["score"]
+    assert np.allclose(np.sum(first["weights"], 1), 1, atol=1e-3)
+    (scored,) = map(json.loads, translate("pair-attention", text, translation, 1, "json", 2))
+    assert scored["translation"] == translation
+    assert scored["score"] == pytest.approx(float(score), abs=1e-3)
+    (line,) = map(json.loads, translate("pair-baseline", text, "", 1, "json", None))
+    assert line["weights"] is None and line["links"] == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "n_best", "seed", "message"),
+    [
+        ("pair-attention", "", 1, 7, r"pair-attention has no run with seed 7\. Trained: 1, 2"),
+        ("nothing", "", 1, None, "results/train/nothing: no trained run. Trained models: "),
+        ("pair-attention", "b\nc", 1, None, "1 lines to translate, and 2 translations"),
+        ("pair-attention", "b", 2, None, "--n-best is for a search"),
+    ],
+)
+def test_what_cannot_be_translated_is_one_clear_message(runs, model, given, n_best, seed, message):
+    with pytest.raises(HeedError, match=message):
+        list(translate(model, "a", given, n_best, "text", seed))
+
+
+def test_a_share_of_the_pairs_is_the_same_for_both_models_and_within_a_larger_one():
+    rows = np.arange(100, 180)
+    half, quarter = (set(learning.draw_share(rows, share, 5).tolist()) for share in (0.5, 0.25))
+    assert len(half) == 40 and len(quarter) == 20 and quarter < half
+
+
+def test_pairs_beyond_the_caps_are_left_out_and_counted(pair):
+    params, meta = load(), read_meta(Path("data/tokens/pair"))
+    tokens = load_tokens("data/tokens/pair")
+    rows = {split: tokens.rows(split, 0) for split in ("train", "validation")}
+    recipe = resolve(params, "pair-attention", {"max_source_tokens": 15}, meta)
+    learner = learning.make_learner(recipe, tokens, rows, 1, "cpu")
+    lengths = np.diff(tokens.sides["norvic"].offsets)[rows["train"]]
+    assert learner.items == (lengths <= 15).sum() < len(lengths)
+    assert learner.left_out["long_source"] == (lengths > 15).sum()
+    recipe = resolve(params, "pair-attention", {"max_source_tokens": 1}, meta)
+    with pytest.raises(HeedError, match=r"pair-attention: no training pair .* Raise them"):
+        learning.make_learner(recipe, tokens, rows, 1, "cpu")
+
+
+WRONG = {
+    "a language": ("source: norvic", "source: norvik", "data.source: .*no language norvik"),
+    "the same language twice": ("target: soldan", "target: norvic", "data.target: is the source"),
+    "a key of classification": ("decoder: output}", "pooling: mean}", "pooling: "),
+    "a decoder": ("decoder: output}", "decoder: outputs}", "decoder: "),
+    "an encoder of classification": ("decoder: output}", "encoder: bilstm}", "encoder: "),
+    "half a transformer": ("decoder: output}", "decoder: transformer}", "a transformer has both"),
+    "attention in the baseline": ("last-state", "output", "variant baseline is without attention"),
+    "equal weights in attention": (
+        "decoder: output}",
+        "decoder: output, score: uniform}",
+        "variant attention needs a score that is learned, found score: uniform",
+    ),
+    "learned weights in uniform": ("score: uniform", "score: general", "found score: general"),
+    "a variant of a reference model": (
+        MODEL.format("deep", MODELS["deep"]),
+        MODEL.format("copy", MODELS["deep"]),
+        "copy is the name of a reference model",
+    ),
+    "a reference": ("tokenize: none", "references: [b]", "data.references: .*no language b"),
+    "the target as a reference": (
+        "tokenize: none",
+        "references: [soldan]",
+        "data.references: soldan is the target; name further languages",
+    ),
+    "an odd size": ("hidden_size: 8", "hidden_size: 7", "which must be even, found 7"),
+    "a metric of classification": (
+        "title: A pair of languages",
+        "title: A pair\n    metric: accuracy",
+        "metric: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_in_params_yaml_is_one_clear_message(tmp_path, right, wrong, message):
+    assert right in PARAMS
+    (tmp_path / "params.yaml").write_text(PARAMS.replace(right, wrong, 1))
+    with pytest.raises(HeedError, match=rf"params.yaml:\d+: .*{message}"):
+        load(tmp_path / "params.yaml")
+
+
+def test_the_wide_control_is_as_large_as_the_model_that_it_matches(pair):
+    wide = MODEL.format("parameter-matched", "decoder: last-state").replace(
+        "pair-parameter-matched, d", "pair-input, d"
+    )
+    Path("params.yaml").write_text(PARAMS + wide)
+    with pytest.raises(HeedError, match="variant parameter-matched takes"):
+        load()
+    Path("params.yaml").write_text(PARAMS + wide.replace(", decoder: last-state", ""))
+    stages.recipe("pair-parameter-matched")
+    recipe = read_model_recipe("pair-parameter-matched")
+    assert recipe.hyperparameters.decoder == "last-state" and not recipe.hyperparameters.attends
+    sizes = learning.sizes(recipe.data, read_meta(TOKENS / recipe.corpus))
+    wide, matched = (
+        count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
+        for each in (recipe, read_model_recipe("pair-input"))
+    )
+    assert abs(wide - matched) / matched < 0.05
