@@ -24,6 +24,7 @@ help:            ## print this list
 # torch first: a resolver that sees it pinned and present never fetches the CUDA build for another package.
 .venv/.runtime: envs/requirements.lock pyproject.toml
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
+	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
 	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)"
 	@$(INSTALL) --requirement envs/requirements.lock
@@ -88,7 +89,7 @@ test-slow: .venv/.servers .venv/.slurm .venv/.docs ## run the tests that are slo
 drills: .venv/.development ## inject the faults of docs/drills.md into real runs, and count how many recover (slow; all of them only as root or where mounting is allowed)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m drill -n $(CORES) --dist loadgroup --timeout=1800
 
-benchmark: .venv/.runtime ## print the table of docs/performance.md, some minutes on an idle machine; for a GPU: python -m benchmarks.gpu
+benchmark: .venv/.runtime ## print the table of docs/performance.md, some minutes on an idle machine
 	@$(BIN)/python -m benchmarks
 
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others

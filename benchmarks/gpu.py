@@ -34,7 +34,7 @@ from benchmarks.workload import (
     print_rows,
 )
 from heed.models.classifier import Classifier
-from heed.models.recurrent import BiLSTM
+from heed.models.recurrent import Bidirectional
 from heed.training.loop import train
 from heed.training.machine import make_deterministic, seed_everything
 
@@ -48,7 +48,7 @@ def recurrent(hidden: int) -> Row:
     torch.manual_seed(0)
     lengths = torch.randint(150, 401, (64,)).sort(descending=True).values
     inputs = torch.randn(64, int(lengths[0]), 128, device="cuda")
-    exact = BiLSTM(128, hidden).cuda()
+    exact = Bidirectional("lstm", 128, hidden).cuda()
     bidirectional = nn.LSTM(128, hidden, batch_first=True, bidirectional=True).cuda()
     for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"):
         getattr(bidirectional, name).data.copy_(getattr(exact.forward_lstm, name).data)

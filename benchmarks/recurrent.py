@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.workload import Row, median_seconds, print_rows
-from heed.models.recurrent import BiLSTM
+from heed.models.recurrent import Bidirectional
 from heed.training.machine import keep_memory
 
 BATCH, TIME, INPUT, HIDDEN, REPEATS = 64, 200, 128, 256, 3
@@ -17,7 +17,7 @@ def main() -> None:
     lengths = torch.randint(150, TIME + 1, (BATCH,))
     lengths[0] = TIME
     inputs = torch.randn(BATCH, TIME, INPUT)
-    exact = BiLSTM(INPUT, HIDDEN)
+    exact = Bidirectional("lstm", INPUT, HIDDEN)
     bidirectional = torch.nn.LSTM(INPUT, HIDDEN, batch_first=True, bidirectional=True)
 
     def packed(x: torch.Tensor) -> torch.Tensor:

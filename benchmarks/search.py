@@ -2,8 +2,7 @@
 
 The strategies are ASHA and plain random search. FOLDER is a clone in which the corpora of the
 studies letters and headlines are tokenised. Each strategy has the same cores for the same minutes,
-the same space and the same seed, so the same configurations in the same order. Also measures Ray's
-overhead for a search and for a trial.
+the same space and the same seed, so the same configurations in the same order.
 """
 
 import argparse
@@ -29,7 +28,6 @@ SPACE = {
     "heads": {"choice": [1, 2, 4, 8]},
 }  # fmt: skip
 TRIALS = 1000  # more than any strategy can try
-FEW, MANY = 2, 22  # trials of the two searches that measure Ray's overhead
 # The keys of `searches` in which the strategies differ; ASHA validates eight times an epoch.
 STRATEGIES: dict[str, dict[str, Any]] = {
     "random": {"scheduler": "none"},
@@ -92,46 +90,6 @@ def compare_strategies(folder: Path, experiment: str, minutes: float, cores: int
         )  # fmt: skip
 
 
-def measure_overhead(folder: Path) -> Iterator[Row]:
-    """Yield the time that Ray adds, on one core, to a search and to the training of a trial."""
-    from heed.recipe import read_recipe
-    from heed.tokens.arrays import load_tokens
-    from heed.training.run import train_model
-
-    walls = {}
-    for trials in (FEW, MANY):
-        search = {
-            "trials": trials,
-            "scheduler": "none",
-            "space": {"learning_rate": SPACE["learning_rate"]},
-        }
-        with study(
-            folder, "author", {"epochs": 1, "patience": 0, "hidden_size": 4}, search
-        ) as work:
-            walls[trials] = heed(work, "search", "measured")
-            heed(work, "recipe", "author-attention")
-            recipe = read_recipe(
-                work / "results/recipe/author-attention.yaml", "heed recipe author-attention"
-            )
-            train_seconds = heed(work, "train", "author-attention", "--seeds", "1")
-    tokens = load_tokens(folder / "data/tokens/letters-pieces")
-    seconds = []
-    for number in range(6):
-        with tempfile.TemporaryDirectory() as scratch:
-            started = time.monotonic()
-            train_model(recipe, tokens, 1000 + number, lambda progress: None, Path(scratch))
-            seconds.append(time.monotonic() - started)
-    training = sorted(seconds[1:])[len(seconds[1:]) // 2]
-    trial = (walls[MANY] - walls[FEW]) / (MANY - FEW) - training
-    start = walls[FEW] - train_seconds - (FEW - 1) * training - FEW * trial
-    note = (
-        f"a search of {FEW} trials took {walls[FEW]:.1f} s, `heed train` of one "
-        f"{train_seconds:.1f} s"
-    )
-    yield Row("Ray's overhead: starting and stopping", f"{start:.1f} s", "<= 8 s", note)
-    yield Row("Ray's overhead: a trial", f"{trial:.2f} s", "", f"a training of {training:.2f} s")
-
-
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(
@@ -141,7 +99,6 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    print_rows([*measure_overhead(options.folder)])
     for experiment in STUDIES:
         print_rows(
             [*compare_strategies(options.folder, experiment, options.minutes, options.cores)]

@@ -1,33 +1,23 @@
-"""The cost of a stage before any of its work: the start of a command, and DVC's part.
-
-All figures but the last are seconds of processor time, of a process and what it starts, the least
-of some runs; all of the last commit, in temporary clones. DVC's part of a stage that runs is that
-of `dvc repro --single-item` without that of its command. It grows with the number of stages, so it
-is measured in studies of several sizes: generated models, each of whose stages has an entry in
-dvc.lock. `--sample` runs the sample study too, which takes some minutes.
+"""The cost of a stage before any of its work: seconds of processor time, of a process and what it
+starts, the least of some runs; of the last commit, in a temporary clone.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from benchmarks.workload import Row, print_rows
 
 ROOT = Path(__file__).resolve().parent.parent
-SAMPLE, SMALL = "workflow/studies/sample.yaml", "tests/studies/small.yaml"
-SIZES = {50: "<= 1.2 s", 150: "", 300: "<= 2 s", 600: ""}  # stages → target
-SEEDS, RUNS = 5, 3
-STAGES_OF_A_MODEL = 3  # recipe, train, score
+RUNS = 3
+MODEL = 3  # recipe, train, score
 OTHER_STAGES = 9
 MODEL = "texts-attention"
 # in the order of the pipeline; what a command does with 200 short texts takes next to no time
@@ -91,73 +81,6 @@ def clone() -> Iterator[Path]:
         yield folder
 
 
-def generated_study(stages: int) -> dict[str, Any]:
-    """Return the params of a study with about so many stages: the tests' study, more models."""
-    params = yaml.safe_load((ROOT / SMALL).read_text(encoding="utf-8"))
-    name = "sample-sentiment-baseline"
-    model = params["models"][name]
-    params["searches"], params["seeds"] = {}, list(range(1, SEEDS + 1))
-    models = (stages - OTHER_STAGES) // STAGES_OF_A_MODEL
-    variants = ["baseline", *(f"m{i}" for i in range(models - 1))]
-    names = {variant: f"sample-sentiment-{variant}" for variant in variants}
-    params["models"] = {
-        name: model | {"variant": variant, "match_parameters_of": name}
-        for variant, name in names.items()
-    }
-    params["study"]["attention"] = [variants[-1]]
-    return params
-
-
-def write_lock(folder: Path) -> int:
-    """Write a dvc.lock with an entry for each stage of a clone; return the number of stages."""
-    code = (
-        "import json, sys; sys.path.insert(0, 'workflow'); import stages; "
-        "print(json.dumps([[s.name, s.deps, s.outs] for s in stages.read_stages()]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True,
-        env=environment(folder),
-    )  # fmt: skip
-    stages = yaml.safe_load(done.stdout)
-
-    def entries(paths: list[str]) -> list[dict[str, Any]]:
-        return [{"path": path, "hash": "md5", "md5": "0" * 32, "size": 1} for path in paths]
-
-    defaults = generated_study(STAGES_OF_A_MODEL + OTHER_STAGES)["defaults"]
-    params = {"params.yaml": {"defaults": defaults}}
-    locked = {
-        name: {"cmd": "heed", "deps": entries(deps), "params": params, "outs": entries(outs)}
-        for name, deps, outs in stages
-    }
-    lock = yaml.safe_dump({"schema": "2.0", "stages": locked}, sort_keys=False)
-    (folder / "dvc.lock").write_text(lock, encoding="utf-8")
-    return len(stages)
-
-
-def dvcs_parts() -> Iterator[Row]:
-    """Yield a row for each size of a study: DVC's part of a stage that runs, and of a dry run."""
-    with clone() as folder:
-        for size, target in SIZES.items():
-            params = yaml.safe_dump(generated_study(size), sort_keys=False)
-            (folder / "params.yaml").write_text(params, encoding="utf-8")
-            stages = write_lock(folder)
-            repro = [sys.executable, "-m", "dvc", "repro", "--single-item", "--force", "code"]
-            part = least(repro, folder) - least(CODE, folder)
-            dry = least(["snakemake", "-n", "--quiet"], folder)
-            yield Row(
-                f"DVC's part of a stage that runs, at {stages} stages", f"{part:.2f} s", target,
-                f"`snakemake -n` there: {dry:.1f} s",
-            )  # fmt: skip
-
-
-def dry_run() -> Row:
-    """Return the cost of `snakemake -n` after `heed study headlines`."""
-    with clone() as folder:
-        processor_seconds(heed("study", "headlines", "--force"), folder)
-        seconds = least(["snakemake", "-n", "--quiet"], folder)
-        return Row("`snakemake -n` after `heed study headlines`", f"{seconds:.1f} s", "<= 4 s")
-
-
 def starts() -> Iterator[Row]:
     """Yield the cost of each command on a study of 200 short texts."""
     with clone() as folder:
@@ -179,26 +102,8 @@ def starts() -> Iterator[Row]:
             yield Row(f"`heed {name}` of 200 short texts", value, target)
 
 
-def sample_study(cores: int) -> Row:
-    """Return the time that the sample study takes in a fresh clone."""
-    with clone() as folder:
-        started = time.monotonic()
-        seconds = processor_seconds(["snakemake", "--cores", str(cores), "--quiet"], folder)
-        wall = time.monotonic() - started
-    note = f"{seconds:.0f} s of processor time"
-    return Row(f"the sample study on {cores} cores", f"{wall:.0f} s", "<= 240 s on 2", note)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sample", action="store_true", help="run the sample study too")
-    parser.add_argument("--cores", type=int, default=2, help="for the sample study")
-    parser.add_argument("--json", action="store_true", help="for python -m benchmarks")
-    options = parser.parse_args()
-    rows = [dry_run(), *dvcs_parts(), *starts()]
-    print_rows(rows + ([sample_study(options.cores)] if options.sample else []))
+    print_rows([*starts()])
 
 
 if __name__ == "__main__":

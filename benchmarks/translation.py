@@ -18,15 +18,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.workload import Row, launch, numbers, print_rows
-from heed.hyperparameters import CorpusSizes
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING, SPECIAL_OF_PAIRS
 from heed.models.beam import translate
 from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
-from heed.speed import multiply_adds
-from heed.tasks.translation.recipe import Hyperparameters
 from heed.training.machine import keep_memory
 
 WORDS = (7859, 5979)  # words of Multi30k's German and English training split that occur twice
@@ -264,55 +261,13 @@ def search_row(steps: int = 500, sentences: int = 500) -> Row:
     )
 
 
-SIZES = CorpusSizes((PIECES, PIECES))
-
-
-def cost_settings(decoder: str) -> Hyperparameters:
-    """Return the hyperparameters of `SETTINGS` as those of a model of the task."""
-    values = dataclasses.asdict(SETTINGS) | {
-        "decoder": decoder, "source_vocabulary": PIECES, "target_vocabulary": PIECES,
-    }  # fmt: skip
-    return Hyperparameters(**values)
-
-
-def cost_rows() -> list[Row]:
-    """Return the cost of attention by source length, forward and backward, the target as long."""
-    rows = []
-    for length in (10, 20, 40, 80):
-        pairs = [(np.full(length, 5), np.full(length - 1, 5))] * 32
-        batch, seconds, operations = make_batch(pairs), {}, {}
-        for decoder in ("last-state", "output"):
-            h = dataclasses.replace(SETTINGS, decoder=decoder, dropout=0.0)
-            model = RecurrentTranslator(PIECES, PIECES, h)
-            once, linear, quadratic = multiply_adds("translation", cost_settings(decoder), SIZES)
-            operations[decoder] = once + linear * length + quadratic * length**2
-            times = []
-            for _ in range(ROUNDS + 1):
-                started = time.thread_time()
-                model.loss(batch).backward()
-                times.append(time.thread_time() - started)
-            seconds[decoder] = statistics.median(times[1:]) / len(pairs)
-        plain, attention = operations["last-state"] / 1e6, operations["output"] / 1e6
-        times = f"{1e3 * seconds['output']:.1f} ms a sentence, {1e3 * seconds['last-state']:.1f}"
-        rows.append(
-            Row(
-                f"time with attention against without, {length} source and target tokens",
-                f"{seconds['output'] / seconds['last-state']:.2f}x",
-                "",
-                f"{times} without; {attention:.0f}M multiply-adds, {plain:.0f}M without "
-                f"({attention / plain:.2f}x)",
-            )
-        )
-    return rows
-
-
 def main() -> None:
     torch.set_num_threads(1)
     if len(sys.argv) > 1 and sys.argv[1] in TRAININGS:
         print(TRAININGS[sys.argv[1]]().rate())
         return
     keep_memory()
-    print_rows([*training_rows(), search_row(), *cost_rows()])
+    print_rows([*training_rows(), search_row()])
 
 
 if __name__ == "__main__":

@@ -32,16 +32,13 @@ from heed.digests import (
     SECTIONS,
     code_file,
     digest_file,
-    remember,
     versions,
 )
 from heed.explanation.unexplained import write_unexplained
 from heed.files import HeedError, write_text
-from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS, PARAMS
+from heed.paths import ADVERSARIAL_ATTENTION, EXPLANATIONS
 from heed.study import Params, load
-from heed.study.reader import describe_old_form, read_text
 from heed.task import STAGE_MODULES, part_modules
-from heed.terminal import print_line
 
 SRC = Path("src")
 STAGES = tuple(stage.__name__ for stage in stages.STAGES)
@@ -199,9 +196,6 @@ def main() -> None:
             path.unlink()
         for path, text in find_changed(texts).items():
             write_text(path, text)
-        remember()
-        if old_form := describe_old_form(read_text(PARAMS)):
-            print_line(old_form)
         write_unexplained(EXPLANATIONS / "none", ADVERSARIAL_ATTENTION / "none")
     except HeedError as error:
         sys.exit(f"heed: {error}")

@@ -6,6 +6,7 @@ a second.
 
 import json
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,25 @@ def is_dry_run(workflow: Any) -> bool:
 def is_running_jobs(workflow: Any) -> bool:
     """Whether jobs will run (no dry run, --touch or --lint); known once a rule's inputs are."""
     return bool(workflow.executor_plugin and not workflow.dryrun and not workflow.touch)
+
+
+def is_touch(workflow: Any) -> bool:
+    """Whether snakemake was started with --touch; known once a rule's inputs are."""
+    return bool(workflow.executor_plugin and workflow.touch)
+
+
+def is_drawing() -> bool:
+    """Whether snakemake was started to draw the pipeline: --dag, --rulegraph, --filegraph …"""
+    drawings = ("--dag", "--d3dag", "--rulegraph", "--filegraph")
+    return any(argument.startswith(drawings) for argument in sys.argv)
+
+
+def forced(workflow: Any) -> set[str] | None:
+    """Return the rules and files of --forcerun and --force; None: all of them (--forceall)."""
+    settings = workflow.dag_settings
+    if settings.forceall:
+        return None
+    return {*settings.forcerun, *(settings.targets if settings.forcetargets else ())}
 
 
 def runs_jobs_here(workflow: Any) -> bool:

@@ -43,10 +43,10 @@ from heed.terminal import print_line
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
-REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
+FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
 THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
 USELESS = re.compile(
     "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
@@ -225,19 +225,25 @@ def move_removed(paths: list[str]) -> None:
 
 
 def find_stale(
-    stages: list[Stage], removed: list[str], code_changes: Collection[str] | None = None
+    stages: list[Stage],
+    removed: list[str],
+    code_changes: Collection[str] | None = None,
+    forced: Collection[str] | None = (),
 ) -> dict[str, str]:
     """Return {stage: reason} of the stages that may run, of `stages` in their order.
 
-    A reason is DVC's, one of the `removed` results, or an upstream stage. Where `code_changes` are
-    known, the files that the stage `code` would change, only stages that read one run after it.
+    A reason is DVC's, one of the `removed` results, an upstream stage, or that the stage or one of
+    its results is in `forced` (None: all are). Where `code_changes` are known, the files that the
+    stage `code` would change, only stages that read one run after it.
     """
     stale: dict[str, str] = {}
     for stage in stages:
         gone = [path for path in removed if any(path.startswith(f"{dep}/") for dep in stage.deps)]
         same_code = code_changes is not None and not {*code_changes} & {*stage.deps}
         upstream = [up for up in stage.upstream if up in stale and not (same_code and up == "code")]
-        if stage.reasons:
+        if forced is None or not {stage.name, *stage.outs}.isdisjoint(forced):
+            stale[stage.name] = FORCED
+        elif stage.reasons:
             stale[stage.name] = _first_of(stage.reasons)
         elif gone:
             stale[stage.name] = f"{gone[0]} is no longer in the study"
@@ -307,6 +313,7 @@ class Run:
         self._plan: dict[str, str] | None = None
         main = engine.is_main_process(workflow)
         _put_python_on_path()
+        make_private(RUNS.parent)
         self.plan_file = str(self.folder / "plan.json")
         if not main and Path(self.plan_file).exists():
             content = json.loads(Path(self.plan_file).read_text(encoding="utf-8"))
@@ -318,7 +325,6 @@ class Run:
             wait_for_dvc(Path())
             repair_lock(Path())
             collect()
-            copy_report()
         self._params = load()
         self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
 
@@ -341,7 +347,13 @@ class Run:
         """
         if self._plan is not None:
             return self._plan
+        if engine.is_touch(self._workflow):
+            raise HeedError(
+                "snakemake --touch: DVC knows results by their content, not by their dates, so "
+                "there is nothing to touch. `dvc commit` takes results as they are"
+            )
         executing = engine.is_running_jobs(self._workflow)
+        forced = None if engine.is_drawing() else engine.forced(self._workflow)
         for warning in changed_file_warnings(self._params):
             print_message(warning)
         removed = find_removed(self.stages)
@@ -351,9 +363,10 @@ class Run:
                 shutil.rmtree(old, ignore_errors=True)
             if not self._run_quick_first() and removed:
                 self.stages = read_stages(params=self._params)
-            self._plan = find_stale(self.stages, [])
+            self._plan = find_stale(self.stages, [], forced=forced)
         else:
-            self._plan = find_stale(self.stages, removed, predict_code_changes(self.stages))
+            code_changes = predict_code_changes(self.stages)
+            self._plan = find_stale(self.stages, removed, code_changes, forced)
         (self.folder / "done").mkdir(parents=True, exist_ok=True)
         stages = [*map(dataclasses.asdict, self.stages)]
         plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
@@ -364,7 +377,9 @@ class Run:
             names = {name for stage in running for name in (stage.name, *stage.upstream)}
             if here := names & read_lock().keys():
                 apart.dvc("push", *sorted(here))
-        if stale:
+        if engine.is_drawing():
+            pass
+        elif stale:
             print_message(
                 f"{stale} of {total} stages {'to run' if executing else 'may run'}, "
                 f"{total - stale} up to date"
@@ -396,6 +411,12 @@ class Run:
                 subprocess.run(command, stdout=log, stderr=log, check=False)
             tried.update(names)
             self.stages = read_stages(params=self._params)
+
+    def outcome(self) -> str:
+        """Return the message of the rule `all`."""
+        if engine.is_running_jobs(self._workflow):
+            return "the study in params.yaml is up to date: reports/index.html"
+        return "the study in params.yaml would then be up to date"
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""
@@ -438,27 +459,17 @@ class Run:
                 yield f"{name} failed: {message if message != lines[-2] else f'see {log}'}"
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that no other user may enter: DVC keeps pickled objects in it."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o700)
+
+
 def _put_python_on_path() -> None:
     """Let jobs find `heed` and `python` where PATH lacks their folder, and else as dvc does."""
     folder, path = str(Path(sys.executable).parent), os.environ["PATH"]
     if folder not in path.split(os.pathsep):
         os.environ["PATH"] = f"{folder}{os.pathsep}{path}"
-
-
-def copy_report() -> None:
-    """Copy figures, tables and page, if there are, to where `snakemake --report` finds them.
-
-    Copies, because Snakemake deletes, touches and stamps its outputs, and reports/ is DVC's.
-    """
-    reports = Path("reports")
-    shutil.rmtree(REPORT_COPIES, ignore_errors=True)
-    for pattern in ("index.html", "figures/*.svg", "tables/*.csv"):
-        for path in reports.glob(pattern):
-            copy = REPORT_COPIES / path.relative_to(reports)
-            if path.parent != reports and "_" not in path.name:
-                copy = copy.with_name(f"study_{path.name}")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy)
 
 
 def silence_snakemake() -> None:
@@ -488,7 +499,3 @@ def catch_interrupt() -> None:
 def print_message(message: str) -> None:
     """Print a line of heed's own among Snakemake's."""
     print_line(f"heed: {message}", error=True)
-
-
-if __name__ == "__main__":
-    copy_report()

@@ -43,18 +43,13 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
                 "several separated by spaces, such as 0-4 10-15, or in JSON a list of pairs, "
                 "[[0, 4], [10, 15]]"
             )
-        spans.append((int(match[1]), int(match[2])))
-    for start, end in spans:
-        if start >= end:
-            raise HeedError(
-                f"{location}: the span {start}-{end} has no character: its end is the position "
-                "after its last one"
-            )
-        if end > characters:
+        start, end = int(match[1]), int(match[2])
+        if not start < end <= characters:
             raise HeedError(
                 f"{location}: the span {start}-{end} goes beyond the text, which has "
-                f"{characters:,} characters"
+                f"{characters:,} characters, or has none: the end is the position after the last"
             )
+        spans.append((start, end))
     return tuple(spans)
 
 

@@ -6,20 +6,16 @@ repeats no stage, and any other edit repeats those that run the code.
 """
 
 import ast
-import contextlib
 import functools
 import hashlib
-import json
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-from heed.files import HeedError, sha256, write_json
+from heed.files import HeedError, sha256
 
 CODE = Path("results/code")
-REMEMBERED = Path(".heed/digests.json")  # by the hash of a source: what `remember` wrote
 # Stages whose code depends on the task of an experiment have a file for each key of a section of
 # params.yaml, the others one.
 SECTIONS = {
@@ -44,126 +40,58 @@ DISTRIBUTIONS = {
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
-_digest_cache: dict[tuple[Any, ...], str] = {}  # by the state of a file
-_digest_by_source: dict[str, str] = {}
-
 
 def code_file(stage: str, key: str = "") -> Path:
     """Return the file in which the stage `code` describes the code of `heed STAGE KEY`."""
     return CODE / stage / f"{key}.json" if stage in SECTIONS else CODE / f"{stage}.json"
 
 
+@functools.cache
 def digest_file(path: Path) -> str:
     """Return the digest of a file: of its program for Python, of its bytes for other files.
 
-    A file is read again only when it was modified.
-
-    Raises:
-        HeedError: the file is Python that does not parse; with file and line.
-        OSError: the file cannot be read.
-
+    A process reads each file once. Raises HeedError: the file is Python that does not parse.
     """
-    state = path.stat()
-    key = (path, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-    if key not in _digest_cache:
-        _digest_cache[key] = _digest_module(path) if path.suffix == ".py" else sha256(path)
-    return _digest_cache[key]
-
-
-def _digest_module(path: Path) -> str:
-    source = path.read_bytes()
-    key = _source_key(source)
+    if path.suffix != ".py":
+        return sha256(path)
     try:
-        digest = _remembered().get(key) or digest_source(source.decode())
-        _digest_by_source[key] = digest
-        return digest
+        return digest_source(path.read_bytes().decode())
     except SyntaxError as error:
         raise HeedError(f"{path}:{error.lineno or 1}: not valid Python: {error.msg}") from None
     except ValueError as error:  # not UTF-8, or a null byte
         raise HeedError(f"{path}:1: not valid Python: {error}") from None
 
 
-def remember() -> None:
-    """Write the digests of this process for later ones, which need not parse the sources again."""
-    write_json(REMEMBERED, _digest_by_source)
-
-
-@functools.cache
-def _remembered() -> dict[str, str]:
-    """Return {key of a source: its digest}; nothing where no whole file has been written."""
-    with contextlib.suppress(OSError, ValueError):
-        known = json.loads(REMEMBERED.read_bytes())
-        return known if isinstance(known, dict) else {}
-    return {}
-
-
-def _source_key(source: bytes) -> str:
-    """Return a key of a source under the present program of this module."""
-    return hashlib.sha256(_own_hash() + source).hexdigest()
-
-
-@functools.cache
-def _own_hash() -> bytes:
-    return hashlib.sha256(Path(__file__).read_bytes()).digest()
-
-
 def digest_source(source: str) -> str:
     """Return the digest of a program: of its syntax tree without positions and docstrings.
 
-    It is the same under every version of Python.
-
-    Raises:
-        SyntaxError: the source does not parse.
-
+    It is the same under every version of Python. Raises SyntaxError where it does not parse.
     """
-    words: list[str] = []
-    _describe(ast.parse(source), words)
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+    return hashlib.sha256(_describe(ast.parse(source)).encode()).hexdigest()
 
 
-def _describe(value: Any, words: list[str]) -> None:
-    """Append the words that describe a node of a syntax tree, a list of nodes, or a plain value."""
+def _describe(value: object) -> str:
+    """Return a text for a node of a syntax tree, a list of nodes, or a plain value."""
+    if isinstance(value, list):
+        # None is a gap, as in {**more} or a keyword without a default
+        return f"[{' '.join('-' if each is None else _describe(each) for each in value)}]"
+    # repr() would depend on the Unicode tables of this version of Python
     if isinstance(value, ast.Constant | ast.MatchSingleton):
-        # repr() would depend on the Unicode tables of this version of Python
-        words.append(ascii(value.value))
-    elif isinstance(value, ast.AST):
-        words.append(f"({type(value).__name__}")
-        for field, inner in sorted(ast.iter_fields(value)):
-            if field in IGNORED_FIELDS:
-                continue
-            if not _is_empty(content := _normalize_field(value, field, inner)):
-                words.append(f"{field}=")
-                _describe(content, words)
-        words.append(")")
-    elif isinstance(value, list):
-        words.append("[")
-        for inner in value:
-            # a gap, as in {**more} or a keyword without a default; no constant is described as -
-            if inner is None:
-                words.append("-")
-            else:
-                _describe(inner, words)
-        words.append("]")
-    else:
-        words.append(ascii(value))
-
-
-def _is_empty(value: Any) -> bool:
-    """Whether a field is None, [] or 0, as new fields of a newer Python are for old syntax."""
-    return value is None or value == [] or value == 0
-
-
-def _normalize_field(node: ast.AST, field: str, value: Any) -> Any:
-    """Return the value of a field: a body without its docstring, an f-string with merged texts."""
-    if (
-        field == "body"
-        and isinstance(node, WITH_DOCSTRING)
-        and ast.get_docstring(node, clean=False) is not None
-    ):
-        return value[1:]
-    if field == "values" and isinstance(node, ast.JoinedStr):
-        return _merge_texts(value)
-    return value
+        return ascii(value.value)
+    if not isinstance(value, ast.AST):
+        return ascii(value)
+    fields = dict(ast.iter_fields(value))
+    if isinstance(value, WITH_DOCSTRING) and ast.get_docstring(value, clean=False) is not None:
+        fields["body"] = value.body[1:]
+    if isinstance(value, ast.JoinedStr):
+        fields["values"] = _merge_texts(value.values)
+    described = [
+        f"{name}={_describe(content)}"
+        for name, content in sorted(fields.items())
+        # None, [] or 0 are new fields of a newer Python for old syntax
+        if content and name not in IGNORED_FIELDS
+    ]
+    return f"({type(value).__name__} {' '.join(described)})"
 
 
 def _merge_texts(parts: list[ast.expr]) -> list[ast.expr]:
@@ -181,9 +109,7 @@ def _merge_texts(parts: list[ast.expr]) -> list[ast.expr]:
 def loaded_modules(*not_yet_loaded: str) -> dict[str, str]:
     """Return {module: digest} of heed's modules in this process that can change a result.
 
-    Args:
-        not_yet_loaded: modules to include that this process will load later.
-
+    Modules that this process will load later are named.
     """
     loaded = {name for name in sys.modules if name.startswith("heed.")}
     names = loaded.union(not_yet_loaded) - IGNORED

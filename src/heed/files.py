@@ -5,7 +5,6 @@ Every writer of heed writes to a temporary name and renames it: a file is comple
 
 import contextlib
 import fcntl
-import functools
 import glob
 import hashlib
 import json
@@ -181,50 +180,33 @@ def require_files(folder: Path, made_by: str) -> None:
 def verify_checksums(folder: str | Path, made_by: str) -> None:
     """Raise HeedError unless `folder` has the files that `write_checksums` hashed, unchanged.
 
-    A folder without checksums passes, with a message on stderr. `made_by` is the command that
-    writes the folder.
+    A folder without checksums passes. `made_by` is the command that writes the folder.
     """
     checksums = Path(folder) / CHECKSUMS
     if not checksums.is_file():
-        _report_missing_checksums(checksums, checksums.resolve())
         return
     with reading(checksums, made_by):
         lines = checksums.read_text("utf-8").splitlines()
     expected = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     files = _hashed_files(Path(folder))
     for name in sorted({*expected, *files}):
-        if name not in files or name not in expected or sha256(files[name]) != expected[name]:
-            problem = (
-                "not there" if name not in files else "not as it was made: changed, or cut off"
-            )
+        if name not in files or sha256(files[name]) != expected.get(name):
+            problem = "not as it was made: changed, or cut off" if name in files else "not there"
             raise HeedError(
-                f"{Path(folder) / name}: {problem} (by its hash in {checksums.name}). "
-                f"Run again: {made_by}"
+                f"{Path(folder) / name}: {problem} (by its hash in {CHECKSUMS}). Run again: "
+                f"{made_by}"
             )
-
-
-@functools.cache  # once in a process
-def _report_missing_checksums(checksums: Path, absolute_path: Path) -> None:
-    if checksums.parent.is_dir():
-        print_line(
-            f"heed: {checksums}: not there: whether the files in this folder are as they were "
-            "made is not known",
-            error=True,
-        )
 
 
 def _hashed_files(folder: Path) -> dict[str, Path]:
-    """Return the files to be hashed, by their paths in `folder`.
-
-    Hidden files do not belong to a stage's results.
-    """
-    files = {
-        file.relative_to(folder): file for file in sorted(folder.rglob("*")) if not file.is_dir()
-    }
+    """Return the files of a stage's results, by their paths in `folder`: those not hidden."""
+    files = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
     return {
-        name.as_posix(): file
-        for name, file in files.items()
-        if name.name != CHECKSUMS and not any(part.startswith(".") for part in name.parts)
+        name.as_posix(): path
+        for name, path in files.items()
+        if not path.is_dir()
+        and name.name != CHECKSUMS
+        and not any(part.startswith(".") for part in name.parts)
     }
 
 

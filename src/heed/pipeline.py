@@ -20,13 +20,30 @@ import time
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import yaml
 
 from heed.files import HeedError, reading
 
 PIPELINE, LOCK = Path("dvc.yaml"), Path("dvc.lock")
+
+
+class File(TypedDict, total=False):
+    """A dependency or an output in dvc.lock."""
+
+    path: str
+    md5: str
+
+
+class Entry(TypedDict, total=False):
+    """A stage in dvc.lock."""
+
+    cmd: str
+    deps: list[File]
+    outs: list[File]
+
+
 NAME_IN_PATH = re.compile(r"\$\{[^}]*\}")  # DVC's ${item.corpus}
 
 
@@ -59,7 +76,7 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
                 )
 
 
-def read_lock(root: Path = Path()) -> dict[str, Any]:
+def read_lock(root: Path = Path()) -> dict[str, Entry]:
     """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
 
     DVC writes it in place, so it is read again for two seconds where another stage's DVC may be
@@ -193,18 +210,8 @@ def _matches(part: str, pattern: str) -> bool:
 def draw_mermaid(kinds: dict[str, Kind]) -> str:
     """Return the graph as text that GitHub and other viewers of Markdown draw as a figure."""
     lines = ["flowchart TD"]
-    lines += [f'    {name}["{name}<br>{_count(kind)}"]' for name, kind in kinds.items()]
+    for name, kind in kinds.items():
+        count = f"{kind.stages or 'no'} stage{'s' * (kind.stages != 1)}"
+        lines.append(f'    {name}["{name}<br>{count}"]')
     lines += [f"    {written} --> {read}" for written, read in link_kinds(kinds)]
     return "\n".join(lines)
-
-
-def draw_dot(kinds: dict[str, Kind]) -> str:
-    """Return the graph as Graphviz reads it."""
-    nodes = [f'    {name} [label="{name}\\n{_count(kind)}"]' for name, kind in kinds.items()]
-    links = [f"    {written} -> {read}" for written, read in link_kinds(kinds)]
-    return "\n".join(["digraph {", "    node [shape=box]", *nodes, *links, "}"])
-
-
-def _count(kind: Kind) -> str:
-    """Return the number of stages of the kind, in words."""
-    return f"{kind.stages or 'no'} stage{'s' * (kind.stages != 1)}"

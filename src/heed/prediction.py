@@ -72,7 +72,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     return len(predictions)
 
 
-def _describe_run(name: str, run: RunInfo) -> dict[str, Any]:
+def _describe_run(name: str, run: RunInfo) -> dict[str, object]:
     """Return the fields of a run that later stages need."""
     path = run_folder(name, run.seed) / HISTORY
     with reading(path, train_command(name, run.seed)):

@@ -52,34 +52,19 @@ class Bar:
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, in_bytes: bool = False) -> Iterator[Bar]:
+def progress_bar(title: str) -> Iterator[Bar]:
     """Yield a progress bar that is removed when the block ends; printed lines appear above it."""
     if not sys.stderr.isatty():
         yield Bar(title)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    amount = (
-        [DownloadColumn(), TransferSpeedColumn()]
-        if in_bytes
-        else [TextColumn("{task.percentage:3.0f}%")]
-    )
-    columns = [
+    with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(BAR),
-        *amount,
+        TextColumn("{task.percentage:3.0f}%"),
         TimeRemainingColumn(),
-    ]
-    with Progress(
-        *columns,
         console=Console(stderr=True),
         transient=True,
         auto_refresh=False,  # no second thread during a training
@@ -158,15 +143,12 @@ class SearchProgress:
     def __init__(self, bar: Bar) -> None:
         self.bar = bar
         self.started = self.logged = time.monotonic()
-        self.ended_before: int | None = None  # trials that had ended when this process began
 
     def report_progress(self, counts: Counts, best: str, trial_ended: bool) -> None:
         """Draw the bar, or, in a log, print a line once a minute and when the last trial has ended.
 
         `best` names the best score so far and its trial; `trial_ended`: one has just ended.
         """
-        if self.ended_before is None:
-            self.ended_before = counts.ended - (1 if trial_ended else 0)
         stops = f"{counts.early} stopped early"
         if counts.failed:
             stops += f", {counts.failed} failed"
@@ -174,15 +156,7 @@ class SearchProgress:
         self.bar.update(counts.ended, counts.trials, f"{ended}, {running}, {best}, {stops}")
         now = time.monotonic()
         is_last = trial_ended and counts.ended == counts.trials
-        if self.bar.live or not (is_last or now - self.logged >= LOG_INTERVAL):
-            return
-        self.logged = now
-        times = f"{now - self.started:.0f} s, {self._format_remaining(counts, now)}"
-        print_line(f"{self.bar.title}: {ended} ended ({stops}), {running}, {best}, {times}")
-
-    def _format_remaining(self, counts: Counts, now: float) -> str:
-        """Return the expected time until the last trial ends, from those of this process."""
-        done = counts.ended - (self.ended_before or 0)
-        if not done:
-            return "no time known yet"
-        return f"{(now - self.started) / done * (counts.trials - counts.ended):.0f} s left"
+        if not self.bar.live and (is_last or now - self.logged >= LOG_INTERVAL):
+            self.logged = now
+            seconds = f"{now - self.started:.0f} s"
+            print_line(f"{self.bar.title}: {ended} ended ({stops}), {running}, {best}, {seconds}")

@@ -6,11 +6,19 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
-from heed.paths import is_name, prediction_file, recipe_file
-from heed.records import read_record
+from heed.paths import MAX_NAME, NAME, prediction_file, recipe_file
+from heed.records import Limits, read_record
 from heed.task import task_module
 from heed.tokens.meta import NearDuplicates, Rationale, Tokenizer, Vectors
 
+Name = Annotated[
+    str,
+    Limits(
+        pattern=NAME,
+        max_length=MAX_NAME,
+        expected=f"a name: at most {MAX_NAME} lower-case letters, digits and single '-'",
+    ),
+]
 Data = TypeVar("Data")
 Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
@@ -41,11 +49,11 @@ class Recipe(Generic[Data, Hyperparameters]):
     corpus; `folds` is 0 for a fixed split.
     """
 
-    model: str
-    experiment: str
+    model: Name
+    experiment: Name
     task: str
     variant: str
-    corpus: str
+    corpus: Name
     tokenizer: Tokenizer
     folds: Annotated[int, {"ge": 0}]
     tokens: str
@@ -65,7 +73,7 @@ class Recipe(Generic[Data, Hyperparameters]):
         )
         return dataclasses.replace(self, hyperparameters=values)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the content of the recipe's file."""
         return dataclasses.asdict(self)
 
@@ -97,14 +105,10 @@ def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
     """Return the recipe from the content of its file, which the command `made_by` writes.
 
     Raises HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older
-    heed; a name of a folder is no name, and maybe another path.
+    heed.
     """
     try:
         recipe = read_record(Recipe, values, strict=True)
-        for key in ("model", "experiment", "corpus"):
-            if not is_name(name := getattr(recipe, key)):
-                form = "lower-case letters, digits, single '-'"
-                raise ValueError(f"{key} is no name ({form}): {name!r}")
         schema = task_module(recipe.task, "recipe")
         data = read_record(schema.Data, recipe.data, "data", strict=True)
         hyperparameters = read_record(

@@ -1,39 +1,99 @@
-"""Records: dataclasses written as JSON and read back.
+"""Records: dataclasses written as JSON, and read from JSON and YAML.
 
-An error names the key that is missing or has a wrong value. Without pydantic, since stages read
-records where it is not installed.
+Every file of heed's own and params.yaml are read here, by the types and limits of the fields. A
+mistake is a key and what was expected there.
 """
 
 import dataclasses
+import difflib
 import functools
 import math
 import operator
-import types
+import re
+import reprlib
 import typing
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING
+from types import FunctionType, MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 # Marks a field (`Annotated[…, FLATTENED]`), itself a record or a mapping, whose entries are written
-# at the level of the other fields and not below the field's name. When it is read, it gets every
-# key that is no field of the record.
+# at the level of the other fields and not below the field's name. A mapping gets every key that is
+# no field of the record.
 FLATTENED = "flattened"
 
-# The limits of a number, by pydantic's names → the test, and how to say it. A field declares them
-# as `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata.
+# The limits of a value → the test, and how to say it. A field declares them as
+# `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata. `expected` says them otherwise.
 LIMITS = {
     "gt": (operator.gt, "above"),
     "ge": (operator.ge, "at least"),
     "lt": (operator.lt, "below"),
     "le": (operator.le, "at most"),
+    "min_length": (lambda value, length: len(value) >= length, "of length at least"),
+    "max_length": (lambda value, length: len(value) <= length, "of length at most"),
+    "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "of the form"),
+    "choices": (lambda value, names: value in names, "one of"),
 }
+NOUNS = {
+    bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
+    tuple: "a list", dict: "keys with values", NoneType: "nothing",
+}  # fmt: skip
+UNIONS = (typing.Union, UnionType)
+MISSES = "missing, and it has no default"
+SHOWN = reprlib.Repr()  # of a wrong value, which may hold itself
+SHOWN.maxlevel, SHOWN.maxstring, SHOWN.maxother = 2, 60, 60
 
 Record = TypeVar("Record")
+Key = tuple[str, ...]
+Mistake = tuple[Key, str]
+
+
+class Limits(dict[str, object]):
+    """Limits as a mark of a type that may stand in a union, for which it is hashed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Return the same for all that are equal."""
+        return hash(tuple(self))
+
+
+class Types(Limits):
+    """Marks a record with the types of fields that its declaration cannot name."""
+
+
+class OneOf(NamedTuple):
+    """Marks a record that has one of several types, named by the value of one of its keys."""
+
+    key: str
+    kinds: Mapping[str, Any]
+
+
+class RecordError(ValueError):
+    """The mistakes in a record: the key and a message of each. Its text is the first."""
+
+    def __init__(self, mistakes: list[Mistake]) -> None:
+        """Store the mistakes."""
+        key, text = mistakes[0]
+        super().__init__(": ".join([*filter(None, [".".join(key)]), text]))
+        self.mistakes = mistakes
+
+
+def suggest(name: str, known_names: Iterable[str]) -> str:
+    """Return `; did you mean …?`, or a full stop when no known name is similar."""
+    similar = difflib.get_close_matches(name, list(known_names), n=1, cutoff=0.5)
+    return f"; did you mean {similar[0]}?" if similar else "."
+
+
+def unknown_name(name: str, kind: str, known_names: Iterable[str]) -> str:
+    """Return the message that there is no `kind` (experiment, model, …) with this name."""
+    known = ", ".join(known_names) or "none"
+    return f"there is no {kind} {name}{suggest(name, known_names)} Known: {known}"
 
 
 def as_json(value: Any) -> Any:
     """Return a record, or a container of records, as JSON; keys in the order of the fields."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        entries: dict[str, Any] = {}
-        for name, field in _fields(type(value)).items():
+        entries: dict[str, object] = {}
+        for name, field in fields_of(type(value)).items():
             entry = as_json(getattr(value, name))
             entries |= entry if field.is_flattened else {name: entry}
         return entries
@@ -43,122 +103,222 @@ def as_json(value: Any) -> Any:
 
 
 def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
-    """Return the record of type `kind` in a JSON object; unknown keys are ignored unless `strict`.
+    """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
-    Args:
-        kind: a dataclass of numbers, texts, lists, pairs, mappings with names as keys, and other
-            records.
-        value: the object as `json` reads it.
-        key: the object's own key in its file, for the message.
-        strict: require every key, also those with a default, and no other key.
+    `key` is the object's own in its file, for the message. Unknown keys are ignored; with `strict`
+    there must be every key, also those with a default, and no other.
 
-    Raises ValueError: a required key is missing or one is unknown, or a value has a wrong type or
+    Raises RecordError: a required key is missing or one is unknown, or a value has a wrong type or
     is outside its field's limits.
     """
-    entries, fields = _require_type(dict, value, key), _fields(kind)  # type: ignore[arg-type]
-    values = {}
-    for name, field in fields.items():
-        if field.is_flattened:
-            rest = {other: entry for other, entry in entries.items() if other not in fields}
-            values[name] = _read_value(field.declared, rest, key)
-        elif name in entries:
-            values[name] = _read_value(field.declared, entries[name], _join_key(key, name))
-            _check_limits(values[name], field.limits, _join_key(key, name))
-        elif strict or not field.has_default:
-            raise ValueError(f"{_join_key(key, name)} is missing")
-    if strict and (unknown := entries.keys() - fields.keys()):
-        raise ValueError(f"{_join_key(key, min(unknown))} is unknown")
-    return kind(**values)
+    record: Record = _Reader(strict, strict).read_all(kind, value, (key,) if key else ())
+    return record
 
 
-def _check_limits(value: Any, limits: dict[str, float], key: str) -> None:
-    """Raise ValueError unless a number with limits is finite and within them."""
-    if limits and isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{key} is no finite number: {value}")
-    for name, limit in limits.items():
-        is_within, text = LIMITS[name]
-        if not is_within(value, limit):
-            raise ValueError(f"{key} is not {text} {limit:g}: {_abbreviate(value)}")
+def read_section(kind: Any, value: Any, key: Key = ()) -> Any:
+    """Return a section of params.yaml: a record in which any unknown key is a mistake.
+
+    Raises RecordError with all mistakes.
+    """
+    return _Reader(True, False).read_all(kind, value, key)
 
 
-class _Field(typing.NamedTuple):
-    """A field of a record: its type, whether it is FLATTENED or has a default, and its limits."""
+class Field(NamedTuple):
+    """A field of a record: its type with its marks, its default or MISSING, and its limits."""
 
     declared: Any
+    default: Any
+    limits: Mapping[str, Any]
+    description: str
     is_flattened: bool
-    limits: dict[str, float]
-    has_default: bool
 
 
 @functools.cache
-def _fields(kind: type) -> dict[str, _Field]:
+def fields_of(kind: type) -> dict[str, Field]:
     """Return the fields of a dataclass by name."""
-    annotated, plain = typing.get_type_hints(kind, include_extras=True), typing.get_type_hints(kind)
-    fields, missing = {}, dataclasses.MISSING
-    for field in dataclasses.fields(kind):
-        marks = getattr(annotated[field.name], "__metadata__", ())
-        declared = (mark for mark in marks if isinstance(mark, dict))
-        limits = next(declared, field.metadata.get("limits", {}))
-        has_default = field.default is not missing or field.default_factory is not missing
-        is_flattened = FLATTENED in marks
-        fields[field.name] = _Field(plain[field.name], is_flattened, limits, has_default)
-    return fields
-
-
-def _read_value(kind: Any, value: Any, key: str) -> Any:
-    """Return a JSON value as the type that a field declares."""
-    if kind is Any or isinstance(kind, TypeVar):
-        return value
-    outer, inner = typing.get_origin(kind), typing.get_args(kind)
-    if outer is typing.Literal:
-        if value not in inner:
-            raise ValueError(f"{key} is none of {', '.join(map(str, inner))}: {_abbreviate(value)}")
-        return value
-    if dataclasses.is_dataclass(outer or kind):  # a generic record has its class as its origin
-        record: type[Any] = outer or kind
-        return read_record(record, value, key)
-    if outer in (typing.Union, types.UnionType):
-        options = [option for option in inner if option is not types.NoneType]
-        is_read = value is None or len(options) > 1  # one of several scalars
-        return value if is_read else _read_value(options[0], value, key)
-    if outer is dict:
-        return {
-            name: _read_value(inner[1], entry, _join_key(key, name))
-            for name, entry in _require_type(dict, value, key).items()
-        }
-    if outer is list:
-        return [
-            _read_value(inner[0], entry, _join_key(key, str(i)))
-            for i, entry in enumerate(_require_type(list, value, key))
-        ]
-    if outer is tuple:
-        if len(_require_type(list, value, key)) != len(inner):
-            raise ValueError(f"{key} has {len(value)} values, not {len(inner)}")
-        return tuple(
-            _read_value(*pair, _join_key(key, str(i)))
-            for i, pair in enumerate(zip(inner, value, strict=True))
+    declared = typing.get_type_hints(kind, include_extras=True)
+    return {
+        field.name: Field(
+            declared[field.name],
+            field.default if field.default_factory is MISSING else field.default_factory(),
+            field.metadata.get("limits", {}),
+            field.metadata.get("description") or "",
+            FLATTENED in getattr(declared[field.name], "__metadata__", ()),
         )
-    return _require_type(kind, value, key)
+        for field in dataclasses.fields(kind)
+    }
 
 
-def _require_type(kind: type, value: Any, key: str) -> Any:
-    """Return the value. Raises ValueError when it has another type; an int passes as a float.
+def marks_of(kind: Any, mark: type) -> list[Any]:
+    """Return the marks of a type that are instances of a class."""
+    return [each for each in getattr(kind, "__metadata__", ()) if isinstance(each, mark)]
 
-    An int of more than 64 bits is refused: neither numpy nor torch could hold it.
+
+def plain_type(kind: Any) -> Any:
+    """Return a type without its marks."""
+    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+
+
+def limits_of(kind: Any) -> dict[str, object]:
+    """Return the limits that mark a type."""
+    marks = [mark for mark in marks_of(kind, dict) if not isinstance(mark, Types)]
+    return {name: limit for mark in marks for name, limit in mark.items()}
+
+
+def types_of(kind: Any) -> Mapping[str, Any]:
+    """Return the types that mark a record, by field."""
+    return next(iter(marks_of(kind, Types)), {})
+
+
+def keys_of(kind: Any) -> dict[str, Field]:
+    """Return the fields of a record by key, and in their places those of a flattened record."""
+    keys: dict[str, Field] = {}
+    for name, field in fields_of(get_origin(plain_type(kind)) or plain_type(kind)).items():
+        declared = types_of(kind).get(name, field.declared)
+        if not field.is_flattened:
+            keys[name] = field._replace(declared=declared)
+        elif dataclasses.is_dataclass(plain_type(declared)):
+            keys |= keys_of(declared)
+    return keys
+
+
+@dataclasses.dataclass
+class _Reader:
+    """Reads records, and notes mistakes; after a mistake what is returned is of no use."""
+
+    forbids_unknown: bool
+    needs_all: bool
+    mistakes: list[Mistake] = dataclasses.field(default_factory=list)
+
+    def read_all(self, kind: Any, value: Any, key: Key) -> Any:
+        """Return a record. Raises RecordError."""
+        record = self.read(kind, value, key)
+        if self.mistakes:
+            raise RecordError(self.mistakes)
+        return record
+
+    def read(
+        self, kind: Any, value: Any, key: Key, further: Mapping[str, Any] = MappingProxyType({})
+    ) -> Any:
+        """Return a JSON value as a type with its marks, within these and `further` limits."""
+        for one_of in marks_of(kind, OneOf):
+            if isinstance(value, dict):
+                return self._read_one_of(one_of, value, key)
+        limits, found = limits_of(kind) | {**further}, len(self.mistakes)
+        read = self._read_plain(kind, value, key, limits)
+        if value is None or len(self.mistakes) > found:
+            return read
+        is_finite = not isinstance(value, float) or math.isfinite(value)
+        tests = [LIMITS[name][0](value, limit) for name, limit in limits.items() if name in LIMITS]
+        if limits and not (is_finite and all(tests)):
+            return self._note(key, kind, value, limits)
+        try:
+            for check in marks_of(kind, FunctionType):
+                check(read)
+        except ValueError as error:
+            self.mistakes.append((key, str(error)))
+        return read
+
+    def _read_plain(self, kind: Any, value: Any, key: Key, limits: Mapping[str, Any]) -> Any:
+        """Return a JSON value as a type."""
+        plain = plain_type(kind)
+        outer, inner = get_origin(plain) or plain, get_args(plain)
+        options = [option for option in inner if option is not NoneType]
+        if outer in UNIONS and len(options) == 1:
+            return None if value is None else self.read(options[0], value, key)
+        if not _has_type(plain, value):
+            return self._note(key, kind, value, limits)
+        if dataclasses.is_dataclass(outer):
+            return self._read_fields(kind, value, key)
+        if outer is dict:
+            keys = {name: (*key, str(name)) for name in value}
+            return {
+                self.read(inner[0], name, keys[name]): self.read(inner[1], entry, keys[name])
+                for name, entry in value.items()
+            }
+        if outer in (list, tuple):
+            kinds = inner if outer is tuple else [inner[0]] * len(value)
+            pairs = enumerate(zip(kinds, value, strict=True))
+            return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
+        return float(value) if plain is float else value
+
+    def _read_one_of(self, one_of: OneOf, value: dict[str, object], key: Key) -> Any:
+        """Return the record whose type a key names."""
+        if one_of.key not in value:
+            return self.mistakes.append(((*key, one_of.key), MISSES))
+        name = value[one_of.key]
+        if not isinstance(name, str) or name not in one_of.kinds:
+            return self._note((*key, one_of.key), str, name, {"choices": tuple(one_of.kinds)})
+        return self.read(one_of.kinds[name], value, key)
+
+    def _read_fields(self, kind: Any, value: dict[str, object], key: Key) -> Any:
+        """Return a record. A key that is missing only by a misspelling is no mistake of its own."""
+        keys, plain, values = keys_of(kind), get_origin(plain_type(kind)) or plain_type(kind), {}
+        rest = {name: each for name, each in value.items() if name not in keys}
+        unknown = [*map(str, rest)] if self.forbids_unknown else []
+        for name, field in fields_of(plain).items():
+            declared = types_of(kind).get(name, field.declared)
+            if field.is_flattened and dataclasses.is_dataclass(plain_type(declared)):
+                part = {name: value[name] for name in keys_of(declared) if name in value}
+                values[name] = self.read(declared, part, key)
+            elif field.is_flattened:
+                values[name], unknown = self.read(declared, rest, key), []
+            elif name in value:
+                values[name] = self.read(declared, value[name], (*key, name), field.limits)
+        allowed = ", ".join(keys)
+        for name in unknown:
+            message = f"unknown key{suggest(name, keys)} Allowed: {allowed}"
+            self.mistakes.append(((*key, name), message))
+        meant = "".join(suggest(name, keys) for name in unknown)
+        missing = [
+            name
+            for name, field in fields_of(plain).items()
+            if name not in values and (field.default is MISSING or self.needs_all)
+        ]
+        self.mistakes += [((*key, name), MISSES) for name in missing if f" {name}?" not in meant]
+        return None if missing else plain(**values)
+
+    def _note(self, key: Key, kind: Any, value: Any, limits: Mapping[str, Any]) -> None:
+        """Note a value that is not of its type, or not within its limits."""
+        texts = [] if "choices" in limits else [_describe(plain_type(kind))]
+        for name, limit in limits.items():
+            text = ", ".join(limit) if isinstance(limit, tuple) else limit
+            texts += [f"{LIMITS[name][1]} {text}"] if name in LIMITS else []
+        expected = limits.get("expected") or ", ".join(texts)
+        self.mistakes.append((key, f"expected {expected}, found {SHOWN.repr(value)}"))
+
+
+def _has_type(kind: Any, value: Any) -> bool:
+    """Return whether a JSON value is of a type, as far as its inner values do not matter.
+
+    An int passes as a float. An int of more than 64 bits is refused: neither numpy nor torch could
+    hold it.
     """
-    if kind is int and isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError(f"{key} is no number of 64 bits: {_abbreviate(value)}")
-    if isinstance(value, bool) is (kind is bool) and isinstance(
-        value, (int, float) if kind is float else kind
-    ):
-        return value
-    raise ValueError(f"{key or 'all of it'} is no {kind.__name__}: {_abbreviate(value)}")
+    outer, inner = get_origin(kind) or kind, get_args(kind)
+    if kind is Any or isinstance(kind, TypeVar):
+        return True
+    if outer is Literal:
+        return any(type(each) is type(value) and each == value for each in inner)
+    if outer in UNIONS:
+        return any(_has_type(option, value) for option in inner)
+    if isinstance(value, bool) or outer is bool:
+        return isinstance(value, bool) and outer is bool
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    if outer is tuple:
+        return isinstance(value, list) and len(value) == len(inner)
+    if dataclasses.is_dataclass(outer):
+        return isinstance(value, dict)
+    return isinstance(value, (int, float) if outer is float else outer)
 
 
-def _join_key(key: str, name: str) -> str:
-    return f"{key}.{name}" if key else name
-
-
-def _abbreviate(value: Any, limit: int = 40) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else f"{text[:limit]}…"
+def _describe(kind: Any) -> str:
+    """Return a type in words."""
+    outer, inner = get_origin(kind) or kind, get_args(kind)
+    if outer is Literal:
+        return f"one of {', '.join(map(str, inner))}" if len(inner) > 1 else str(inner[0])
+    if outer in UNIONS:
+        return " or ".join(_describe(option) for option in inner if option is not NoneType)
+    if outer is tuple:
+        return f"a list of {len(inner)} values"
+    return NOUNS.get(outer, NOUNS[dict])

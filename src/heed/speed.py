@@ -1,16 +1,15 @@
 """The time that a network takes to train on a document: multiply-adds, times a measured speed.
 
-`heed cost` measures some training steps of each distinct network on random documents, by one thread
-and in processor time, so that other work on the machine hardly counts. Networks that were not
-measured are as much faster or slower than expected as those that were.
+torch counts the multiply-adds. How fast this machine does them is measured by some training steps
+of a network on random documents, or by a product of matrices: by one thread and in processor time,
+so that other work on the machine hardly counts.
 """
 
 import dataclasses
 import functools
-import itertools
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,16 +26,14 @@ PARAMETER_SECONDS = 1.5e-9
 FORWARD_SHARE = 0.4  # of a training step's matrix products: a third, and less overlap
 MATRIX, MATRIX_SECONDS, REPEATS = 512, 0.0023, 8  # a product of two matrices, on that core
 COUNTED = 20  # tokens whose multiply-adds are counted: one, two and three times as many
-BATCHES = 5  # of different lengths, as a window of a training has them
 MAX_STEP_TOKENS = 6144  # of a measured step: a larger one is as fast by token
 PADDED = 1.1  # tokens of a training with padding, to those without
-BUDGET = 10.0  # seconds for a study
-MIN_SECONDS, MAX_SECONDS = 0.15, 1.0  # for one network
+MEASURED_SECONDS = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """The work of a training step: equal workloads take equally long.
+    """The work of a training step.
 
     lengths: tokens that are read of some documents, spread as those of the corpus.
     """
@@ -87,25 +84,27 @@ def multiply_adds(task: str, hyperparameters: Any, sizes: CorpusSizes) -> tuple[
     return tuple(float(each) for each in np.rint(exact))
 
 
-def expected_speed(workload: Workload) -> Speed:
-    """Return the speed of a workload on the core that the constants are of, without measuring."""
+def expected_speed(workload: Workload, factor: float = 1.0) -> Speed:
+    """Return the speed of a workload on a machine that takes `factor` times as long as that core.
+
+    The core is the one that the constants are of.
+    """
     h, updates = workload.hyperparameters, _update_seconds(workload)
-    products = statistics.fmean(_product_seconds(workload, workload.lengths))
+    products = statistics.fmean(_product_seconds(workload, n) for n in workload.lengths)
     training = products + (STEP_SECONDS + updates) / h.batch_size
-    return Speed(training, FORWARD_SHARE * products, 4 * updates)
+    return Speed(factor * training, factor * FORWARD_SHARE * products, factor * 4 * updates)
 
 
 def _update_seconds(workload: Workload) -> float:
     """Return the seconds of one change of all weights, and of their moving average."""
-    return (
-        PARAMETER_SECONDS * parameters(workload) * (2 if workload.hyperparameters.ema_decay else 1)
-    )
+    times = 2 if workload.hyperparameters.ema_decay else 1
+    return times * PARAMETER_SECONDS * parameters(workload)
 
 
-def _product_seconds(workload: Workload, lengths: Sequence[int]) -> list[float]:
-    """Return the seconds of the matrix products to train on documents of these lengths."""
+def _product_seconds(workload: Workload, tokens: int) -> float:
+    """Return the seconds of the matrix products to train on a document of so many tokens."""
     once, linear, quadratic = multiply_adds(workload.task, workload.hyperparameters, workload.sizes)
-    return [6 / CORE_FLOPS * (once + n * linear + n**2 * quadratic) for n in lengths]
+    return 6 / CORE_FLOPS * (once + tokens * linear + tokens**2 * quadratic)
 
 
 def machine_factor() -> float:
@@ -128,42 +127,10 @@ def _seconds(function: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def speed_of(workload: Workload, measured: Mapping[Workload, float], factor: float) -> Speed:
-    """Return the speed of a workload here.
-
-    `measured` has the times of some workloads, as multiples of what was expected. Of a workload
-    that is not among them it is the mean of those with the same lengths, else of all, and of these
-    of the same task where there are any. Where nothing was measured it is the machine's `factor`.
-    """
-    alike = [each for each in measured if each.lengths == workload.lengths] or list(measured)
-    alike = [each for each in alike if each.task == workload.task] or alike
-    if workload in measured:
-        factor = measured[workload]
-    elif alike:
-        factor = statistics.geometric_mean(measured[each] for each in alike)
-    return Speed(*(factor * each for each in dataclasses.astuple(expected_speed(workload))))
-
-
-def measure_all(workloads: Sequence[Workload], budget: float = BUDGET) -> dict[Workload, float]:
-    """Return the measured times of workloads, the most expensive first, until the budget is spent.
-
-    The budget is in seconds of processor time; the last measurement may end after it.
-    """
-    measured: dict[Workload, float] = {}
-    started = time.process_time()
-    for done, workload in enumerate(workloads):
-        left = budget - (time.process_time() - started)
-        if left <= 0:
-            break
-        share = left / (len(workloads) - done)
-        measured[workload] = measure(workload, min(max(share, MIN_SECONDS), MAX_SECONDS))
-    return measured
-
-
-def measure(workload: Workload, seconds: float) -> float:
+def measure(workload: Workload, seconds: float = MEASURED_SECONDS) -> float:
     """Return how many times as long as expected the training steps of a workload take here.
 
-    One is measured, or as many as fit in `seconds`, after a first one in which memory is allocated.
+    So many steps are measured as fit in `seconds`, after a first one in which memory is allocated.
     """
     from heed.training.loop import AdamW
     from heed.training.machine import keep_memory, make_deterministic, seed_everything
@@ -173,29 +140,22 @@ def measure(workload: Workload, seconds: float) -> float:
     seed_everything(1)
     network, model = task_module(workload.task, "learning"), workload.build().train()
     optimizer = AdamW(model.parameters(), fused=True)
-    batches = _batches_of_lengths(workload)
+    mean, h = statistics.fmean(workload.lengths), workload.hyperparameters
+    size = int(max(1, min(h.batch_size, MAX_STEP_TOKENS // mean)))
+    generator = np.random.default_rng(1)
 
     def step(lengths: list[int]) -> None:
-        batch = network.random_batch(workload.hyperparameters, workload.sizes, lengths)
+        batch = network.random_batch(h, workload.sizes, lengths)
         optimizer.zero_grad()
         network.loss(model, batch).backward()
         optimizer.step()
 
-    step(batches[-1])
+    step([max(workload.lengths)] * size)
     spent, expected = 0.0, 0.0
-    for lengths in itertools.cycle(batches):
+    while spent <= seconds:
+        # documents of like lengths stand together in a batch of a training
+        lengths = [int(generator.choice(workload.lengths))] * size
         spent += _seconds(functools.partial(step, lengths))
-        padded = _product_seconds(workload, [max(lengths)] * len(lengths))
-        expected += sum(padded) + STEP_SECONDS + _update_seconds(workload)
-        if spent > seconds:
-            return PADDED * spent / expected
-    raise AssertionError("a cycle has no end")
-
-
-def _batches_of_lengths(workload: Workload) -> list[list[int]]:
-    """Return the lengths of the documents of some steps: each step has one fifth of all lengths."""
-    mean = statistics.fmean(workload.lengths)
-    size = int(max(1, min(workload.hyperparameters.batch_size, MAX_STEP_TOKENS // mean)))
-    ranks = (np.arange(BATCHES * size) + 0.5) / (BATCHES * size)
-    lengths = np.quantile(workload.lengths, ranks, method="nearest").astype(int).tolist()
-    return [lengths[i * size : (i + 1) * size] for i in (2, 0, 4, 1, 3)]
+        products = size * _product_seconds(workload, lengths[0])
+        expected += products + STEP_SECONDS + _update_seconds(workload)
+    return PADDED * spent / expected

@@ -100,39 +100,6 @@ def test_code_that_does_not_parse_is_named_with_its_line(tmp_path: Path) -> None
         digests.digest_file(path)
 
 
-def test_an_edit_of_a_file_is_seen_in_the_same_process(tmp_path: Path) -> None:
-    path = tmp_path / "a.py"
-    path.write_text("x = 1\n")
-    before = digests.digest_file(path)
-    path.write_text("x = 2\n")
-    assert digests.digest_file(path) != before
-
-
-def digest_in_a_new_process(folder: Path) -> str:
-    code = (
-        "import pathlib; from heed import digests; "
-        "print(digests.digest_file(pathlib.Path('a.py'))); digests.remember()"
-    )
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, text=True, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_remembered_digests_are_those_of_the_source(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("x = 1\n")
-    first = digest_in_a_new_process(tmp_path)
-    remembered = tmp_path / digests.REMEMBERED
-    remembered.write_text(remembered.read_text().replace(first, "a" * 64))
-    assert digest_in_a_new_process(tmp_path) == "a" * 64, "it is not parsed again"
-    (tmp_path / "a.py").write_text("x = 2\n")
-    assert digest_in_a_new_process(tmp_path) == digests.digest_source("x = 2")
-    remembered.write_text('{"cut off')
-    assert digest_in_a_new_process(tmp_path) == digests.digest_source("x = 2")
-
-
 def test_versions_do_not_name_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: "2.13.0+cpu")
     assert digests.versions({"torch", "json"}) == {"torch": "2.13.0"}

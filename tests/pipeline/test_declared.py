@@ -17,7 +17,7 @@ from tests.pipeline.makers import TINY, UNTUNED
 # Run each command in a fork of a process that has imported others' libraries, nothing of heed's.
 WATCH = """
 import atexit, json, os, sys
-import jinja2, matplotlib.pyplot, pandas, pyarrow.parquet, pydantic, ruamel.yaml
+import jinja2, matplotlib.pyplot, pandas, pyarrow.parquet, ruamel.yaml
 import scipy.stats, sklearn.feature_extraction.text, sklearn.linear_model, spacy, torch
 
 def watch(stage):
@@ -128,21 +128,6 @@ def test_the_modules_that_a_command_loads_are_named_in_its_code(used: Used, stag
         if not {path.removesuffix(".py"), path.removesuffix("/__init__.py")} & allowed
         and not path.startswith(tuple(folders))
     ]
-
-
-def test_dvc_yaml_is_short_and_its_commands_name_what_they_work_on() -> None:
-    text = (ROOT / "dvc.yaml").read_text()
-    assert len(text.splitlines()) < 150
-    assert "src/heed/" not in text
-    declared = YAML(typ="safe").load(text)
-    sections = {"explain": {"models": {}}, "adversarial_attention": {}, "later_searches": {}}
-    assert declared["vars"] == [sections]
-    for name, stage in declared["stages"].items():
-        if name not in ("code", "corpus"):
-            command = f"heed {name.removesuffix('_later')}"
-            key = " ${key}" if "foreach" in stage else ""
-            assert stage.get("do", stage)["cmd"] == f"{command}{key}"
-        assert not {"wdir", "vars"} & {*stage, *stage.get("do", {})}
 
 
 @one_worker

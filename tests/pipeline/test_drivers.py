@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -209,26 +208,6 @@ def test_a_seed_trains_itself_alone(toy: Toy, driver: list[str]) -> None:
         assert runs.joinpath("2/model.safetensors").read_text() == weights
 
 
-PAIR = {
-    "sources:": "  pair: {kind: sample-translation, documents: 140, seed: 3}",
-    "corpora:": "  pair: {source: pair, kind: sample-translation, split: {kind: given}}",
-    "experiments:": "  pair: {task: translation, corpus: pair, title: A pair, "
-    "data: {source: norvic, target: soldan, tokenize: none}}",
-    "models:": "  pair-attention: {experiment: pair, beam: 2}",
-}
-
-
-@pytest.mark.slow
-def test_another_beam_repeats_no_training(toy: Toy) -> None:
-    for section, line in PAIR.items():
-        toy.change(f"\n{section}\n", f"\n{section}\n{line}\n")
-    assert "train pair-attention 1 2" in toy.executed(*DVC)
-    toy.change("beam: 2", "beam: 3")
-    assert toy.executed(*SNAKEMAKE) == [
-        "code", "compare", "recipe pair-attention", "report", "score pair-attention",
-    ]  # fmt: skip
-
-
 @pytest.mark.slow
 def test_results_are_kept_after_an_edit_that_does_not_change_them(toy: Toy) -> None:
     """By docs/drivers.md: one stage of each kind runs again, then `dvc commit` keeps the others."""
@@ -275,18 +254,37 @@ def lock_of(toy: Toy) -> dict:
 
 
 @pytest.mark.slow
-def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) -> None:
-    toy.run("snakemake", "--report", "report.zip")
-    with zipfile.ZipFile(toy.path / "report.zip") as report:
-        names = report.namelist()
-        texts = [report.read(name) for name in names if name.endswith((".js", ".html"))]
-    text = b"".join(texts).decode(errors="replace") + "\n".join(names)
-    for name in ("Scores", "Tables", "The report", "feelings_curves.svg", "study_gain.svg",
-                 "feelings_seeds.csv", "as it stands in"):  # fmt: skip
-        assert name in text, name
-    assert toy.is_up_to_date()
+def test_dvcs_plots_show_the_figures_and_tables(toy: Toy) -> None:
     toy.run("dvc", "plots", "show", "--out", "plots")
     text = (toy.path / "plots/index.html").read_text()
     for title in ("BLEU on the validation split", "Confusion matrix", "Differences with their"):
         assert title in text
     assert '"row": {"field": "model"' in text  # heed's own templates
+
+
+def test_forced_stages_run_and_nothing_else_does(toy: Toy) -> None:
+    force = [*SNAKEMAKE, "--forcerun", "score@author-baseline"]
+    assert toy.executed(*force) == ["score author-baseline"]
+    assert toy.is_up_to_date()
+    assert "(forced)" in toy.run(*force, "-n")
+    assert toy.executed(*SNAKEMAKE, "--force", "results/compare") == ["compare"]
+    assert toy.executed(*SNAKEMAKE, "--forceall") == toy.executed(*DVC, "--force")
+
+
+def test_what_runs_nothing_does_not_say_that_the_study_is_up_to_date(toy: Toy) -> None:
+    drawn = toy.run("snakemake", "--rulegraph")
+    assert "train@author-baseline" in drawn
+    assert "compare" in drawn
+    toy.change("dropout: 0.2", "dropout: 0.3")
+    output = toy.run("snakemake", "-n")
+    assert "would then be up to date" in output
+    code, output = toy.try_(*SNAKEMAKE, "--touch")
+    assert code != 0
+    assert "there is nothing to touch" in output
+    assert "is up to date" not in output
+
+
+def test_dvc_reads_no_folder_that_other_users_can_write(toy: Toy) -> None:
+    toy.run("dvc", "status")
+    assert (toy.path / ".heed").stat().st_mode & 0o777 == 0o700
+    assert [*(toy.path / ".heed/dvc/repo").glob("*")]

@@ -90,21 +90,6 @@ def test_the_reasons_are_those_of_dvc_status(
     assert engine.reasons(repository, second) == engine.reasons(repository, third) == ["never run"]
 
 
-def test_a_folder_without_dvc_raises_a_missing_repository_error(tmp_path: Path) -> None:
-    with pytest.raises(engine.missing_repository_errors()):
-        engine.open_repository(tmp_path)
-
-
-def test_a_locked_repository_lets_no_other_dvc_write(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(root)
-    with engine.locked_repository():
-        done = subprocess.run(["dvc", "status"], capture_output=True, text=True)
-        assert "Unable to acquire lock" in done.stderr
-    assert not subprocess.run(["dvc", "status"], capture_output=True).returncode
-
-
 def test_the_processes_of_the_rwlock_are_read_and_a_torn_one_has_none(tmp_path: Path) -> None:
     from dvc import rwlock
 

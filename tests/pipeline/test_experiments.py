@@ -1,7 +1,6 @@
 """Experiments of DVC in the working tree and on copies of it."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -28,21 +27,6 @@ def test_dvc_experiments(toy: Toy) -> None:
     assert "author-baseline.dropout" in table
     assert max(map(len, table.splitlines())) <= 120
     assert toy.executed("dvc", "exp", "apply", "by-dvc") == []
-    assert toy.executed(*SNAKEMAKE) == []
-
-
-def test_experiments_on_a_copy_of_the_tree(toy: Toy) -> None:
-    toy.log.write_text("")
-    toy.run(*EXP, f"{DROPOUT}0.3", "--temp", "--name", "by-temp")
-    assert toy.logged() == below("author-baseline")
-    toy.log.write_text("")
-    toy.run(*EXP, f"{DROPOUT}0.4", "--queue", "--name", "by-queue")
-    toy.run("dvc", "queue", "start")
-    end = time.monotonic() + 120
-    while "Success" not in (status := toy.run("dvc", "queue", "status")):
-        assert time.monotonic() < end and "Failed" not in status, status
-        time.sleep(1)
-    assert toy.logged() == below("author-baseline")
     assert toy.executed(*SNAKEMAKE) == []
 
 

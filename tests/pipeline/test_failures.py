@@ -1,7 +1,5 @@
 """Stages that fail, drivers that are killed or run twice, and mistakes of users."""
 
-import os
-import sys
 import threading
 from pathlib import Path
 
@@ -115,25 +113,3 @@ def test_a_mistake_is_one_message(toy: Toy, what: str) -> None:
     assert code == 1
     assert message in output
     assert len([line for line in output.splitlines() if not line.startswith("Using ")]) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.drill("a stage that fails where there is no bash")
-def test_a_stage_that_fails_is_not_done_where_there_is_no_bash(toy: Toy, tmp_path: Path) -> None:
-    """bash stops at the first command that fails; sh would go on, and touch the done file."""
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for folder in reversed(toy.environment["PATH"].split(os.pathsep)):
-        for tool in Path(folder).glob("*"):
-            if tool.name != "bash":
-                (tools / tool.name).unlink(missing_ok=True)
-                (tools / tool.name).symlink_to(tool)
-    # with the folder of python, which snakemake puts first where it is missing
-    path = os.pathsep.join([str(tools), str(Path(sys.executable).parent)])
-    toy.change("dropout: 0.2", "dropout: 0.3")
-    code, output = toy.try_(*SNAKEMAKE, PATH=path, TOY_FAIL="train author-baseline")
-    assert "Falling back to sh" in output
-    assert code
-    assert not [*toy.path.glob(".heed/snakemake/*/done/train@author-baseline")]
-    assert "heed: train@author-baseline failed: train author-baseline fails" in output
-    assert "train author-baseline 1 2" in toy.executed(*SNAKEMAKE, PATH=path)

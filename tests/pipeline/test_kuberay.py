@@ -5,11 +5,8 @@ Kubernetes drops a field that it does not know without an error. So a misspelt `
 start a cluster without a token.
 """
 
-import os
 import re
-from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
@@ -17,11 +14,9 @@ from tests.conftest import ROOT
 
 CONTAINERFILE = (ROOT / "envs/Containerfile").read_text()
 LOCK = (ROOT / "envs/requirements.lock").read_text()
-CRD = os.environ.get("HEED_KUBERAY_CRD", "")
 
 
-# The fields that the file may have. Another one is added here, and to the file once the resource
-# definition of the operator has it (the last test).
+# The fields that the file may have, which are those of the operator's resource definition.
 FIELDS = """
 apiVersion kind metadata name spec rayVersion authOptions mode headGroupSpec workerGroupSpecs
 groupName replicas minReplicas maxReplicas rayStartParams template automountServiceAccountToken
@@ -80,12 +75,6 @@ def test_pods_and_image_agree_on_the_user_and_their_folders(cluster: dict) -> No
     assert mounts == {"/tmp/ray", f"{home}/.cache"}
 
 
-def test_only_the_head_has_the_volume_with_the_clone(cluster: dict) -> None:
-    head, worker = (group["template"]["spec"]["volumes"] for group in groups(cluster))
-    assert ["persistentVolumeClaim" in volume for volume in head] == [True]
-    assert not any("persistentVolumeClaim" in volume for volume in worker), "no ReadWriteMany"
-
-
 def test_probes_ask_the_ports_on_which_ray_listens(cluster: dict) -> None:
     head, workers = groups(cluster)
     ports = [6379, int(workers["rayStartParams"]["node-manager-port"])]  # 6379 is the head's own
@@ -94,36 +83,3 @@ def test_probes_ask_the_ports_on_which_ray_listens(cluster: dict) -> None:
         (container,) = group["template"]["spec"]["containers"]
         probes = [container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")]
         assert [probe["grpc"]["port"] for probe in probes] == [port] * 3
-
-
-# --- the operator's own definition, where there is one
-
-
-def resource_definition() -> dict:
-    """Return the schema of a RayCluster, as `kubectl get` or the file of a release has it."""
-    definition = yaml.load(Path(CRD).read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    (version,) = [v for v in definition["spec"]["versions"] if v["name"] == "v1"]
-    return version["schema"]["openAPIV3Schema"]
-
-
-def strict(schema: dict) -> dict:
-    """Return a schema that refuses the fields which Kubernetes would drop."""
-    result = dict(schema)
-    if "properties" in schema and schema.get("x-kubernetes-preserve-unknown-fields") is not True:
-        result["properties"] = {name: strict(s) for name, s in schema["properties"].items()}
-        result["additionalProperties"] = False
-    if isinstance(schema.get("items"), dict):
-        result["items"] = strict(schema["items"])
-    return result
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not CRD,
-    reason="HEED_KUBERAY_CRD names no file with KubeRay's definition of a RayCluster: `kubectl get "
-    "crd rayclusters.ray.io --output yaml`, or crds/ray.io_rayclusters.yaml of a release's chart",
-)
-def test_the_operators_definition_has_every_field(cluster: dict) -> None:
-    schema = strict(resource_definition())
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(cluster)
-    assert [f"{error.json_path}: {error.message}" for error in errors] == []

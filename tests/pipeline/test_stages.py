@@ -1,6 +1,5 @@
 """The order, cores and GPUs that stages get, and the message of one that fails."""
 
-import itertools
 import json
 import os
 from pathlib import Path
@@ -39,12 +38,6 @@ def test_trainings_with_a_gpu_run_at_most_as_many_at_once_as_there_are_each_on_i
         others = [other for other in runs if other[1] <= started < other[2] and other[0] != name]
         assert len(others) <= 1
         assert gpu not in [other[3] for other in others]
-
-
-@pytest.mark.slow
-def test_the_profile_lets_one_gpu_training_run_at_a_time(toy: Toy) -> None:
-    runs = trainings(toy, TOY_SLEEP="1")
-    assert all(end <= start for (_, _, end, _), (_, start, *_) in itertools.pairwise(runs))
 
 
 def test_a_stage_that_long_chains_wait_for_has_priority(monkeypatch: pytest.MonkeyPatch) -> None:

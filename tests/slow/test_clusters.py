@@ -29,7 +29,6 @@ RAY = str(Path(sys.executable).with_name("ray"))
 HEED = (sys.executable, "-m", "heed.cli")
 OPEN = {"RAY_AUTH_MODE": "disabled"}
 RATES = ("loguniform: [0.001, 0.05]", "choice: [0.0000001, 0.01, 0.02]")  # one learns nothing
-NO_TOKEN = "heed: the Ray cluster at {} asks for no token: whoever reaches its ports can run code"
 
 
 class Cluster:
@@ -151,7 +150,7 @@ def summary(name: str = "hunt") -> dict:
 
 
 def ended() -> set[int]:
-    return {int(file.parent.name) for file in (work_folder() / "trials").glob("*/ended.json")}
+    return {int(file.parent.name) for file in (work_folder() / "trials").glob("*/ended")}
 
 
 def until(condition, process: subprocess.Popen, patience: float = 600) -> None:
@@ -190,7 +189,6 @@ def test_nodes_come_and_go_and_the_result_is_the_same_bytes(study: Path, cluster
         "which node ran a trial, and how often it was started, changes nothing"
     )
     assert f"cluster at {cluster.address}, 2 nodes, 2 cores" in output
-    assert output.count(NO_TOKEN.format(cluster.address)) == 1, "`ray start` by hand has none"
     trials = timing()["trials"]
     assert len({start["node"] for trial in trials for start in trial["starts"]}) == 3, (
         "the node added later works too"
@@ -210,12 +208,7 @@ def test_a_driver_killed_on_a_cluster_goes_on_with_the_same_configurations(
     until(lambda: len(ended()) >= 2 and checkpoints() == 2, process)
     kill(process)
     whole, before = ended(), starts()
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "f" * 64}
-    refused = search(HEED_RAY_ADDRESS=cluster.address, **token)
-    assert NO_TOKEN.format(cluster.address) in refused.communicate(timeout=120)[0]
-    assert refused.returncode == 1, "its trials would not run: the nodes have no token for it"
-    output = finish(search(HEED_RAY_ADDRESS=cluster.address, **OPEN))
-    assert NO_TOKEN.format(cluster.address) in output
+    finish(search(HEED_RAY_ADDRESS=cluster.address, **OPEN))
     after = {trial["trial"]: trial["starts"] for trial in timing()["trials"]}
     assert {*after} == {*range(TRIALS)}
     assert all(after[number] == before[number] for number in whole), (
@@ -242,9 +235,6 @@ def test_a_killed_search_on_one_machine_leaves_no_process_and_goes_on(
     assert gone("HEED_MARK=killed-search", 240), marked("HEED_MARK=killed-search")
     whole = ended()
     output = finish(search(HEED_THREADS="2"))
-    assert not [*Path("/tmp").glob(f"heed-ray-{process.pid}-*")], (
-        "the next search deletes the folder of the killed one"
-    )
     trials = timing()["trials"]
     assert all(len(trials[number]["starts"]) == 1 for number in whole)
     assert any(len(trial["starts"]) == 2 and trial["starts"][1]["epochs"] > 0 for trial in trials)
@@ -343,15 +333,6 @@ def test_tpe_learns_from_what_has_ended_and_goes_on_after_a_kill(study: Path) ->
     assert configurations[: len(drawn)] == drawn
     assert all(2 * each["hidden_size"] % each["heads"] == 0 for each in configurations)
     assert "no independent draws" in summary()["expected_best"]["reason"]
-
-
-@pytest.mark.timeout(120)
-def test_an_address_without_a_cluster_is_one_line(study: Path) -> None:
-    process = search(HEED_RAY_ADDRESS="127.0.0.1:9")
-    output = process.communicate(timeout=100)[0]
-    assert process.returncode == 1
-    assert "heed: no Ray cluster at 127.0.0.1:9" in output and "unset HEED_RAY_ADDRESS" in output
-    assert len(output.splitlines()) == 1, output
 
 
 # --- hosts: each with a network of its own, and a cable that can be cut

@@ -3,8 +3,7 @@
 A command has no logic: it reads its inputs, calls one function and prints the outcome.
 
 Every command imports only what it uses, so that `heed train` and `heed score` run without dvc,
-snakemake, ray, spacy and pydantic, and `heed --help` is fast. argparse, because typer imports
-pydantic.
+snakemake, ray and spacy, and `heed --help` is fast.
 """
 
 from heed.cli.program import main as main

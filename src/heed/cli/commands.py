@@ -5,10 +5,11 @@ texts of a user, and the parser of all.
 """
 
 import argparse
-import math
+import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from heed.cli import stages
 from heed.cli.stages import count_cores, read_comparison
@@ -26,7 +27,7 @@ def adopt(name: str) -> None:
     print_line(adopt(name, PARAMS, SEARCHES))
 
 
-def study(name: str, new_name: str, title: str, force: bool) -> None:
+def study(name: str = "", new_name: str = "", title: str = "", force: bool = False) -> None:
     """List the studies, make one active and estimate what it will cost, or make one of your own."""
     from heed.files import HeedError
     from heed.study.studies import NEW, activate_study, format_studies, make_study
@@ -39,23 +40,21 @@ def study(name: str, new_name: str, title: str, force: bool) -> None:
         print_line(activate_study(name, force) if name else format_studies())
 
 
-def cost(name: str) -> None:
-    """Estimate what a study costs, by model; its models' speeds are measured here in seconds."""
-    from heed.speed import measure_all
-    from heed.study.cost import format_cost, study_workloads
+def cost(name: str = "") -> None:
+    """Estimate what a study costs, by model; the speed of one is measured here in seconds."""
+    from heed.study.cost import format_cost, measure_study
     from heed.study.studies import read_study
 
     params = read_study(name)
-    print_line(format_cost(params, measure_all(study_workloads(params)), count_cores()))
+    print_line(format_cost(params, measure_study(params), count_cores()))
 
 
-def graph(name: str, dot: bool) -> None:
+def graph(name: str = "") -> None:
     """Draw the pipeline of a study, a node for each kind of stage: text in Mermaid's language."""
-    from heed.pipeline import PIPELINE, draw_dot, draw_mermaid, read_kinds
+    from heed.pipeline import PIPELINE, draw_mermaid, read_kinds
     from heed.study.studies import read_study
 
-    kinds = read_kinds(PIPELINE, read_study(name))
-    print_line((draw_dot if dot else draw_mermaid)(kinds))
+    print_line(draw_mermaid(read_kinds(PIPELINE, read_study(name))))
 
 
 def check() -> None:
@@ -63,11 +62,9 @@ def check() -> None:
 
     That includes text that DVC cannot read.
     """
-    from heed.study.reader import describe_old_form, load, read_text
+    from heed.study import load
 
     params = load()
-    if old_form := describe_old_form(read_text(PARAMS)):
-        print_line(old_form)
     print_line(
         f"{PARAMS}: no mistake: study {params.study.name}, {len(params.models)} models, "
         f"{len(params.seeds)} seeds"
@@ -83,12 +80,12 @@ def schema() -> None:
     write_json("docs/params.schema.json", json_schema())
 
 
-def corpus_add(**options: Any) -> None:
+def corpus_add(files: list[str], **options: Any) -> None:
     """Make a study of your own of a corpus, or add the corpus to it: baseline and attention."""
     from heed.study.own_corpus import add_corpus
     from heed.study.own_files import CorpusOptions
 
-    print_line(add_corpus(CorpusOptions(**options), count_cores()))
+    print_line(add_corpus(CorpusOptions(files, **options), count_cores()))
 
 
 def corpus_remove(name: str) -> None:
@@ -98,7 +95,7 @@ def corpus_remove(name: str) -> None:
     print_line(remove_corpus(name))
 
 
-def model_add(experiment: str, variant: str, settings: list[str], like: str) -> None:
+def model_add(experiment: str, variant: str, settings: list[str], like: str = "") -> None:
     """Add a model to params.yaml: its line with all that follows, checked."""
     from heed.study.editing import add_model
 
@@ -139,37 +136,33 @@ def publish() -> None:
 
 
 def classify(
-    model: str, text: str, table: Path | None, text_column: list[str], text_separator: str | None,
-    id_column: str, encoding: str, delimiter: str | None, no_quotes: bool, output: Path | None,
+    model: str, text: str = "", table: Path | None = None, text_column: list[str] | None = None,
+    text_separator: str | None = None, id_column: str = "", encoding: str = "",
+    delimiter: str | None = None, no_quotes: bool = False, output: Path | None = None,
 ) -> None:  # fmt: skip
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
 
     Of a text the weights over its words are printed too.
     """
     if table is None:
-        from heed.files import HeedError
-
-        of_table = (text_column, id_column, encoding, delimiter, no_quotes, output)
-        if any(of_table) or text_separator is not None:
-            raise HeedError("heed classify: its options are of --table FILE, and not of a TEXT")
         print_line(_texts_of(model, "classify").classify(model, text))
         return
     from heed.study.reader import model_text_columns
 
     columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
     separator = separator if text_separator is None else text_separator
-    quotes = False if no_quotes else None
-    part = _texts_of(model, "classify_table")
+    part, quotes = _texts_of(model, "classify_table"), False if no_quotes else None
     rows = part.TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
     print_line(part.classify_table(model, rows, output), error=output is None)
 
 
 def translate(
-    model: str, text: str, translation: str, n_best: int, form: str, seed: int | None
-) -> None:
+    model: str, text: str, translation: str = "", n_best: int = 1, format: str = "text",
+    seed: int | None = None,
+) -> None:  # fmt: skip
     """Translate a text line by line with a run of a model, or score given translations."""
-    lines = _texts_of(model, "translate").translate(model, text, translation, n_best, form, seed)
-    for line in lines:
+    texts = _texts_of(model, "translate")
+    for line in texts.translate(model, text, translation, n_best, format, seed):
         print_data(line)
 
 
@@ -190,243 +183,173 @@ def _texts_of(model: str, command: str) -> Any:
     return part
 
 
+# --- arguments ------------------------------------------------------------------------------------
+
+
 def with_tabs(text: str) -> str:
     r"""Return a text with a tab for each `\t`, which a shell passes as two characters."""
     return text.replace("\\t", "\t")
 
 
-def delimiter(text: str) -> str:
-    """Return the character between the fields of a table."""
-    character = with_tabs(text)
-    if len(character) != 1 or character in '"\r\n':
+def character(text: str) -> str:
+    """Return a character of a table, such as the one between fields; empty: none."""
+    sign = with_tabs(text)
+    if len(sign) > 1 or sign in ("\r", "\n"):
         raise argparse.ArgumentTypeError(f"one character, or \\t for a tab, found {text[:20]!r}")
-    return character
+    return sign
 
 
-def _number(
-    kind: type[int] | type[float], low: float, high: float, expected: str
-) -> Callable[[str], Any]:
-    """Return the type of an argument that is a number above `low` and at most `high`."""
-
-    def read(text: str) -> float:
-        try:
-            number = kind(text)
-        except ValueError:
-            number = low
-        if not low < number <= high:
-            raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]}")
-        return number
-
-    return read
+def whole(text: str) -> int:
+    """Return a whole number from 1."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"a whole number from 1, found {text[:20]!r}")
+    return int(text)
 
 
-count = _number(int, 0, 1000, "a whole number from 1 to 1000")
-size = _number(int, 0, 100_000_000, "a number of texts from 1")
-share = _number(float, 0, math.nextafter(1, 0), "a share above 0 and below 1")
-factor = _number(float, 0, 100, "a number above 0 and at most 100")
-
-
-def seed(text: str) -> int:
-    """Return the seed of a run."""
-    from heed.hyperparameters import MAX_SEED
-
-    return int(_number(int, 0, MAX_SEED, f"a seed is a whole number from 1 to {MAX_SEED}")(text))
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    if not float(text) > 0:  # argparse reports the ValueError of what is no number
+        raise ValueError
+    return float(text)
 
 
 def seeds(text: str) -> list[int]:
     """Return the seeds of several runs, from a list with commas."""
-    return [seed(part) for part in text.split(",")]
+    return [whole(part) for part in text.split(",")]
 
 
-Argument = tuple[str, dict[str, Any]]
-
-
-def argument(name: str, metavar: str | None, meaning: str, **settings: Any) -> Argument:
-    """Return name and settings of an argument, as `add_argument` takes them."""
-    return name, {"metavar": metavar, "help": meaning} | settings
-
-
-def key(name: str, section: str, metavar: str = "") -> Argument:
-    """Return the argument that is a key of a section of params.yaml."""
-    return argument(name, metavar or name.upper(), f"a key of `{section}` in params.yaml")
-
-
-def flag(name: str, meaning: str) -> Argument:
-    """Return an option that takes nothing."""
-    return name, {"action": "store_true", "help": meaning}
-
-
-MODEL = key("model", "models")
-RUN = argument("model", "MODEL", "a model with trained runs")
-SEEDS = argument(
-    "--seeds", None, "such as 1,2,3; default: the seeds in params.yaml", type=seeds, default=[]
-)
-STUDY = argument(
-    "name", "STUDY", "a study of heed's or of your own, or a file; without one the active study",
-    nargs="?", default="",
+Settings = dict[str, object]  # of `add_argument`
+Meaning = tuple[str, str] | tuple[str, str, Settings]
+TYPES: dict[object, Settings] = {  # of options
+    list[str]: {"action": "append"}, int: {"type": whole}, float: {"type": positive},
+    list[int]: {"type": seeds}, Path: {"type": Path},
+}  # fmt: skip
+STUDY: Meaning = (
+    "STUDY", "a study of heed's or of your own, or a file; without one the active study",
+    {"nargs": "?"},
 )  # fmt: skip
 TEXT = "the text, a file with it (./NAME, or a name with a dot), or - for standard input"
-CORPUS_OPTIONS = {  # of `heed corpus add`, that take a text
-    "study": "the new study's name; default: the corpus's name",
-    "title": "title of the study's report",
-    "name": "name of the corpus; default: the file's name",
-    "label-separator": "between the labels of a cell that has several, such as ;: task multilabel",
-    "split-column": "the column with train, validation (dev) or test; default: a random split",
-    "id-column": "the column with a name for each document",
-    "group-column": "the column whose groups stay together in the random split: an author, …",
-    "rationale-column": "the column with the rationale: spans of the text, such as 0-4 10-15",
-    "text-separator": "between the texts of several --text-column; default: a space",
-    "delimiter": "between the fields of a .csv or .tsv file; default: the one that fits",
-    "encoding": "of a file that is not parquet, such as windows-1252; default: utf-8",
-    "quote": "the character around fields, such as ': found by itself where one fits",
-    "header": "the names of the columns of a file without them: label,text",
-    "language": "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none",
-    "metric": "the metric that decides (docs/tasks.md)",
-    "vectors": "a file with word vectors, in the text format of word2vec or GloVe",
-}
-EMPTY = ("text-separator", "quote")  # an empty one is one too
-SEPARATORS = ("text-separator", "label-separator", "delimiter")
-# The arguments of each command; of a list in a list one is required.
-ARGUMENTS: dict[Callable[..., None], list[Any]] = {
-    stages.download: [key("source", "sources")],
-    stages.tokenize: [key("corpus", "corpora")],
-    stages.search: [
-        key("name", "searches", "SEARCH"),
-        argument(
-            "--address", "HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine",
-            default="",
-        ),
-    ],
-    stages.recipe: [MODEL],
-    stages.train: [MODEL, SEEDS],
-    stages.score: [MODEL, SEEDS],
-    stages.explain: [
-        MODEL, SEEDS,
-        argument(
-            "--documents", "FACTOR",
-            "multiplies the numbers of documents; default: explain.documents in params.yaml",
-            type=factor, default=0.0,
-        ),
-    ],
-    stages.adversarial_attention: [key("name", "adversarial_attention", "NAME"), SEEDS],
-    stages.reference_models: [key("experiment", "experiments")],
-    stages.report: [
-        flag("--check", "write nothing; list the numbers in reports/ that differ from results/")
-    ],
-    adopt: [argument("name", "SEARCH", "a key of `searches` that has run")],
-    study: [
-        argument(
-            "name", "STUDY",
-            "the name of a study of heed's or of your own, or a file from elsewhere, which is "
-            "checked first; without one they are listed. `new`: make one of your own",
-            nargs="?", default="",
-        ),
-        argument("new_name", "NAME", "of the study that `new` makes", nargs="?", default=""),
-        argument("--title", None, "of the study that `new` makes", default=""),
-        flag("--force", "overwrite a params.yaml that you have edited"),
-    ],
-    cost: [STUDY],
-    graph: [STUDY, flag("--dot", "in Graphviz's language")],
-    classify: [
-        RUN,
-        [
-            argument("text", "TEXT", TEXT, nargs="?"),
-            argument("--table", "FILE", "classify each row of a table instead", type=Path),
-        ],
-        argument(
-            "--text-column", "COLUMN",
-            "of the table, several times for texts to join; default: as the model's corpus",
-            action="append", default=[],
-        ),
-        argument(
-            "--text-separator", None, "what joins several texts; default: as the model's corpus, "
-            "of --text-column a space", type=with_tabs,
-        ),
-        argument(
-            "--id-column", "COLUMN",
-            "of the table: a name for each row; default: rows are numbered from 1", default="",
-        ),
-        argument(
-            "--encoding", None, "of the table, such as windows-1252; default: utf-8", default=""
-        ),
-        argument(
-            "--delimiter", None, "of the table; default: a comma in .csv, a tab in .tsv",
-            type=delimiter,
-        ),
-        flag("--no-quotes", "of the table: a quote is any other character"),
-        argument(
-            "--output", "FILE",
-            "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
-            type=Path,
-        ),
-    ],
-    translate: [
-        RUN,
-        argument("text", "TEXT", TEXT),
-        argument(
-            "--translation", "TEXT",
-            "score this translation instead of searching; a text or a file, as TEXT", default="",
-        ),
-        argument(
-            "--n-best", "N",
-            "so many translations of each line; above the beam, the beam is as wide as that",
-            type=count, default=1,
-        ),
-        argument(
-            "--format", None,
-            "text: translations; pharaoh: with score and word alignment, between |||; json: JSON "
-            "lines with words and weights",
-            dest="form", choices=("text", "pharaoh", "json"), default="text",
-        ),
-        argument("--seed", None, "the run's seed; default: the smallest", type=seed),
-    ],
-    corpus_add: [
-        argument(
-            "files", "FILE",
-            "a table, a folder with a folder of .txt files for each class, or a data set that "
-            "save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "
-            "those named by train, dev or test, or given as test=FILE, are these parts of it",
-            nargs="+",
-        ),
-        *(
-            argument(
-                f"--{key}-column", "COLUMN",
-                f"the column with the {key}; several times for several. Known names are found",
-                action="append", default=[],
-            )
-            for key in ("text", "label")
-        ),
-        *(
-            argument(
-                f"--{name}", "TEXT", meaning, default=None if name in EMPTY else "",
-                type=with_tabs if name in SEPARATORS else str,
-            )
-            for name, meaning in CORPUS_OPTIONS.items()
-        ),
-        flag("--no-quotes", "a quote is any other character"),
-        flag("--no-header", "the first row has a text, and no names of columns"),
-        flag("--drop-unlabelled", "leave out the rows without a label"),
-        flag("--as-labels", "a label with many different numbers, or values, is one"),
-        argument("--test", "SHARE", "of a random split; .2", type=share),
-        argument("--train", "N", "train on at most so many texts", type=size),
-        argument("--train-per-class", "N", "as --train, but of each class", type=size),
-        argument("--seeds", "N", "of the study; default: 3", type=count),
-    ],
-    corpus_remove: [key("name", "corpora", "CORPUS")],
-    model_add: [
-        argument("experiment", "EXPERIMENT", "a key of `experiments`"),
-        argument("variant", "VARIANT", "its name: the model is EXPERIMENT-VARIANT"),
-        argument(
-            "settings", "KEY=VALUE", "what differs from `defaults`, and preset, tuned_by, match, "
-            "threads, gpus (docs/params.md)", nargs="*",
-        ),
-        argument(
-            "--like", "VARIANT",
-            "take the keys of another variant or model; those of the command replace them",
-            default="",
-        ),
-    ],
-    model_remove: [argument("model", "MODEL", "a key of `models`")],
+# Parameter of a command, or COMMAND.PARAMETER → how its value is shown, what it means, and what
+# argparse takes besides its type. What has a default is an option, unless it has `nargs`.
+MEANINGS: dict[str, Meaning] = {
+    "source": ("SOURCE", "a key of `sources` in params.yaml"),
+    "corpus": ("CORPUS", "a key of `corpora` in params.yaml"),
+    "model": ("MODEL", "a key of `models` in params.yaml"),
+    "experiment": ("EXPERIMENT", "a key of `experiments` in params.yaml"),
+    "seeds": ("SEEDS", "such as 1,2,3; default: the seeds in params.yaml"),
+    "search.name": ("SEARCH", "a key of `searches` in params.yaml"),
+    "address": ("HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine"),
+    "documents": (
+        "FACTOR", "multiplies the numbers of documents; default: explain.documents in params.yaml",
+    ),
+    "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
+    "check": ("", "write nothing; list the numbers in reports/ that differ from results/"),
+    "adopt.name": ("SEARCH", "a key of `searches` that has run"),
+    "study.name": (
+        "STUDY", "the name of a study of heed's or of your own, or a file from elsewhere, which is "
+        "checked first; without one they are listed. `new`: make one of your own", {"nargs": "?"},
+    ),
+    "new_name": ("NAME", "of the study that `new` makes", {"nargs": "?"}),
+    "title": ("TITLE", "of the study that `new` makes"),
+    "force": ("", "overwrite a params.yaml that you have edited"),
+    "cost.name": STUDY,
+    "graph.name": STUDY,
+    "classify.model": ("MODEL", "a model with trained runs"),
+    "classify.text": ("TEXT", TEXT, {"nargs": "?"}),
+    "classify.table": ("FILE", "classify each row of a table instead"),
+    "text_column": (
+        "COLUMN", "of the table, several times for texts to join; default: as the model's corpus",
+    ),
+    "text_separator": (
+        "TEXT", "what joins several texts; default: as the model's corpus, of --text-column a "
+        "space", {"type": with_tabs},
+    ),
+    "id_column": (
+        "COLUMN", "of the table: a name for each row; default: rows are numbered from 1",
+    ),
+    "encoding": ("ENCODING", "of the table, such as windows-1252; default: utf-8"),
+    "delimiter": (
+        "SIGN", "of the table; default: a comma in .csv, a tab in .tsv", {"type": character},
+    ),
+    "no_quotes": ("", "of the table: a quote is any other character"),
+    "output": (
+        "FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
+    ),
+    "translate.model": ("MODEL", "a model with trained runs"),
+    "text": ("TEXT", TEXT),
+    "translation": (
+        "TEXT", "score this translation instead of searching; a text or a file, as TEXT",
+    ),
+    "n_best": (
+        "N", "so many translations of each line; above the beam, the beam is as wide as that",
+    ),
+    "format": (
+        "FORM", "text: translations; pharaoh: with score and word alignment, between |||; json: "
+        "JSON lines with words and weights", {"choices": ("text", "pharaoh", "json")},
+    ),
+    "seed": ("SEED", "the run's seed; default: the smallest"),
+    "files": (
+        "FILE", "a table, a folder with a folder of .txt files for each class, or a data set that "
+        "save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and those "
+        "named by train, dev or test, or given as test=FILE, are these parts of it",
+        {"nargs": "+"},
+    ),
+    "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
+    "variant": ("VARIANT", "its name: the model is EXPERIMENT-VARIANT"),
+    "settings": (
+        "KEY=VALUE", "what differs from `defaults`, and preset, tuned_by, match, threads, gpus "
+        "(docs/params.md)", {"nargs": "*"},
+    ),
+    "like": (
+        "VARIANT", "take the keys of another variant or model; those of the command replace them",
+    ),
+}  # fmt: skip
+ONE_OF = ("classify.text", "classify.table")  # exactly one is given
+SEVERAL = "several times for several. Known names are found"
+OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of CorpusOptions
+    "text_column": ("COLUMN", f"the column with the text; {SEVERAL}", {"action": "append"}),
+    "label_column": ("COLUMN", f"the column with the label; {SEVERAL}", {"action": "append"}),
+    "study": ("TEXT", "the new study's name; default: the corpus's name"),
+    "title": ("TEXT", "title of the study's report"),
+    "name": ("TEXT", "name of the corpus; default: the file's name"),
+    "label_separator": (
+        "TEXT", "between the labels of a cell that has several, such as ;: task multilabel",
+        {"type": with_tabs},
+    ),
+    "split_column": (
+        "COLUMN", "the column with train, validation (dev) or test; default: a random split",
+    ),
+    "id_column": ("COLUMN", "the column with a name for each document"),
+    "group_column": (
+        "COLUMN", "the column whose groups stay together in the random split: an author, …",
+    ),
+    "rationale_column": (
+        "COLUMN", "the column with the rationale: spans of the text, such as 0-4 10-15",
+    ),
+    "text_separator": (
+        "TEXT", "between the texts of several --text-column; default: a space", {"type": with_tabs},
+    ),
+    "delimiter": (
+        "SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
+        {"type": character},
+    ),
+    "encoding": ("TEXT", "of a file that is not parquet, such as windows-1252; default: utf-8"),
+    "quote": (
+        "SIGN", "the character around fields, such as ': found by itself where one fits",
+        {"type": character},
+    ),
+    "header": ("TEXT", "the names of the columns of a file without them: label,text"),
+    "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
+    "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
+    "vectors": ("FILE", "word vectors, in the text format of word2vec or GloVe"),
+    "no_quotes": ("", "a quote is any other character"),
+    "no_header": ("", "the first row has a text, and no names of columns"),
+    "drop_unlabelled": ("", "leave out the rows without a label"),
+    "as_labels": ("", "a label with many different numbers, or values, is one"),
+    "test": ("SHARE", "of a random split; .2", {"type": positive}),
+    "train": ("N", "train on at most so many texts", {"type": whole}),
+    "train_per_class": ("N", "as --train, but of each class", {"type": whole}),
+    "seeds": ("N", "of the study; default: 3", {"type": whole}),
 }  # fmt: skip
 
 
@@ -444,7 +367,7 @@ def make_parser() -> argparse.ArgumentParser:
         *stages.STAGES, provenance, publish, adopt, study, cost, graph, classify, translate, check,
         schema,
     ):  # fmt: skip
-        _add(subparsers, function, function.__name__)
+        _add_command(subparsers, function, function.__name__)
     groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (
         ("corpus", "corpora of your own: heed corpus add --help", (corpus_add, corpus_remove)),
         ("model", "models: heed model add --help", (model_add, model_remove)),
@@ -453,22 +376,44 @@ def make_parser() -> argparse.ArgumentParser:
         group = subparsers.add_parser(name, help=description, description=description)
         commands = group.add_subparsers(metavar="COMMAND", required=True, parser_class=_Intermixed)
         for edit in edits:
-            _add(commands, edit, edit.__name__.removeprefix(f"{name}_"))
+            _add_command(commands, edit, edit.__name__.removeprefix(f"{name}_"))
     return parser
 
 
-def _add(subparsers: Commands, function: Callable[..., None], name: str) -> None:
-    """Add the command of a function, under a name, with its arguments."""
+def _add_command(subparsers: Commands, function: Callable[..., None], name: str) -> None:
+    """Add the command of a function, with its parameters as arguments.
+
+    An option that is not given is not passed to the function, which has its default.
+    """
     description = (function.__doc__ or "").strip().rstrip(".")
     command = subparsers.add_parser(name, help=description, description=description)
     command.set_defaults(function=function)
-    for each in ARGUMENTS.get(function, ()):
-        if isinstance(each, list):
-            alternatives = command.add_mutually_exclusive_group(required=True)
-            for argument_name, settings in each:
-                alternatives.add_argument(argument_name, **settings)
-        else:
-            command.add_argument(each[0], **each[1])
+    one_of = command.add_mutually_exclusive_group(required=True) if function is classify else None
+    for key, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            for own, meaning in OWN.items():
+                _add_argument(command, f"--{own.replace('_', '-')}", meaning, {})
+            continue
+        full_name = f"{function.__name__}.{key}"
+        meaning = MEANINGS.get(full_name) or MEANINGS[key]
+        kinds = get_args(parameter.annotation)
+        kind = kinds[0] if NoneType in kinds else parameter.annotation
+        is_option = parameter.default is not parameter.empty and "nargs" not in meaning[-1]
+        group = one_of if one_of and full_name in ONE_OF else command
+        name = f"--{key.replace('_', '-')}" if is_option else key
+        _add_argument(group, name, meaning, TYPES.get(kind, {}) if is_option else {})
+
+
+def _add_argument(group: Any, name: str, meaning: Meaning, settings: Settings) -> None:
+    metavar, text, *more = meaning
+    settings = settings | (more[0] if more else {})
+    if name.startswith("--") or settings.get("nargs") == "?":
+        settings["default"] = argparse.SUPPRESS
+    if metavar:
+        settings["metavar"] = metavar
+    else:
+        settings["action"] = "store_true"
+    group.add_argument(name, help=text, **settings)
 
 
 class _Intermixed(argparse.ArgumentParser):

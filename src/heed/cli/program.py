@@ -29,22 +29,16 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        reason = error.strerror or error
-        problem = f"{error.filename}: {error.strerror}" if error.filename else reason
-        sys.exit(
-            visible(
-                f"heed: {problem}. Free space or correct the permissions, and run the same command "
-                "again"
-            )
-        )
+        file, reason = f"{error.filename}: " if error.filename else "", error.strerror or error
+        advice = "Free space or correct the permissions, and run the same command again"
+        sys.exit(visible(f"heed: {file}{reason}. {advice}"))
     except (MemoryError, RuntimeError) as error:
         # torch raises RuntimeError when memory runs out
         if not isinstance(error, MemoryError) and "memory" not in str(error):
             raise
-        sys.exit(
-            f"heed: out of memory: {' '.join(str(error).split())[:200]}. Make the model, the "
-            "batch or the corpus smaller"
-        )
+        reason = " ".join(str(error).split())[:200]
+        advice = "Make the model, the batch or the corpus smaller"
+        sys.exit(f"heed: out of memory: {reason}. {advice}")
     except KeyboardInterrupt:
         sys.exit(f"heed: {INTERRUPTED}")
 
@@ -68,10 +62,9 @@ def _run_command() -> None:
 
 @contextlib.contextmanager
 def _lock_command(command: str) -> Iterator[None]:
-    """Hold a lock, so that two processes do not run the same command in this folder; wait for it.
+    """Hold a lock, so that no two processes run the same command in this folder; wait for it.
 
-    When dvc or snakemake was killed, its stage may still be running while the next one starts the
-    same stage.
+    When dvc or snakemake was killed, its stage may still be running when it starts again.
     """
     if not PARAMS.exists() and not RESULTS.exists():  # not a clone: write nothing here
         yield
@@ -90,10 +83,8 @@ def environment_without_cache() -> dict[str, str]:
 def restart_without_cache() -> None:
     """Replace this process by one with the same arguments and no cache of small blocks (tcache).
 
-    A training keeps the memory that it frees (heed.training.machine). Kept memory is reused
-    only where its gaps grow together again, and the cache hinders that: the blocks in it are free,
-    but lie between the gaps like blocks in use. With the cache, the heap of a long training grew
-    without end.
+    A training keeps the memory that it frees (heed.training.machine), and reuses it only where
+    gaps grow together; blocks in the cache lie between them, and the heap grew without end.
 
     glibc reads that setting only when a program starts. Nothing happens where GLIBC_TUNABLES has
     it already, or where Python was started with other arguments than sys.argv has.

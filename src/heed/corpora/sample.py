@@ -8,10 +8,11 @@ random generator with a fixed seed: the same bytes on every machine.
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from heed.annotations import Span
 from heed.corpora.publication import (
     Document,
     Documents,
@@ -26,35 +27,45 @@ from heed.terminal import print_line
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus, Source
 
-Row = dict[str, Any]  # of a generated file
+Row = dict[str, object]  # of a generated file
 
 
-def write_rows(path: Path, rows: Iterable[Row], name: str, source: "Source") -> list[str]:
-    """Write the generated rows of source `name` as JSON lines; return the name of the file.
+def generated_source(
+    name: str, generate: Callable[[int, int], Iterable[Row]], size: float
+) -> SourceKind:
+    """Return a source whose only file, NAME.jsonl, has the rows that `generate` yields.
 
-    Raises HeedError when its hash is not the one in params.yaml; the file is removed then.
+    `generate` takes the number of documents and the seed; `size` is about the bytes of the file.
     """
-    write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
-    generated = sha256(path)
-    if source.sha256 and generated != source.sha256:
-        path.unlink()
-        raise HeedError(
-            f"params.yaml: sources.{name}.sha256: expected {source.sha256}, the generator made "
-            f"{generated}. If the change is intended, put the new hash there"
-        )
-    print_line(f"{path}: generated")
-    return [path.name]
 
+    def make(source_name: str, source: "Source", folder: Path) -> list[str]:
+        """Write the file; raise HeedError when its hash is not the one in params.yaml."""
+        assert source.documents and source.seed is not None
+        path = folder / f"{name}.jsonl"
+        rows = generate(source.documents, source.seed)
+        write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
+        generated = sha256(path)
+        if source.sha256 and generated != source.sha256:
+            path.unlink()
+            raise HeedError(
+                f"params.yaml: sources.{source_name}.sha256: expected {source.sha256}, the "
+                f"generator made {generated}. If the change is intended, put the new hash there"
+            )
+        print_line(f"{path}: generated")
+        return [path.name]
 
-def generated_source(name: str, make: Callable[..., list[str]], size: float) -> SourceKind:
-    """Return a kind of source that `make` generates, of about `size` bytes."""
     return SourceKind(
         name=name, make=make, required_keys=("documents", "seed"), optional_keys=("sha256",),
         size=size,
     )  # fmt: skip
 
 
-FILE = "sample.jsonl"
+def spans_of(words: list[str], positions: Iterable[int]) -> list[Span]:
+    """Return the characters of the words at these positions, in a text joined by spaces."""
+    starts = [*itertools.accumulate((len(word) + 1 for word in words), initial=0)]
+    return [(starts[i], starts[i] + len(words[i])) for i in positions]
+
+
 SENTIMENT, LETTERS = "sample-sentiment", "sample-letters"
 PLAIN = "sample-plain"  # of the reviews those whose label the order of words cannot change
 NEUTRAL = "sample-neutral"  # the same, every third without its cue: then no class is the default
@@ -82,35 +93,26 @@ SYLLABLES = {
     "norvic": ["ka", "bro", "fen", "dri", "gul", "sten", "ham", "vik", "tor", "lys"],
     "soldan": ["la", "mi", "no", "ra", "se", "to", "vi", "zu", "che", "do"],
 }
-PLACE_NAMES = ["early", "middle", "late"]
+# place of cues that follow each other → the part of the text where they are, in twelfths
+PLACES = {"early": (0, 3), "middle": (4, 8), "late": (9, 12)}
 
 
 def _insert_cues(
     generator: random.Random, words: list[str], cues: list[str], where: str
-) -> tuple[str, list[tuple[int, int]]]:
-    """Return the words with the cues among them (early, middle, late or apart) as a text.
-
-    Also returns the character span of each cue.
-    """
+) -> tuple[str, list[Span]]:
+    """Put the cues among the words (early, middle, late or apart); return the text and its cues."""
     size = len(words)
     if where == "apart":
-        first = generator.randrange(0, size // 5)
-        marked = [(word, False) for word in words]
-        marked.insert(generator.randrange(4 * size // 5, size), (cues[1], True))
-        marked.insert(first, (cues[0], True))
+        first, second = generator.randrange(size // 5), generator.randrange(4 * size // 5, size)
+        words[second:second] = cues[1:]
+        words[first:first] = cues[:1]
+        positions: Sequence[int] = (first, second + 1)
     else:
-        low, high = {
-            "early": (0, size // 4),
-            "middle": (size // 3, 2 * size // 3),
-            "late": (3 * size // 4, size),
-        }[where]
-        place = generator.randrange(low, high)
-        marked = [(word, False) for word in words]
-        marked[place:place] = [(cue, True) for cue in cues]
-    ends = itertools.accumulate(len(word) + 1 for word, _ in marked)
-    placed = zip(ends, marked, strict=True)
-    spans = [(end - 1 - len(word), end - 1) for end, (word, is_cue) in placed if is_cue]
-    return " ".join(word for word, _ in marked) + ".", spans
+        low, high = PLACES[where]
+        first = generator.randrange(low * size // 12, high * size // 12)
+        words[first:first] = cues
+        positions = range(first, first + len(cues))
+    return " ".join(words) + ".", spans_of(words, positions)
 
 
 def _sentiment(generator: random.Random) -> Row:
@@ -122,13 +124,12 @@ def _sentiment(generator: random.Random) -> Row:
     # a negation without effect: after the cue, at the end of the text
     if kind == "plain" and generator.random() < 0.5:
         words.append(NEGATION)
-    where = generator.choice(PLACE_NAMES) if kind != "apart" else "apart"
+    where = generator.choice([*PLACES]) if kind != "apart" else "apart"
     cues = [cue] if kind == "plain" else [NEGATION, cue]
     text, spans = _insert_cues(generator, words, cues, where)
-    labels = {"sentiment": label}
     return {
-        "corpus": SENTIMENT, "text": text, "labels": labels, "kind": kind, "where": where,
-        "evidence": spans,
+        "corpus": SENTIMENT, "text": text, "labels": {"sentiment": label}, "kind": kind,
+        "where": where, "evidence": spans,
     }  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def _letter(generator: random.Random) -> Row:
         "".join(generator.choices(SYLLABLES[language], k=generator.randrange(1, 3)))
         for _ in range(generator.randrange(20, 50))
     ]
-    where = generator.choice([*PLACE_NAMES, "apart"])
+    where = generator.choice([*PLACES, "apart"])
     text, spans = _insert_cues(generator, words, cues, where)
     labels = {"author": author, "language": language}
     return {
@@ -157,19 +158,13 @@ def generate_sample(documents: int, seed: int) -> Iterator[Row]:
             yield {"id": f"{name}/{i}", **draw(generator)}
 
 
-def make_sample(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, as `write_rows` does."""
-    assert source.documents and source.seed is not None
-    return write_rows(folder / FILE, generate_sample(source.documents, source.seed), name, source)
-
-
 def read_sample(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the documents of one of the sample corpora."""
     is_plain = corpus.kind in (PLAIN, NEUTRAL)
     wanted = SENTIMENT if is_plain else corpus.kind
     rows = (
         row
-        for _, row in read_published_lines(require_file(raw, FILE))
+        for _, row in read_published_lines(require_file(raw, f"{SOURCE.name}.jsonl"))
         if row["corpus"] == wanted and (row["kind"] == "plain" or not is_plain)
     )
     for i, row in enumerate(rows):
@@ -183,7 +178,7 @@ def read_sample(raw: Path, corpus: "Corpus") -> Documents:
         yield Document(row["id"], text, labels, rationale=rationale)
 
 
-SOURCE = generated_source("sample", make_sample, 1e6)
+SOURCE = generated_source("sample", generate_sample, 1e6)
 KINDS = tuple(
     Kind(
         name=name, source=SOURCE, read=read_sample, labels=labels, generated=True,

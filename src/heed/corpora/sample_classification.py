@@ -13,21 +13,21 @@ Scores on them say nothing about language. All come from Python's random generat
 seed: the same bytes on every machine.
 """
 
-import itertools
+import functools
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.publication import Document, Documents, Kind, read_published_lines, require_file
-from heed.corpora.sample import CUES, DISTRACTORS, Row, generated_source, write_rows
+from heed.corpora.sample import CUES, DISTRACTORS, Row, generated_source, spans_of
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source
+    from heed.corpora.declared import Corpus
 
 Words = tuple[list[str], str, list[int]]  # of a text, its label, the positions of its rationale
 
-PLACES = {"beginning": 1, "middle": 10, "end": 1}  # of the cues of `place`, and how often
+PLACES = (1, 10, 1)  # how often the cues of `place` are at the beginning, in the middle, at the end
 EDGE = 8  # words that the beginning and the end of a text have
 RUN = 3  # cues, one after the other
 # The voices of each rank, from the lowest; what they say is behind the dash.
@@ -58,12 +58,8 @@ def place(generator: random.Random) -> Words:
     label = generator.choice(sorted(CUES))
     words = _distractors(generator, 200, 260)
     size = len(words)
-    low, high = {
-        "beginning": (0, EDGE),
-        "middle": (9 * size // 20, 11 * size // 20),
-        "end": (size - EDGE - RUN, size - RUN),
-    }[generator.choices([*PLACES], [*PLACES.values()])[0]]
-    start = generator.randrange(low, high)
+    places = (0, EDGE), (9 * size // 20, 11 * size // 20), (size - EDGE - RUN, size - RUN)
+    start = generator.randrange(*generator.choices(places, PLACES)[0])
     words[start : start + RUN] = [generator.choice(CUES[label]) for _ in range(RUN)]
     return words, label, list(range(start, start + RUN))
 
@@ -138,20 +134,12 @@ def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
     generator = random.Random(f"{kind} {seed}")
     for number in range(documents):
         words, label, rationale = draw(generator)
-        starts = [*itertools.accumulate((len(word) + 1 for word in words), initial=0)]
         yield {
             "id": f"{kind.removeprefix('sample-')}/{number}",
             "text": " ".join(words),
             "labels": {label_name: label},
-            "evidence": [(starts[i], starts[i] + len(words[i])) for i in rationale],
+            "evidence": spans_of(words, rationale),
         }
-
-
-def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, as `write_rows` does."""
-    assert source.documents and source.seed is not None
-    rows = generate_rows(source.kind, source.documents, source.seed)
-    return write_rows(folder / f"{source.kind}.jsonl", rows, name, source)
 
 
 def read_generated(raw: Path, corpus: "Corpus") -> Documents:
@@ -163,8 +151,9 @@ def read_generated(raw: Path, corpus: "Corpus") -> Documents:
 
 KINDS = tuple(
     Kind(
-        name=name, source=generated_source(name, make, 3e6), read=read_generated, labels=(label,),
-        generated=True, rationale="planted", tokens_per_document=words,
+        name=name, source=generated_source(name, functools.partial(generate_rows, name), 3e6),
+        read=read_generated, labels=(label,), generated=True, rationale="planted",
+        tokens_per_document=words,
     )
     for name, (_, label, words) in DRAWN.items()
 )  # fmt: skip

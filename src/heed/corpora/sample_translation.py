@@ -9,11 +9,9 @@ the class of their noun, a verb in four has two words, and particles of Norvic h
 Every word of Soldan comes from one word of Norvic, so the gold alignment is known. Words, sentences
 and parts come from Python's random generator with a fixed seed: the same bytes on every machine.
 
-The paragraphs of the pair are several of its sentences in one text. The sentences are short, so a
-cap on the length of training pairs, such as the 50 words of lecture 004, leaves none of them out.
-Here the sentences of each part, in an order drawn once, are put together to paragraphs of up to 90
-words. A full stop ends each sentence; it is a word of both languages. What is right for a sentence
-is right for a paragraph: it has one translation, and its gold alignment is that of its sentences.
+The paragraphs of the pair put the sentences of each part together, in an order drawn once, to texts
+of up to 90 words, for caps on the length of training pairs such as the 50 words of lecture 004. A
+full stop ends each sentence; it is a word of both languages.
 """
 
 import dataclasses
@@ -33,13 +31,12 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.corpora.sample import SYLLABLES, generated_source, write_rows
+from heed.corpora.sample import SYLLABLES, Row, generated_source
 from heed.corpora.table import read_links
 
 if TYPE_CHECKING:
-    from heed.corpora.declared import Corpus, Source, SplitKind
+    from heed.corpora.declared import Corpus, SplitKind
 
-FILE = "sample-translation.jsonl"
 NORVIC, SOLDAN = "norvic", "soldan"
 LINKS = f"{NORVIC}-{SOLDAN}"
 PAIRS, LONG_PAIRS = "sample-translation", "sample-translation-long"
@@ -210,7 +207,7 @@ def translate(clauses: list[Clause]) -> tuple[str, str, str]:
     )
 
 
-def generate_rows(documents: int, seed: int) -> Iterator[dict[str, str]]:
+def generate_rows(documents: int, seed: int) -> Iterator[Row]:
     """Yield `documents` pairs of all lengths in equal numbers, then the long ones.
 
     Of 70 pairs 60 are for training, 3 for validation and 7 for the test, and 2 more are long. No
@@ -220,7 +217,7 @@ def generate_rows(documents: int, seed: int) -> Iterator[dict[str, str]]:
     grammar = Grammar(make_lexicon(generator), generator)
     sentences: set[str] = set()
 
-    def new_row(name: str, part: str, length: int) -> dict[str, str]:
+    def new_row(name: str, part: str, length: int) -> Row:
         while True:
             norvic, soldan, links = translate(grammar.sentence(length))
             if sentences.isdisjoint({norvic, soldan}):
@@ -238,19 +235,13 @@ def generate_rows(documents: int, seed: int) -> Iterator[dict[str, str]]:
         yield new_row(f"long/{i}", LONG, LONG_LENGTHS[i % len(LONG_LENGTHS)])
 
 
-def make(name: str, source: "Source", folder: Path) -> list[str]:
-    """Generate the file of source `name` in `folder`, as `write_rows` does."""
-    assert source.documents and source.seed is not None
-    return write_rows(folder / FILE, generate_rows(source.documents, source.seed), name, source)
-
-
 def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the pairs of a corpus.
 
     Those of the test split are long ones in a corpus of kind LONG_PAIRS, and those of all splits
     are short ones in a corpus of kind SHORT_PAIRS.
     """
-    path = require_file(raw, FILE)
+    path = require_file(raw, f"{SOURCE.name}.jsonl")
     test = LONG if corpus.kind == LONG_PAIRS else "test"
     splits = {"train": "train", "validation": "validation", test: "test"}
     for number, row in read_published_lines(path):
@@ -267,18 +258,15 @@ LENGTHS = 10, 90  # a paragraph takes sentences up to a number of words drawn be
 
 
 def read_paragraphs(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the paragraphs of each part of the sample pair; every sentence is in one of them.
-
-    Raises HeedError when the file in `raw` is missing or broken.
-    """
-    by_split: dict[str, list[Document]] = {}
+    """Yield the paragraphs of each part of the sample pair; every sentence is in one of them."""
+    by_split: dict[str, list[Document]] = defaultdict(list)
     for pair in read_pairs(raw, corpus):
-        by_split.setdefault(pair.split, []).append(pair)
+        by_split[pair.split].append(pair)
     for part, pairs in by_split.items():
         generator = random.Random(part)
         generator.shuffle(pairs)
         for number, paragraph in enumerate(_group(pairs, generator)):
-            yield join_pairs(f"{part}/{number}", paragraph)
+            yield _join(f"{part}/{number}", paragraph)
 
 
 def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Document]]:
@@ -295,7 +283,7 @@ def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Doc
     yield group
 
 
-def join_pairs(name: str, pairs: list[Document]) -> Document:
+def _join(name: str, pairs: list[Document]) -> Document:
     """Return the pairs as one document of this name, with the links of their words."""
     source: list[str] = []
     target: list[str] = []
@@ -306,9 +294,8 @@ def join_pairs(name: str, pairs: list[Document]) -> Document:
         target += _words(pair, SOLDAN)
         links.append((len(source) - 1, len(target) - 1))  # of the full stops
     texts = {NORVIC: " ".join(source), SOLDAN: " ".join(target)}
-    return Document(
-        name, texts=texts, alignments={LINKS: Links(tuple(links))}, split=pairs[0].split
-    )
+    alignments = {LINKS: Links(tuple(links))}
+    return Document(name, texts=texts, alignments=alignments, split=pairs[0].split)
 
 
 def _words(pair: Document, language: str) -> list[str]:
@@ -316,7 +303,7 @@ def _words(pair: Document, language: str) -> list[str]:
     return [*str(pair.texts[language]).split(), STOP]
 
 
-SOURCE = generated_source("sample-translation", make, 2e6)
+SOURCE = generated_source("sample-translation", generate_rows, 2e6)
 # kind → (its reader, splits, pairs of the source in a document, mean tokens)
 READ: "dict[str, tuple[Callable[..., Documents], tuple[SplitKind, ...], float, int]]" = {
     PAIRS: (read_pairs, ANY_SPLIT, 1, 33),

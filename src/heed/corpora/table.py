@@ -1,12 +1,12 @@
 """The user's own files: tables with a row for each text, and parallel text."""
 
-import hashlib
+import itertools
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from heed.annotations import parse_links, parse_spans
 from heed.corpora.publication import (
@@ -32,11 +32,30 @@ if TYPE_CHECKING:
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
 
 
+Cell = str | list[str] | None
+
+
+class _Row(NamedTuple):
+    """The cells of a row, by what their columns have: the columns of a corpus, in their order."""
+
+    location: str
+    texts: tuple[str, ...]
+    labels: tuple[Cell, ...]
+    rationale: Cell
+    id: str
+    group: str
+    split: str
+
+
+class UnlabelledError(HeedError):
+    """Rows without a label."""
+
+
 class DocumentReader:
     """Makes documents of the rows of tables, by the columns of a corpus.
 
     Attributes:
-        unlabelled: the places of the first row without a label, and how many there are.
+        rows, unlabelled: how many rows were read, and how many of them without a label.
         trimmed: how many labels had blanks around them, by column.
 
     """
@@ -45,10 +64,11 @@ class DocumentReader:
         self.corpus = corpus
         column = corpus.split_column
         self.splits = SplitNames("files" if column is None else f"column {column!r}")
-        self.unlabelled, self.first_unlabelled, self.rows = 0, "", 0
+        self.rows = self.unlabelled = 0
         self.trimmed: Counter[str] = Counter()
+        self._first_unlabelled = ""
         self._known: dict[str, str] = {}  # labels and groups that were checked
-        self._ids: set[bytes] = set()
+        self._ids: set[str] = set()
 
     def read(self, tables: "Mapping[str, Iterable[pa.RecordBatch]]") -> Documents:
         """Yield one document per row; a row without text is an empty document.
@@ -67,25 +87,26 @@ class DocumentReader:
             for batch in batches:
                 path = (batch.schema.metadata or {}).get(PATH, key.encode()).decode()
                 split = self._split_of_file(key, path)
-                for location, row in self._rows(path, batch):
+                for row in self._read_rows(path, batch):
                     number, self.rows = number + 1, self.rows + 1
-                    document = self._document(location, row, f"{prefix}row/{number}", split)
-                    if document:
+                    if document := self._document(row, f"{prefix}row/{number}", split):
                         yield document
         if self.unlabelled and not self.corpus.drop_unlabelled:
             raise UnlabelledError(
-                f"{self.first_unlabelled}: no label: so it is in {self.unlabelled:,} of "
-                f"{self.rows:,} rows, of which this is the first. Label them, or leave them out: "
-                "--drop-unlabelled of heed corpus add, or `drop_unlabelled: true` of the corpus in "
-                "params.yaml"
+                f"{self.describe_unlabelled()} Label them, or leave them out: `drop_unlabelled: "
+                "true` of the corpus in params.yaml"
             )
         self.splits.print_changes()
 
-    def _split_of_file(self, key: str, path: str) -> str:
-        """Return the part of a file's rows, "" where the files do not give any.
+    def describe_unlabelled(self) -> str:
+        """Return a sentence on the rows without a label."""
+        return (
+            f"{self._first_unlabelled}: no label: so it is in {self.unlabelled:,} of {self.rows:,} "
+            "rows, of which this is the first."
+        )
 
-        Raises HeedError when its key is no split but has to be.
-        """
+    def _split_of_file(self, key: str, path: str) -> str:
+        """Return the part of a file's rows, "" where the files do not give any."""
         if self.corpus.split.kind != "given" or self.corpus.split_column:
             return ""
         if (split := split_of_key(key)) is None:
@@ -96,54 +117,57 @@ class DocumentReader:
         self.splits.add(key, split)
         return split
 
-    def _rows(self, path: str, batch: "pa.RecordBatch") -> Iterable[tuple[str, dict[str, Any]]]:
-        """Return the rows of a batch: the location of each, and its cells by column."""
-        corpus = self.corpus
-        optional = (corpus.split_column, corpus.id_column, corpus.group_column)
-        listed = {*corpus.label_names, corpus.rationale_column}
-        columns = {
-            column: text_column(path, batch, column, can_be_list=column in listed)
-            for column in (*corpus.text_names, *corpus.label_names, *optional, *listed)
-            if column
-        }
-        for at, *row in zip(batch.column(AT).to_pylist(), *columns.values(), strict=True):
-            yield f"{path}{at}", dict(zip(columns, row, strict=True))
+    def _read_rows(self, path: str, batch: "pa.RecordBatch") -> Iterator[_Row]:
+        corpus, empty = self.corpus, [""] * batch.num_rows
+        lists = [
+            label_column(path, batch, column) if column else empty
+            for column in (*corpus.label_names, corpus.rationale_column)
+        ]
+        named = [
+            text_column(path, batch, column) if column else empty
+            for column in (corpus.id_column, corpus.group_column, corpus.split_column)
+        ]
+        texts = [text_column(path, batch, column) for column in corpus.text_names]
+        places = [f"{path}{at}" for at in batch.column(AT).to_pylist()]
+        labels = zip(*lists[:-1], strict=True)
+        return map(_Row, places, zip(*texts, strict=True), labels, lists[-1], *named)
 
-    def _document(
-        self, location: str, row: dict[str, Any], name: str, split: str
-    ) -> Document | None:
+    def _document(self, row: _Row, name: str, split: str) -> Document | None:
         """Return the document of a row, None of one without a label.
 
         `name` and `split` are for one without its own.
         """
-        corpus = self.corpus
-        texts = [row[column] or "" for column in corpus.text_names]
-        text = corpus.between_texts.join(texts) if any(texts) else ""
-        labels = {column: self._labels(location, row, column) for column in corpus.label_names}
-        if missing := next((column for column, label in labels.items() if label == ""), None):
+        corpus, location, group = self.corpus, row.location, ""
+        cells = zip(corpus.label_names, row.labels, strict=True)
+        labels = {column: self._labels(location, column, cell) for column, cell in cells}
+        if missing := [column for column, label in labels.items() if label == ""]:
             self.unlabelled += 1
-            self.first_unlabelled = self.first_unlabelled or f"{location}: column {missing!r}"
+            found = f"{location}: column {missing[0]!r}"
+            self._first_unlabelled = self._first_unlabelled or found
             return None
+        text = corpus.between_texts.join(row.texts) if any(row.texts) else ""
         if corpus.id_column:
-            name = self._check_id(location, row)
-        column = corpus.group_column
-        group = self._name(location, column, row[column], "group") if column else ""
+            name = check_name(location, corpus.id_column, row.id, "id")
+            if name in self._ids:
+                raise HeedError(
+                    f"{location}: column {corpus.id_column!r}: an earlier row has the id {name!r} "
+                    "too. Make each unique, or remove id_column"
+                )
+            self._ids.add(name)
+        if corpus.group_column:
+            group = self._normalize(location, corpus.group_column, row.group, "group")
         if corpus.split_column:
-            split = self.splits.read(row[corpus.split_column] or "", location)
-        rationale = parse_spans(
-            row[corpus.rationale_column] if corpus.rationale_column else None,
-            f"{location}: column {corpus.rationale_column!r}",
-            len(text),
-        )
+            split = self.splits.read(row.split, location)
+        place = f"{location}: column {corpus.rationale_column!r}"
+        rationale = parse_spans(row.rationale, place, len(text))
         return Document(name, text, labels, group, split, rationale)
 
-    def _labels(self, location: str, row: dict[str, Any], column: str) -> str | tuple[str, ...]:
-        """Return the label of a row, "" without one; with `label_separator` all of a cell, sorted.
+    def _labels(self, location: str, column: str, cell: Cell) -> str | tuple[str, ...]:
+        """Return the label of a cell, "" without one; with `label_separator` all of them, sorted.
 
         A list of one is a label.
         """
-        cell, separator = row[column], self.corpus.label_separator
-        if separator is not None:
+        if (separator := self.corpus.label_separator) is not None:
             names = split_labels(f"{location}: column {column!r}", cell, separator)
             return tuple(sorted({self._label(location, column, name) for name in names} - {""}))
         if isinstance(cell, list):
@@ -154,64 +178,53 @@ class DocumentReader:
                     "(--label-separator) for task multilabel"
                 )
             cell = cell[0] if cell else None
-        return self._label(location, column, cell)
+        return self._label(location, column, cell or "")
 
-    def _label(self, location: str, column: str, cell: str | None) -> str:
+    def _label(self, location: str, column: str, cell: str) -> str:
         """Return a label without the blanks around it; "" of an empty cell."""
-        if cell is None or not (label := cell.strip()):
-            return ""
-        self.trimmed[column] += label != cell
-        return self._name(location, column, label, "label")
+        if label := cell.strip():
+            self.trimmed[column] += label != cell
+            label = self._normalize(location, column, label, "label")
+        return label
 
-    def _check_id(self, location: str, row: dict[str, Any]) -> str:
-        """Return the id of a row. Raises HeedError when an earlier row has it."""
-        column = self.corpus.id_column or ""
-        name = check_name(location, column, row[column], "id")
-        digest = hashlib.blake2b(name.encode(), digest_size=16).digest()
-        if digest in self._ids:
-            raise HeedError(
-                f"{location}: column {column!r}: an earlier row has the id {name!r} too. Make each "
-                "unique, or remove id_column"
-            )
-        self._ids.add(digest)
-        return name
-
-    def _name(self, location: str, column: str, cell: str | None, kind: str) -> str:
+    def _normalize(self, location: str, column: str, cell: str, kind: str) -> str:
         """Return a label or a group in Unicode's form NFC: other forms of it look the same."""
         if cell not in self._known:
-            name = unicodedata.normalize("NFC", check_name(location, column, cell, kind))
-            self._known[cell or ""] = name
-        return self._known[cell or ""]
+            name = check_name(location, column, cell, kind)
+            self._known[cell] = unicodedata.normalize("NFC", name)
+        return self._known[cell]
 
 
-class UnlabelledError(HeedError):
-    """Rows without a label."""
-
-
-def text_column(
-    path: str, batch: "pa.RecordBatch", column: str, can_be_list: bool = False
-) -> list[Any]:
-    """Return the cells of a column: texts, None where there is none, or lists of texts.
+def text_column(path: str, batch: "pa.RecordBatch", column: str) -> list[str]:
+    """Return the texts of a column, empty where there is none.
 
     Raises HeedError when the column is not there, or has a cell that is no text.
     """
-    names = batch.schema.names
-    if column not in names:
-        raise HeedError(no_column(path, column, names))
-    if names.count(column) > 1:
-        raise HeedError(f"{path}: {names.count(column)} columns are named {column!r}")
-    metadata = batch.schema.field(column).metadata or {}
-    if NOT_TEXT in metadata:
-        at, kind = metadata[NOT_TEXT].decode().split("\t")
-        if not (can_be_list and kind == "a list"):
-            raise HeedError(
-                f"{path}{at}: column {column!r}: expected text, found {kind}. Convert the column "
-                "to text"
-            )
-    return list(batch.column(column).to_pylist())
+    cells = _column(path, batch, column, ("an object", "bytes", "a list"))
+    return [cell if isinstance(cell, str) else "" for cell in cells]
 
 
-def split_labels(location: str, cell: str | list[str] | None, separator: str) -> list[str]:
+def label_column(path: str, batch: "pa.RecordBatch", column: str) -> list[Cell]:
+    """Return the cells of a column: texts, lists of texts, or None; errors as of `text_column`."""
+    return _column(path, batch, column, ("an object", "bytes"))
+
+
+def _column(
+    path: str, batch: "pa.RecordBatch", column: str, refused: tuple[str, ...]
+) -> list[Cell]:
+    if column not in batch.schema.names:
+        raise HeedError(no_column(path, column, batch.schema.names))
+    at, _, kind = (batch.schema.field(column).metadata or {}).get(NOT_TEXT, b"").partition(b"\t")
+    if kind.decode() in refused:
+        raise HeedError(
+            f"{path}{at.decode()}: column {column!r}: expected text, found {kind.decode()}. "
+            "Convert the column to text"
+        )
+    cells: list[Cell] = batch.column(column).to_pylist()
+    return cells
+
+
+def split_labels(location: str, cell: Cell, separator: str) -> list[str]:
     """Return the labels of a cell: of a list its items, of a text what stands between separators.
 
     White space around a label counts as part of the separator. A missing or empty cell has none.
@@ -231,21 +244,19 @@ def split_labels(location: str, cell: str | list[str] | None, separator: str) ->
     return names
 
 
-def check_name(location: str, column: str, cell: str | None, kind: str) -> str:
-    """Return the label, group or id of a row.
+def check_name(location: str, column: str, cell: str, kind: str) -> str:
+    """Return the label, group or id of a row, without the blanks around it.
 
-    Raises HeedError when it is missing, has spaces around it or a control character in it.
+    Raises HeedError when it is missing, or has a control character in it.
     """
-    location, name = f"{location}: column {column!r}", cell or ""
-    refused = [sign for sign in name if unicodedata.category(sign) in REFUSED_IN_NAMES]
+    location = f"{location}: column {column!r}"
+    refused = [sign for sign in cell if unicodedata.category(sign) in REFUSED_IN_NAMES]
     if refused:
         raise HeedError(
-            f"{location}: the {kind} {name!r} has the control character {refused[0]!r}. Remove it"
+            f"{location}: the {kind} {cell!r} has the control character {refused[0]!r}. Remove it"
         )
-    if not name.strip():
+    if not (name := cell.strip()):
         raise HeedError(f"{location}: no {kind}")
-    if name != name.strip():
-        raise HeedError(f"{location}: the {kind} {name!r} has spaces around it. Remove them")
     return name
 
 
@@ -285,22 +296,16 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
             f"{path}: a table: expected `columns` of the corpus in params.yaml, the column of each "
             "language"
         )
-    keys = list(corpus.columns)
-    columns = list(corpus.columns.values())
-    columns += [corpus.split_column] if corpus.split_column else []
-    splits = SplitNames(f"column {corpus.split_column!r}")
-    number = 0
+    columns = [*corpus.columns.values(), *filter(None, [corpus.split_column])]
+    splits, numbers = SplitNames(f"column {corpus.split_column!r}"), itertools.count(1)
     for batch in read_batches(path):
         file = (batch.schema.metadata or {}).get(PATH, b"").decode() or str(path)
-        places = batch.column(AT).to_pylist()
         cells = [text_column(file, batch, column) for column in columns]
-        for at, *row in zip(places, *cells, strict=True):
-            number, location = number + 1, f"{file}{at}"
-            values = {key: cell or "" for key, cell in zip(keys, row, strict=False)}
-            split = splits.read(row[-1] or "", location) if corpus.split_column else ""
-            yield _parallel_document(
-                f"row/{number}", values, corpus, dict.fromkeys(keys, location), split
-            )
+        for at, *row in zip(batch.column(AT).to_pylist(), *cells, strict=True):
+            location = f"{file}{at}"
+            split = splits.read(row.pop(), location) if corpus.split_column else ""
+            texts = [(key, text, location) for key, text in zip(corpus.columns, row, strict=True)]
+            yield _parallel_document(f"row/{next(numbers)}", texts, corpus, split)
     splits.print_changes()
 
 
@@ -313,37 +318,40 @@ def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
     if corpus.columns or corpus.split_column:
         key = "columns" if corpus.columns else "split_column"
         raise HeedError(f"{raw}: files of lines: a corpus of these takes no `{key}` in params.yaml")
-    files = {path.stem: path for path in sorted(raw.glob(f"*{LINES}"))}
-    lines = {key: list(_read_lines(path)) for key, path in files.items()}
-    counts = {key: len(texts) for key, texts in lines.items()}
-    if len({*counts.values()}) > 1:
-        found = ", ".join(f"{files[key].name} {count:,}" for key, count in counts.items())
+    files = sorted(raw.glob(f"*{LINES}"))
+    lines = [_read_lines(path) for path in files]
+    if len({*map(len, lines)}) > 1:
+        counts = zip(files, lines, strict=True)
+        found = ", ".join(f"{path.name} {len(texts):,}" for path, texts in counts)
         raise HeedError(
             f"{raw}: line n of each file is the same sentence: expected equal numbers of lines, "
             f"found {found}"
         )
-    for number, texts in enumerate(zip(*lines.values(), strict=True), 1):
-        locations = {key: f"{path}:{number}" for key, path in files.items()}
-        yield _parallel_document(
-            f"line/{number}", dict(zip(files, texts, strict=True)), corpus, locations
-        )
+    for number, row in enumerate(zip(*lines, strict=True), 1):
+        texts = [
+            (path.stem, text, f"{path}:{number}") for path, text in zip(files, row, strict=True)
+        ]
+        yield _parallel_document(f"line/{number}", texts, corpus)
 
 
 def _parallel_document(
-    name: str, values: dict[str, str], corpus: "Corpus", locations: dict[str, str], split: str = ""
+    name: str, texts: list[tuple[str, str, str]], corpus: "Corpus", split: str = ""
 ) -> Document:
-    """Return a document from its texts, by language, and alignments, by "SOURCE-TARGET"."""
+    """Return a document of texts, each with its language, or alignments with "SOURCE-TARGET".
+
+    The last item of each is its place in a file.
+    """
     alignments = {}
-    for key, text in values.items():
+    for key, text, location in texts:
         if "-" in key and text.strip():
             if corpus.alignment_base is None:
                 raise HeedError(
-                    f"{locations[key]}: an alignment: expected `alignment_base` of the corpus in "
+                    f"{location}: an alignment: expected `alignment_base` of the corpus in "
                     "params.yaml, the number of a sentence's first word: 0 or 1"
                 )
-            alignments[key] = read_links(text, corpus.alignment_base, locations[key])
-    texts = {key: text for key, text in values.items() if "-" not in key}
-    return Document(name, texts=texts, alignments=alignments, split=split)
+            alignments[key] = read_links(text, corpus.alignment_base, location)
+    sentences = {key: text for key, text, _ in texts if "-" not in key}
+    return Document(name, texts=sentences, alignments=alignments, split=split)
 
 
 def read_links(text: str, base: int, location: str) -> Links:
@@ -352,11 +360,10 @@ def read_links(text: str, base: int, location: str) -> Links:
     return Links(tuple(sure), tuple(possible))
 
 
-def _read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file, which end with a line feed and nowhere else."""
+def _read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file, which end with a line feed and nowhere else."""
     with reading(path, None), path.open(encoding="utf-8-sig", newline="\n") as file:
-        for line in file:
-            yield line.rstrip("\r\n")
+        return [line.rstrip("\r\n") for line in file]
 
 
 def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.rows import format_of, is_table, read_table, reading, write_table
-from heed.files import HeedError, digest_folder, sha256, write_text, writing
+from heed.files import HeedError, digest_folder, sha256, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
     for file in source.user_files():
         path = Path(file.path)
         copy = folder / f"{file.name or re.split('[.]', path.name)[0]}.parquet"
-        _verify(name, file, copy)
+        _verify(name, file, folder)
         with writing(copy) as temporary:
             write_table(read_table(path, format_of(source)), temporary)
         print_line(f"{copy}: made from {path}, verified")
@@ -46,21 +46,7 @@ def make_parallel(name: str, source: "Source", folder: Path) -> list[str]:
     files = list(source.user_files())
     if any(is_table(Path(file.path)) for file in files):
         return make_tables(name, source, folder)
-    for file in files:
-        _copy_lines(name, file, folder / f"{file.name}{LINES}", source.encoding)
-    return [f"{file.name}{LINES}" for file in files]
-
-
-def _copy_lines(name: str, file: "UserFile", copy: Path, encoding: str | None) -> None:
-    """Copy a file of lines, as UTF-8. Raises HeedError where it is not in its encoding."""
-    if not encoding:
-        _copy_file(name, file, copy)
-        return
-    _verify(name, file, copy)
-    with reading(Path(file.path), encoding):
-        text = Path(file.path).read_bytes().decode(encoding)
-    write_text(copy, text)
-    print_line(f"{copy}: copied from {file.path} as UTF-8, verified")
+    return [_copy(name, file, folder / f"{file.name}{LINES}", source.encoding) for file in files]
 
 
 def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
@@ -68,26 +54,29 @@ def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
 
     Raises HeedError as `make_tables` does.
     """
-    if (file := source.vector_file()) is None:
-        return []
-    _copy_file(name, file, folder / VECTORS)
-    return [VECTORS]
+    file = source.vector_file()
+    return [] if file is None else [_copy(name, file, folder / VECTORS)]
 
 
-def _copy_file(name: str, file: "UserFile", copy: Path) -> None:
-    """Copy a file of source `name`. Raises HeedError as `make_tables` does."""
-    _verify(name, file, copy)
-    with writing(copy) as temporary:
-        shutil.copyfile(file.path, temporary)
-    print_line(f"{copy}: copied from {file.path}, verified")
+def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) -> str:
+    """Copy a file, a text of another encoding as UTF-8; return the name of the copy."""
+    _verify(name, file, copy.parent)
+    with writing(copy) as temporary, reading(Path(file.path), encoding):
+        if encoding:
+            text = Path(file.path).read_bytes().decode(encoding)
+            temporary.write_text(text, encoding="utf-8", newline="")
+        else:
+            shutil.copyfile(file.path, temporary)
+    print_line(f"{copy}: copied from {file.path}{' as UTF-8' if encoding else ''}, verified")
+    return copy.name
 
 
-def _verify(name: str, file: "UserFile", copy: Path) -> None:
-    """Raise HeedError unless a file is as it was added, and outside of the folder of `copy`."""
+def _verify(name: str, file: "UserFile", folder: Path) -> None:
+    """Raise HeedError unless a file is as it was added, and outside of the folder of its copy."""
     path = Path(file.path)
-    if path.resolve().is_relative_to(copy.parent.resolve()):
+    if path.resolve().is_relative_to(folder.resolve()):
         raise HeedError(
-            f"{path}: is in {copy.parent}, where heed keeps its copies and deletes every other "
+            f"{path}: is in {folder}, where heed keeps its copies and deletes every other "
             f"file. Move it elsewhere, and change sources.{name}.{file.key} in params.yaml"
         )
     if not path.exists():

@@ -39,7 +39,7 @@ from heed.explanation.rankings import (
 from heed.hyperparameters.classifier import Architecture
 from heed.inputs.batches import Batch
 from heed.models.classifier import Classifier, Network
-from heed.models.recurrent import BiLSTM, reverse_within_length
+from heed.models.recurrent import Bidirectional, reverse_within_length
 from heed.tokens.arrays import MarkedTokens, Tokens
 
 TENTHS = 10
@@ -207,12 +207,10 @@ def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.nd
 class _DisturbedBiLSTM(nn.Module):
     """A BiLSTM with a disturbance of 0 added to each state before its next step."""
 
-    def __init__(self, lstm: BiLSTM) -> None:
+    def __init__(self, lstm: Bidirectional) -> None:
         super().__init__()
         self.hidden_size = lstm.hidden_size
-        self.layers = nn.ModuleList(
-            _with_disturbance(layer) for layer in (lstm.forward_lstm, lstm.backward_lstm)
-        )
+        self.layers = nn.ModuleList(_with_disturbance(layer) for layer in lstm.children())
         self.states: torch.Tensor
         self.disturbances: list[torch.Tensor]
         self.lengths: torch.Tensor
@@ -232,8 +230,9 @@ class _DisturbedBiLSTM(nn.Module):
         return self.states
 
 
-def _with_disturbance(layer: nn.LSTM) -> nn.LSTM:
+def _with_disturbance(layer: nn.Module) -> nn.LSTM:
     """Return a layer for inputs [x; d], where d is added to the previous state."""
+    assert isinstance(layer, nn.LSTM)
     size = layer.input_size + layer.hidden_size
     extended = nn.LSTM(size, layer.hidden_size, batch_first=True)
     values = {name: value.detach() for name, value in layer.named_parameters()}

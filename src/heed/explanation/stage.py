@@ -2,8 +2,8 @@
 against it.
 
 Everything runs on the CPU with one thread, so that tables are the same bytes on a machine kind.
-Sections of params.yaml are read without pydantic, so that these stages do not depend on the code
-that checks it.
+Sections of params.yaml are read without heed.study, so that these stages do not depend on the code
+that checks it. A seed that is done is kept in .heed/work until all are, and is not repeated.
 """
 
 import dataclasses

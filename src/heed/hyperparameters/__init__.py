@@ -7,13 +7,12 @@ A part is a value of a hyperparameter: `encoder: gru`. The values that params.ya
 docs, the sentence on a variant in the report's glossary and its drawing are read from here. The
 layers of a part are in `models`.
 
-The schema of params.yaml is generated from these declarations (heed.study.section), and recipes
-are read into them, also where pydantic is not installed. A task combines those that its models have
-(tasks/TASK/recipe.py).
+params.yaml and recipes are read into these declarations (heed.records). A task combines those that
+its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 Value = bool | int | float | str
 Configuration = dict[str, Value]  # some hyperparameters and their values, as a search draws them
@@ -37,17 +36,17 @@ class CorpusSizes(NamedTuple):
     outputs: int = 0
 
 
-def hyperparameter(default: Any, description: str, **limits: float | str) -> Any:
-    """Return a dataclass field for the schema; `limits` are pydantic's: gt, ge, lt, le …"""
+def required(description: str = "", **limits: object) -> Any:
+    """Return a dataclass field of a key that must be there; `limits` are heed.records.LIMITS."""
+    return dataclasses.field(metadata={"description": description, "limits": limits})
+
+
+def hyperparameter(default: Any, description: str, **limits: object) -> Any:
+    """Return a dataclass field of a key with a default."""
     metadata = {"description": description, "limits": limits}
     if isinstance(default, list | dict):
         return dataclasses.field(default_factory=default.copy, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
-
-
-def required(description: str | None = None, **limits: float | str) -> Any:
-    """Return a dataclass field for the schema without a default: a key that must be there."""
-    return dataclasses.field(metadata={"description": description, "limits": limits})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,9 +120,10 @@ class Part:
     recurrent: bool = False
 
 
-def describe(start: str, parts: dict[str, Part]) -> str:
-    """Return the description of a hyperparameter whose values are these parts."""
-    return start + "; ".join(part.meaning for part in parts.values() if part.meaning)
+def part(default: str, start: str, parts: dict[str, Part]) -> Any:
+    """Return a dataclass field for a hyperparameter whose values are these parts."""
+    meanings = "; ".join(part.meaning for part in parts.values() if part.meaning)
+    return hyperparameter(default, start + meanings, choices=tuple(parts))
 
 
 ENCODERS = {
@@ -231,21 +231,3 @@ PARTS = (ENCODERS, ATTENTIONS, POOLINGS, SOURCE_ENCODERS, DECODERS, UNIFORM_DECO
 # score functions of attention (docs/attention.md); with equal weights in place of learned ones
 SCORES = ("additive", "concat", "concat-tanh", "location", "general", "dot", "scaled-dot")
 UNIFORM = "uniform"
-
-# The types of the hyperparameters: type checkers cannot read the names from the tables above.
-if TYPE_CHECKING:
-    EncoderName: TypeAlias = str
-    AttentionName: TypeAlias = str
-    PoolingName: TypeAlias = str
-    SourceEncoderName: TypeAlias = str
-    DecoderName: TypeAlias = str
-    ScoreName: TypeAlias = str
-    SourceScoreName: TypeAlias = str
-else:
-    EncoderName = Literal[tuple(ENCODERS)]
-    AttentionName = Literal[tuple(ATTENTIONS)]
-    PoolingName = Literal[tuple(POOLINGS)]
-    SourceEncoderName = Literal[tuple(SOURCE_ENCODERS)]
-    DecoderName = Literal[tuple(DECODERS)]
-    ScoreName = Literal[SCORES]
-    SourceScoreName = Literal[(*SCORES, UNIFORM)]

@@ -10,12 +10,9 @@ from heed.hyperparameters import (
     MAX_ROWS,
     MAX_SIZE,
     POOLINGS,
-    AttentionName,
-    EncoderName,
-    PoolingName,
-    ScoreName,
-    describe,
+    SCORES,
     hyperparameter,
+    part,
 )
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
@@ -61,7 +58,7 @@ class Architecture(Preprocessing):
         0, "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
         ge=0, le=MAX_ROWS,
     )  # fmt: skip
-    encoder: EncoderName = hyperparameter("bilstm", describe("what makes states: ", ENCODERS))
+    encoder: str = part("bilstm", "what makes states: ", ENCODERS)
     encoder_layers: int = hyperparameter(
         1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS
     )
@@ -80,9 +77,7 @@ class Architecture(Preprocessing):
     linear_size: int = hyperparameter(
         64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE
     )
-    attention: AttentionName = hyperparameter(
-        "none", describe("self-attention over the states: ", ATTENTIONS)
-    )
+    attention: str = part("none", "self-attention over the states: ", ATTENTIONS)
     heads: int = hyperparameter(
         1, "heads of multi-head and uniform attention and of a transformer; divides the states' "
         "size", gt=0, le=MAX_SIZE,
@@ -94,13 +89,11 @@ class Architecture(Preprocessing):
         False, "encodings of the positions (Vaswani et al. 2017, section 3.5) are added to the "
         "states before self-attention reads them",
     )  # fmt: skip
-    pooling: PoolingName = hyperparameter(
-        "last", describe("how the states become one vector; ", POOLINGS)
-    )
-    score: ScoreName = hyperparameter(
-        "additive",
-        "the score of single-head attention and of the pooling attention (docs/attention.md)",
-    )
+    pooling: str = part("last", "how the states become one vector; ", POOLINGS)
+    score: str = hyperparameter(
+        "additive", "the score of single-head attention and of the pooling attention "
+        "(docs/attention.md)", choices=SCORES,
+    )  # fmt: skip
     tfidf_branch: Literal["none", "words", "characters", "both"] = hyperparameter(
         "none",
         ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),

@@ -8,13 +8,11 @@ from heed.hyperparameters import (
     MAX_LAYERS,
     MAX_ROWS,
     MAX_SIZE,
+    SCORES,
     SOURCE_ENCODERS,
     UNIFORM,
-    DecoderName,
-    SourceEncoderName,
-    SourceScoreName,
-    describe,
     hyperparameter,
+    part,
 )
 
 MAX_TOKENS = 10_000  # of a sentence
@@ -65,16 +63,14 @@ class Segmentation:
 class TranslatorArchitecture(Segmentation):
     """The architecture of a translator: recurrent encoder and decoder, or a transformer."""
 
-    encoder: SourceEncoderName = hyperparameter(
-        "bidirectional", describe("what reads the source: ", SOURCE_ENCODERS)
-    )
-    decoder: DecoderName = hyperparameter("output", describe("what writes the target: ", DECODERS))
+    encoder: str = part("bidirectional", "what reads the source: ", SOURCE_ENCODERS)
+    decoder: str = part("output", "what writes the target: ", DECODERS)
     recurrence: Literal["lstm", "gru"] = hyperparameter(
         "lstm", "the recurrent cell of encoder and decoder"
     )
-    score: SourceScoreName = hyperparameter(
+    score: str = hyperparameter(
         "general", "the score of a recurrent decoder's attention (docs/attention.md); uniform: "
-        "equal weights in place of learned ones, a control",
+        "equal weights in place of learned ones, a control", choices=(*SCORES, UNIFORM),
     )  # fmt: skip
     embedding_dim: int = hyperparameter(
         256, "E, size of a token embedding; of a transformer the size of everything",

@@ -6,6 +6,7 @@ arxiv.org/abs/1607.01759). Hashing needs no vocabulary: some n-grams share a row
 
 import copy
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -220,13 +221,9 @@ class EncodedCorpus:
         lengths = []
         for row, document_positions, mask in zip(rows, positions, token_mask, strict=True):
             starts = self._tokens.sentences(row)
-            sentence = np.searchsorted(starts, document_positions[mask], side="right")
-            counts = np.bincount(sentence)
+            counts = np.bincount(np.searchsorted(starts, document_positions[mask], side="right"))
             lengths.append(counts[counts > 0])
-        padded = np.zeros((len(rows), max(1, *map(len, lengths))), np.int64)
-        for i, counts in enumerate(lengths):
-            padded[i, : len(counts)] = counts
-        return padded
+        return np.asarray([*itertools.zip_longest(*lengths, [0], fillvalue=0)], np.int64).T[:-1]
 
     def training_steps(
         self,

@@ -14,11 +14,11 @@ known characters. Indices 0 to 3 are padding, unknown, the begin and the end of 
 
 import dataclasses
 import io
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from heed.files import HeedError, write_text, writing
 from heed.hyperparameters.translator import Segmentation
@@ -48,9 +48,12 @@ TRAINER: dict[str, Any] = {
     "num_threads": 1,
     "minloglevel": 2,
 }
+COLUMNS = {
+    "detokenizer": ["left", "left_even", "right", "right_even", "alternates"],
+    "exceptions": ["left_form", "right_form", "joined"],
+}
 SHARES = 1000  # shares are whole numbers of 0 to this: a file gives them back exactly
 PRIOR = 0.5  # occurrences with the mean share of all words that each word has besides its own
-TOO_SMALL = re.compile(r"(\d+) vs (\d+)\. Increase vocab_size")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,38 +78,30 @@ class Detokenizer:
         return np.asarray([self.exceptions.get((a, b), rule) for a, b, rule in rules], bool)
 
     def write(self, folder: Path, name: str) -> None:
-        """Write NAME.spacing.csv, a line for each word, and NAME.exceptions.csv."""
-        shares = np.concatenate([self.left.reshape(-1, 2), self.right.reshape(-1, 2)], axis=1)
-        words = [[*row, word in self.alternates] for word, row in enumerate(shares.tolist())]
-        exceptions = [[*pair, joined] for pair, joined in sorted(self.exceptions.items())]
-        for kind, columns, rows in (
-            ("detokenizer", "left,left_even,right,right_even,alternates", words),
-            ("exceptions", "left_form,right_form,joined", exceptions),
-        ):
-            lines = [columns, *(",".join(str(int(cell)) for cell in row) for row in rows), ""]
-            write_text(folder / f"{name}.{kind}.csv", "\n".join(lines))
+        """Write NAME.detokenizer.csv, a line for each word, and NAME.exceptions.csv."""
+        words = np.concatenate([self.left.reshape(-1, 2), self.right.reshape(-1, 2)], axis=1)
+        alternates = [word in self.alternates for word in range(len(words))]
+        words = np.column_stack([words, np.asarray(alternates, np.int64)])
+        exceptions = [[*pair, int(joined)] for pair, joined in sorted(self.exceptions.items())]
+        for kind, rows in (("detokenizer", words), ("exceptions", exceptions)):
+            table = pd.DataFrame(rows, columns=COLUMNS[kind])
+            write_text(folder / f"{name}.{kind}.csv", table.to_csv(index=False))
 
     @classmethod
     def read(cls, folder: Path, name: str, words: int) -> "Detokenizer":
         """Return the spacing that was written as `name`, of so many words.
 
-        Raises:
-            OSError: a file cannot be read.
-            ValueError: a file has other content.
-
+        Raises OSError when a file cannot be read, ValueError when it has other content.
         """
-        table = _read_table(folder / f"{name}.detokenizer.csv", 5)
-        exceptions = _read_table(folder / f"{name}.exceptions.csv", 3)
-        if len(table) != words:
-            raise ValueError(f"{name}.spacing.csv has {len(table)} words, not {words}")
-        if exceptions.size and exceptions[:, :2].max() >= 2 * words:
-            raise ValueError(f"{name}.exceptions.csv has a form of no word")
-        return cls(
-            table[:, :2].reshape(-1),
-            table[:, 2:4].reshape(-1),
-            frozenset(np.flatnonzero(table[:, 4]).tolist()),
-            {(a, b): bool(joined) for a, b, joined in exceptions.tolist()},
+        table, exceptions = (
+            pd.read_csv(folder / f"{name}.{kind}.csv", dtype=np.int64).to_numpy()
+            for kind in COLUMNS
         )
+        if table.shape != (words, 5) or not (exceptions[:, :2] < 2 * words).all():
+            raise ValueError(f"{name}.detokenizer.csv and {name}.exceptions.csv have other words")
+        alternates = frozenset(np.flatnonzero(table[:, 4]).tolist())
+        joined = {(a, b): bool(is_joined) for a, b, is_joined in exceptions.tolist()}
+        return cls(table[:, :2].reshape(-1), table[:, 2:4].reshape(-1), alternates, joined)
 
 
 def learn_detokenizer(
@@ -117,10 +112,8 @@ def learn_detokenizer(
     `rows` are of the training split; `index` is the word of each type of the lexicon, (types,), and
     `words` are their texts.
     """
-    is_selected = np.zeros(len(side.offsets) - 1, bool)
-    is_selected[rows] = True
-    texts = np.repeat(np.arange(len(is_selected)), np.diff(side.offsets))
-    tokens = np.flatnonzero(is_selected[texts])
+    texts = np.repeat(np.arange(len(side.offsets) - 1), np.diff(side.offsets))
+    tokens = np.flatnonzero(np.isin(texts, rows))
     alternates = frozenset(i for i, word in enumerate(words) if not any(map(str.isalnum, word)))
     forms = _forms(index[side.ids[tokens]].astype(np.int64), texts[tokens], alternates)
     is_pair = np.diff(texts[tokens]) == 0
@@ -133,14 +126,8 @@ def learn_detokenizer(
 
 def _forms(words: np.ndarray, texts: np.ndarray, alternates: frozenset[int]) -> np.ndarray:
     """Return the form of each word, (words,); `texts` has the text that it is of, (words,)."""
-    span = int(words.max(initial=0)) + 1
-    keys = texts * span + words
-    order = np.argsort(keys, kind="stable")
-    is_first = np.diff(keys[order], prepend=-1) != 0
-    group = np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))
-    occurrence = np.empty(len(words), np.int64)
-    occurrence[order] = np.arange(len(order)) - group
-    may_alternate = np.isin(words, np.asarray(sorted(alternates), np.int64))
+    occurrence = pd.Series(words).groupby([texts, words]).cumcount().to_numpy()
+    may_alternate = np.isin(words, [*alternates])
     return 2 * words + np.where(may_alternate, occurrence % 2, 0)
 
 
@@ -161,21 +148,11 @@ def _exceptions(
     first: np.ndarray, second: np.ndarray, joined: np.ndarray, left: np.ndarray, right: np.ndarray
 ) -> dict[tuple[int, int], bool]:
     """Return the pairs of forms for which the rule is wrong more often than right."""
-    pairs, index = np.unique(first * len(left) + second, return_inverse=True)
-    joins = 2 * np.bincount(index, joined, len(pairs)) > np.bincount(index, minlength=len(pairs))
-    first, second = np.divmod(pairs, len(left))
-    is_wrong = joins != _apply_rule(right[first], left[second])
-    wrong = (each[is_wrong].tolist() for each in (first, second, joins))
+    joins = pd.Series(joined).groupby([first, second]).mean() > 0.5
+    firsts, seconds = (joins.index.get_level_values(i) for i in (0, 1))
+    is_wrong = joins.to_numpy() != _apply_rule(right[firsts], left[seconds])
+    wrong = (each[is_wrong].tolist() for each in (firsts, seconds, joins))
     return {(a, b): is_joined for a, b, is_joined in zip(*wrong, strict=True)}
-
-
-def _read_table(path: Path, columns: int) -> np.ndarray:
-    """Return the whole numbers of a CSV file with a header, int64 (lines, columns)."""
-    lines = path.read_text(encoding="utf-8").split("\n")[1:-1]
-    rows = [[int(number) for number in line.split(",")] for line in lines]
-    if any(len(row) != columns or min(row) < 0 for row in rows):
-        raise ValueError(f"{path.name}: expected {columns} numbers of 0 and more in each line")
-    return np.asarray(rows, np.int64).reshape(-1, columns)
 
 
 class Words:
@@ -203,8 +180,7 @@ class Words:
 
     def look_up(self, types: list[str]) -> np.ndarray:
         """Return the index of each type, int32 (types,)."""
-        indices = (self._index.get(self._fold(word), UNKNOWN) for word in types)
-        return np.fromiter(indices, np.int32, len(types))
+        return np.asarray([self._index.get(self._fold(word), UNKNOWN) for word in types], np.int32)
 
     def units(self, ids: np.ndarray) -> list[str]:
         """Return the words."""
@@ -215,11 +191,10 @@ class Words:
 
         Padding, BOS and EOS are left out.
         """
-        kept = [int(i) for i in ids if i not in (PADDING, BOS, EOS)]
-        joined = self._detokenizer.joined(np.asarray(kept, np.int64))
-        gaps = ["" if is_joined else " " for is_joined in joined.tolist()]
-        words = self.units(np.asarray(kept, np.int64))
-        return "".join(map("".join, zip(words, [*gaps, ""], strict=False)))
+        kept = np.asarray([i for i in ids if i not in (PADDING, BOS, EOS)], np.int64)
+        joined = [*self._detokenizer.joined(kept).tolist(), True]
+        words = zip(self.units(kept), joined, strict=False)
+        return "".join(word if is_joined else f"{word} " for word, is_joined in words)
 
     def words_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the index of the word of each unit, (units,): each is one."""
@@ -235,7 +210,7 @@ class Pieces:
     """Pieces of words, of a model of sentencepiece."""
 
     def __init__(self, model: bytes) -> None:
-        """Store a model. Raises ValueError if it is none, or has other special pieces."""
+        """Raise ValueError if it is no model, or has other special pieces."""
         import sentencepiece  # only here: words need no library
 
         self._bytes = model
@@ -270,8 +245,8 @@ class Pieces:
         """
         words, word, is_open = [], -1, False
         for unit, i in zip(self.units(ids), ids, strict=True):
-            is_open = is_open and not unit.startswith(WORD_BEGIN)
             has_text = i not in (PADDING, BOS, EOS) and unit.strip(WORD_BEGIN) != ""
+            is_open = is_open and not unit.startswith(WORD_BEGIN)
             if has_text and not is_open:
                 word, is_open = word + 1, True
             words.append(word if is_open else word + 1)
@@ -316,11 +291,9 @@ def encode_pairs(
     segmenters: tuple[Segmenter, Segmenter],
 ) -> EncodedPairs:
     """Return the pairs of `rows` as indices; no other row is encoded."""
-    source, target = (
-        segmenter.encode(tokens.sides[language], rows)
-        for language, segmenter in zip(languages, segmenters, strict=True)
-    )
-    return EncodedPairs(rows, source, target)
+    sides = zip(segmenters, languages, strict=True)
+    encoded = [segmenter.encode(tokens.sides[language], rows) for segmenter, language in sides]
+    return EncodedPairs(rows, *encoded)
 
 
 def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
@@ -364,15 +337,9 @@ def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
             **TRAINER,
         )
     except RuntimeError as error:
-        if too_small := TOO_SMALL.search(str(error)):
-            raise HeedError(
-                f"a vocabulary of {too_small[1]} entries is too small for segmentation {kind}: the "
-                f"special entries and the characters of the training split are {too_small[2]}. Set "
-                "source_vocabulary or target_vocabulary in params.yaml to more"
-            ) from None
         reason = " ".join(str(error).split())
         raise HeedError(
-            f"sentencepiece cannot make pieces of the training split ({reason}). Use segmentation: "
-            "words"
+            f"sentencepiece cannot make {size} pieces of the training split ({reason}). Set "
+            "source_vocabulary or target_vocabulary in params.yaml to more, or segmentation: words"
         ) from None
     return model.getvalue()

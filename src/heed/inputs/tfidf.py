@@ -231,14 +231,10 @@ class NgramCounts:
             if not len(hashes):
                 yield scipy.sparse.csr_matrix((counts.shape[0], 0), dtype=np.float32)
                 continue
-            features = np.searchsorted(hashes, chunk_hashes)
-            features[features == len(hashes)] = 0
-            known = hashes[features] == chunk_hashes
-            features = np.where(known, features, -1).astype(np.int32)[counts.indices]
-            kept = features >= 0
-            indptr = np.append(0, np.cumsum(kept))[counts.indptr]
-            features = features[kept]
-            arrays = counts.data[kept] * idf[features], features, indptr
+            columns = np.flatnonzero(np.isin(chunk_hashes, hashes))
+            kept = counts[:, columns]
+            features = np.searchsorted(hashes, chunk_hashes[columns])[kept.indices]
+            arrays = kept.data * idf[features], features.astype(np.int32), kept.indptr
             shape = (counts.shape[0], len(hashes))
             yield normalize(scipy.sparse.csr_matrix(arrays, shape=shape), copy=False)
 
@@ -246,10 +242,9 @@ class NgramCounts:
 def count_ngrams(
     texts: Iterable[str], documents: int, features: str, folder: Path, report: Report
 ) -> list[NgramCounts]:
-    """Return the counts of all texts, for each analyzer.
+    """Return the counts of all texts, for each analyzer, in nameless files in `folder`.
 
-    `documents` is the number of texts, for `report`, which is called for each chunk; files without
-    a name are in `folder`.
+    `documents` is the number of texts, for `report`, which is called for each chunk.
     """
     counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
     for chunk in chunks_of(texts, CHUNK_CHARACTERS):
@@ -330,10 +325,7 @@ def _select_features(
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS
     if len(numbers) > MAX_FEATURES:
-        min_documents = int(np.partition(numbers, -MAX_FEATURES)[-MAX_FEATURES])
-        kept = numbers > min_documents
-        rarest = np.flatnonzero(numbers == min_documents)
-        rarest = rarest[np.argsort(hashes[rarest], kind="stable")]
-        kept[rarest[: MAX_FEATURES - kept.sum()]] = True
+        kept[np.lexsort((hashes, -numbers))[MAX_FEATURES:]] = False
+        min_documents = int(numbers[kept].min())
     ends = np.cumsum([len(each) for each, _ in counted])
     return np.split(kept, ends[:-1]), min_documents

@@ -1,6 +1,7 @@
 """The vocabulary of a run: the most frequent types of its training split."""
 
 import dataclasses
+from collections import Counter
 
 import numpy as np
 
@@ -55,10 +56,8 @@ def most_frequent(ranked: dict[str, int], number: int) -> list[str]:
     words = list(ranked)
     if number >= len(words):
         return words
-    least = ranked[words[max(0, number)]]
-    kept = [word for word in words if ranked[word] > least]
-    tied = sorted(word for word in words if ranked[word] == least)
-    chosen = {*kept, *tied[: max(0, number) - len(kept)]}
+    by_name = sorted(words, key=lambda word: (-ranked[word], word))
+    chosen = {*by_name[: max(0, number)]}
     return [word for word in words if word in chosen]
 
 
@@ -69,13 +68,11 @@ def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict
     they are too many, `most_frequent` says.
     """
     counts = _count_types(tokens, rows)
-    frequencies: dict[str, int] = {}
+    frequencies: Counter[str] = Counter()
     for type_id in np.flatnonzero(counts):
-        word = tokens.lexicon[type_id].lower() if lowercase else tokens.lexicon[type_id]
-        frequencies[word] = frequencies.get(word, 0) + int(counts[type_id])
-    # stable: ties keep the lexicon's order
-    ranked = sorted(frequencies, key=frequencies.__getitem__, reverse=True)
-    return {word: frequencies[word] for word in ranked}
+        word = tokens.lexicon[type_id]
+        frequencies[word.lower() if lowercase else word] += int(counts[type_id])
+    return dict(frequencies.most_common())  # stable: ties keep the lexicon's order
 
 
 def _count_types(tokens: Tokens | Side, rows: np.ndarray) -> np.ndarray:

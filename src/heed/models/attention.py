@@ -30,10 +30,7 @@ from heed.models.scores import SCORES, ScaledDot
 
 
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
-    """Return the softmax over the keys that are not padding, of scores (batch, ..., keys).
-
-    Weights are exactly 0 at padding; rows sum to 1, or are all 0 where every key is padding.
-    """
+    """Return the softmax over the keys that are not padding, of scores (batch, ..., keys)."""
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
     weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
     return weights.nan_to_num(0.0)  # the softmax of a row of -inf is NaN: defined as 0
@@ -69,8 +66,7 @@ class AttentionLayer(nn.Module, abc.ABC):
 class Attention(AttentionLayer):
     """o_i = sum_j a_ij v_j with a_i = softmax_j(score(q_i, k_j)) (lecture 001).
 
-    The score is any of SCORES. Queries may come from one sequence, and keys and values from
-    another, as in a decoder. The output is 0 where every key is padding.
+    The score is any of SCORES. The output is 0 where every key is padding.
     """
 
     def __init__(self, score: str, query_size: int, key_size: int, positions: int) -> None:
@@ -114,8 +110,7 @@ class SingleHeadAttention(AttentionLayer):
 def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
     """Return equal weights over the keys that are not padding, (batch, heads, queries, keys).
 
-    Rows sum to 1, or are all 0 where every key is padding. Query and key are (batch, heads, time,
-    d_k).
+    Query and key are (batch, heads, time, d_k).
     """
     token_mask = (~key_padding_mask).to(query.dtype)
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
@@ -125,10 +120,8 @@ def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Ten
 class MultiHeadAttention(AttentionLayer):
     """Attention whose heads each see size / heads features (Vaswani et al. 2017, section 3.2.2).
 
-    Four projections of size x size with bias, as the talk's parameter counts say. Self-attention is
-    the call with query = keys = values; a decoder's queries come from another sequence. With
-    `uniform` the weights are equal instead of learned and all else is the same: a control for what
-    learned weights add.
+    Four projections of size x size with bias, as the talk's parameter counts say. With `uniform`
+    the weights are equal instead of learned and all else is the same: the control.
     """
 
     def __init__(self, size: int, heads: int, uniform: bool = False) -> None:

@@ -49,12 +49,9 @@ def length_limit(lengths: Tensor) -> Tensor:
 
 @dataclasses.dataclass
 class _Open:
-    """The open hypotheses of all sentences, in order of their sentences.
+    """The open hypotheses of all sentences, in order of their sentences: (hypotheses, …) each.
 
-    sentence: of each hypothesis, (hypotheses,), ascending
-    tokens: with BOS, (hypotheses, tokens so far)
-    log_p: (hypotheses,)
-    state: of the decoder, before it has read the last token
+    tokens: with BOS. state: of the decoder, before it has read the last token.
     """
 
     sentence: Tensor
@@ -193,8 +190,7 @@ def translate(
 ) -> list[list[Hypothesis]]:  # fmt: skip
     """Return the `n_best` translations of each source, in the order of `sources`; as `search`.
 
-    Sources of like length are translated together. A source without tokens has one translation,
-    which has none either, with probability 1.
+    A source without tokens has one translation, which has none either, with probability 1.
     """
     results = [[Hypothesis([], 0.0, 0.0)] for _ in sources]
     order = sorted(

@@ -117,9 +117,8 @@ class TfidfBranch(nn.Module):
 class Classifier(nn.Module):
     """Embedding, encoder, self-attention or none, pooling, linear layer with GELU, output layer.
 
-    The sizes are those that fit the parameter counts of all twelve models of the talk. What the
-    talk leaves open (pooling, where dropout is applied, initialisation) are hyperparameters. A
-    linear branch may be added to the network; with `encoder: none` it is the whole model.
+    The sizes fit the parameter counts of all twelve models of the talk. A linear branch may be
+    added to the network; with `encoder: none` it is the whole model.
     """
 
     def __init__(
@@ -157,28 +156,23 @@ class Classifier(nn.Module):
     def token_weights(self, batch: Batch) -> Tensor:
         """Return the weight of each token in the pooled vector, (batch, time); rows sum to 1.
 
-        A linear branch alone has no weights of tokens: 0 everywhere. Weights are not explanations
-        by themselves (lecture 002).
+        A linear branch alone has none: 0 everywhere.
         """
         if self.network is None:
             return torch.zeros(batch.ids.shape, device=batch.ids.device)
         return self.network.encoder.token_weights(*self.network.sequences(batch))
 
     def head_weights(self, batch: Batch) -> Tensor | None:
-        """Return the weights of each head of the self-attention, (batch, heads, queries, keys).
+        """Return the weights of `Encoder.head_weights`, (batch, heads, queries, keys).
 
-        `Encoder.head_weights` says which. None for a model without self-attention, and for a
-        hierarchical one, whose words attend only within their sentences.
+        None without any, and for a hierarchical model: its words attend within their sentences.
         """
         if self.network is None or isinstance(self.network.encoder, HierarchicalEncoder):
             return None
         return self.network.encoder.head_weights(*self.network.sequences(batch))
 
     def sentence_weights(self, batch: Batch) -> Tensor | None:
-        """Return the weight of each sentence, (batch, sentences); rows sum to 1.
-
-        None for a model that is not hierarchical.
-        """
+        """Return the weight of each sentence, (batch, sentences); None if not hierarchical."""
         if self.network is None or not isinstance(self.network.encoder, HierarchicalEncoder):
             return None
         return self.network.encoder.sentence_weights(*self.network.sequences(batch))
@@ -205,10 +199,7 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(h.dropout)
 
     def sequence_lengths(self, batch: Batch) -> Tensor:
-        """Return the lengths of texts (batch,), or of a hierarchical model's sentences.
-
-        Lengths of sentences are (batch, sentences).
-        """
+        """Return the lengths of texts (batch,), or of a hierarchical model's (batch, sentences)."""
         if isinstance(self.encoder, HierarchicalEncoder):
             assert batch.sentences is not None
             return batch.sentences
@@ -227,10 +218,7 @@ class Network(nn.Module):
         return self.embedding(batch)
 
     def encode(self, batch: Batch, embeddings: Tensor | None = None) -> States:
-        """Return the states of the words, or of a hierarchical model's sentences.
-
-        `embeddings` (batch, time, embedding_dim) are used in place of those of `embed`.
-        """
+        """Return the states of the words, or of sentences; of `embeddings` in place of `embed`."""
         embeddings = self.embed(batch) if embeddings is None else embeddings
         return self.encoder.encode(embeddings, self.sequence_lengths(batch))
 
@@ -300,10 +288,8 @@ class WeightedSum:
         """Return the logits under `weights`, by default the model's own.
 
         `weights` are (..., batch, time, heads), and the logits (..., batch, classes). n weight
-        vectors of one document, (n, time, heads), take one matrix product of n * time * heads * L
-        multiplications, because the values are already projected. For 230 tokens with H = 256 and
-        L = 128, 100 permutations took 0.15 ms on one core (0.4 ms with four heads); one pass
-        through the network takes 5 ms (9 ms).
+        vectors of one document, (n, time, heads), take one matrix product, because the values are
+        already projected: 100 took 0.15 ms on one core, one pass through the network 5 ms.
         """
         weights = self.weights if weights is None else weights
         return self.predict_from_projected(
@@ -318,10 +304,8 @@ class WeightedSum:
 def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = None) -> WeightedSum:
     """Return the weighted sum behind each document's prediction.
 
-    Its logits equal the model's to about 1e-6. Under `torch.no_grad()` values and weights are
-    constants, and gradients with respect to given weights can be taken as often as needed;
-    otherwise gradients flow to the embeddings and the parameters. `embeddings` (batch, time,
-    embedding_dim) are used in place of the model's own.
+    Its logits equal the model's to about 1e-6. Gradients flow to the embeddings and the parameters;
+    `embeddings` (batch, time, embedding_dim) are used in place of the model's own.
 
     Raises HeedError where the model has no weighted sum, and says why; ValueError in training mode,
     where dropout would change values and weights.

@@ -1,40 +1,28 @@
 """How a translation depends on its source: by gradients, and by the weights of attention.
 
-The gradient that reaches each position of a source: how far learning can look back.
+**Gradients.** Of a pair of a source and a target of T predicted tokens, y(1) to y(T) with EOS as
+the last, and of a vector v that the translation depends on, the gradient is that of the mean log
+probability: g(v) = d/dv (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source).
 
-Of a pair of a source and a target of T predicted tokens, y(1) to y(T) with EOS as the last, and of
-a vector v that the translation depends on, the gradient is that of the mean log probability:
-
-    g(v) = d/dv (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source)
-
-`whole` has the norm of g(e(i)), with e(i) the input of the encoder at position i.
-
-Lecture 001 speaks of the way back to the first state h(1), through every state after it. In an
-encoder with one direction e(1) reaches the states through h(1) alone: its gradient is g(h(1)) times
-the matrix dh(1)/de(1), and `whole` is what the lecture speaks of. The backward direction of the
-other kind ends at the first word, so e(1) has a short way there, which hides the long one. So each
-direction is given an input of its own, with the same values: `forward` has the norm of the gradient
-of f(i), the input of the forward direction. With b(i), that of the backward direction, the gradient
-of e(i) is the sum of both: g(e(i)) = g(f(i)) + g(b(i)).
+`whole` has the norm of g(e(i)), with e(i) the input of the encoder at position i. Lecture 001
+speaks of the way back to the first state, through every state after it. A backward direction ends
+at the first word, so e(1) has a short way there, which hides the long one. So each direction is
+given an input of its own, with the same values: `forward` has the norm of the gradient of f(i), the
+input of the forward direction, and g(e(i)) = g(f(i)) + g(b(i)), b(i) being the backward one's.
 
 Backpropagation through time is truncated to k steps by detaching the state of every recurrent
 layer, of encoder and decoder, after every k tokens that it reads. The state from which the decoder
 starts stays attached, and so do the states that attention reads. All values stay as they are.
 
-The steps of a decoder at some target positions, as functions of the weights at that step alone.
-
-The reference is given to the decoder, so the words before a position are known, and the step that
-predicts the next one is a function of the attention over the source at this position: of weights a,
-each head sums to 1, and of what is held, everything that the model computed before them.
+**Weights.** The steps of a decoder at some target positions, as functions of the weights at that
+step alone: each head's sum to 1, and all that the model computed before is held. The reference is
+given to the decoder, so the words before a position are known.
 
 - recurrent decoders: the word before and the states of all layers before the step are held. In
   `output` the sum h* = sum_i a_i h(i) enters the features [s(t); h*] alone, in `input` and
-  `input-literal` also the recurrent cell, and so the layers above it. What later steps would make
-  of the new state is not followed.
-- transformer: the attention over the source of the decoder's last layer, whose weights are the
-  model's links, with weights of its own for each head. What enters that sub-layer is held: the
-  layers below, and this layer's self-attention. What follows is computed anew: the output
-  projection, the feed-forward network and the norm. No later position reads it.
+  `input-literal` also the recurrent cell, and so the layers above it.
+- transformer: the attention over the source of the decoder's last layer, with weights of its own
+  for each head. What enters that sub-layer is held; what follows is computed anew.
 """
 
 import dataclasses

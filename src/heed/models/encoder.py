@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture, encoder_size
 from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, masked_softmax
-from heed.models.recurrent import BiGRU, BiLSTM, padding_mask
+from heed.models.recurrent import Bidirectional, padding_mask
 from heed.models.transformer import TransformerEncoder, positions
 
 
@@ -184,17 +184,17 @@ class States:
 class Encoder(nn.Module):
     """BiLSTM, bidirectional GRU, transformer or none, self-attention or none, pooling.
 
-    With `skip` the inputs are concatenated to the states, so that attention and pooling see both.
-    With `attention_positions` the states have the encodings of their positions, and with
-    `attention_residual` the pooling reads the sum of the states and of what they attend to.
-    `size` is the size of the output.
+    With `skip` the inputs are concatenated to the states, with `attention_positions` the encodings
+    of their positions are added, and with `attention_residual` the pooling reads the sum of the
+    states and of what they attend to. `size` is the size of the output.
     """
 
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
         """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
-        self.lstm = BiLSTM(input_size, h.hidden_size) if h.encoder == "bilstm" else None
-        self.gru = BiGRU(input_size, h.hidden_size) if h.encoder == "gru" else None
+        sizes = input_size, h.hidden_size
+        self.lstm = Bidirectional("lstm", *sizes) if h.encoder == "bilstm" else None
+        self.gru = Bidirectional("gru", *sizes) if h.encoder == "gru" else None
         self.transformer: TransformerEncoder | None = None
         if h.encoder == "transformer":
             self.transformer = TransformerEncoder(
@@ -264,8 +264,7 @@ class Encoder(nn.Module):
     def head_weights(self, inputs: Tensor, lengths: Tensor) -> Tensor | None:
         """Return how much each token attends to each other, (batch, heads, queries, keys).
 
-        Of the self-attention over the states, or without one of a transformer's last layer; None
-        for a model that has neither. Rows sum to 1 over the keys, and are 0 at padding.
+        Of the self-attention over the states, or without one of a transformer's last layer.
         """
         if self.attention is not None:
             states = self.encode(inputs, lengths)
@@ -280,8 +279,7 @@ class Encoder(nn.Module):
 
         Without self-attention these are the pooling's weights p. With it they are p A: the
         pooling's weight of each query, times the attention weights A, averaged over heads; the
-        states that `attention_residual` adds are not counted. The pooling reads the same vectors as
-        in `forward`, to the last bit.
+        states that `attention_residual` adds are not counted.
         """
         pooling = self.pooling.weights(self._self_attention(states), states.lengths, states.padding)
         if self.attention is None:
@@ -302,8 +300,7 @@ class HierarchicalEncoder(nn.Module):
     """Words to sentences, sentences to the document (lecture 001; Yang et al. 2016, section 2.2).
 
     One Encoder reads the words of each sentence, another the sentence vectors. With the pooling
-    `attention` this is the hierarchical attention network, with a BiLSTM where the paper has a GRU;
-    with `mean` it is its control.
+    `attention` this is the hierarchical attention network, with `mean` its control.
     """
 
     GROUP_SIZE = 256  # sentences of similar length are read together, so that padding stays short
@@ -346,10 +343,7 @@ class HierarchicalEncoder(nn.Module):
         return table[rows, sentence, position].masked_fill(~token_mask, 0.0)
 
     def token_weights(self, inputs: Tensor, sentences: Tensor) -> Tensor:
-        """Return the weight of each word in the document, (batch, time).
-
-        That is its weight in its sentence times the sentence's weight.
-        """
+        """Return the weight of each word, (batch, time): in its sentence, times the sentence's."""
         sentence, _, token_mask = _locate_tokens(sentences, inputs.shape[1])
         sentence_weights = self.sentence_weights(inputs, sentences).gather(1, sentence)
         weights = self.word_weights(inputs, sentences) * sentence_weights

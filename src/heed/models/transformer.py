@@ -64,10 +64,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention over earlier positions, attention over the source, feed-forward network.
-
-    Keys and values come projected: those of earlier positions and of the source are made once.
-    """
+    """Self-attention over earlier positions, attention over the source, feed-forward network."""
 
     def __init__(self, size: int, heads: int, feed_forward_size: int, dropout: float) -> None:
         """Build the three sub-layers. Raises ValueError where `heads` do not divide `size`."""
@@ -128,10 +125,7 @@ class _Stack(nn.Module):
 
 
 class TransformerEncoder(_Stack):
-    """Positions and a stack of encoder layers.
-
-    Inputs are embeddings without positions, (batch, time, size).
-    """
+    """Positions and a stack of encoder layers, for embeddings (batch, time, size)."""
 
     def __init__(
         self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
@@ -164,10 +158,7 @@ class TransformerDecoder(_Stack):
         super().__init__(DecoderLayer, size, layers, heads, feed_forward_size, dropout)
 
     def project(self, states: Tensor) -> tuple[Tensor, ...]:
-        """Return keys and values of the source for each layer, all (batch, source time, size).
-
-        They stand in the order in which `forward` reads them.
-        """
+        """Return keys and values of the source for each layer, all (batch, source time, size)."""
         projected: tuple[Tensor, ...] = ()
         for layer in self.layers:
             assert isinstance(layer, DecoderLayer)

@@ -133,8 +133,7 @@ class AttentionDecoder(RecurrentDecoder, abc.ABC):
 class OutputAttentionDecoder(AttentionDecoder):
     """h*(t) = ATT(s(t), H) with s(t) = RNN(s(t-1), u(t)), and features [s; h*] (lecture 001).
 
-    The recurrence does not see the context: all words of a translation are one call of the stack
-    and one of the attention. The query is the state of the last layer.
+    The recurrence does not see the context. The query is the state of the last layer.
     """
 
     def forward(
@@ -153,8 +152,7 @@ class InputAttentionDecoder(AttentionDecoder):
     `literal` x(t) = [s(t-1); A(t)], as the lecture writes it: the previous word is never read.
 
     Queries are the states of the first layer, and that layer alone reads the contexts, so it goes
-    word by word; the layers above it do not. GNMT takes its queries from there too, but all its
-    layers read the contexts.
+    word by word (in GNMT all layers read them).
     """
 
     def __init__(
@@ -188,9 +186,8 @@ class InputAttentionDecoder(AttentionDecoder):
 class ConcatenatedStates(nn.Module):
     """tanh(W [h(1); ...; h(n)] + b): all states of the source as one (lecture 004's naive cure).
 
-    The vector has a fixed length, for `max_states` states, and 0 where a source has none. The
-    lecture names the two problems: W has max_states * size * size parameters, and what a source has
-    beyond that number of states is cut.
+    The vector is for `max_states` states, 0 where a source has none: W has max_states * size * size
+    parameters, and what a source has beyond that is cut.
     """
 
     def __init__(self, max_states: int, size: int) -> None:
@@ -209,11 +206,9 @@ class RecurrentTranslator(Translator):
     """Embeddings, a recurrent encoder, a recurrent decoder, and an output layer.
 
     The output layer reads the decoder's features, or, with `tied_readout`, tanh(W features + b) of
-    the embedding's size, and is then the target embedding itself.
-
-    Initialisation: torch's own: embeddings normal with standard deviation 1, recurrent layers
-    uniform within +-hidden_size^-0.5, linear layers within +-(input size)^-0.5. A tied embedding
-    has standard deviation embedding_dim^-0.5, so that the first logits are of order 1.
+    the embedding's size, and is then the target embedding itself. Initialisation is torch's own; a
+    tied embedding has standard deviation embedding_dim^-0.5, so that the first logits are of order
+    1.
     """
 
     def __init__(
@@ -314,13 +309,11 @@ class TransformerTranslator(Translator):
     """Encoder and decoder without recurrence; every state has the embeddings' size.
 
     Embeddings are multiplied by the square root of their size (section 3.4). Dropout is also before
-    the output layer, as in every translator here; the paper has none there. `Memory.keys` and the
-    decoder's `State` are the projected keys and values of each layer: of the source, and of the
-    target tokens so far.
+    the output layer, where the paper has none. `Memory.keys` and the decoder's `State` are the
+    projected keys and values of each layer: of the source, and of the target tokens so far.
 
-    Weights are those of the last layer's attention over the source, the mean over its heads. The
-    fused attention of training and search has none, so `decode` returns them only where they are
-    asked for, as `weights` does.
+    Weights are the last layer's over the source, the mean over its heads. The fused attention of
+    training and search has none, so `decode` returns them only where they are asked for.
     """
 
     def __init__(

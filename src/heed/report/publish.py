@@ -3,7 +3,6 @@
 It has no text of a corpus, unless heed generated it, and no path of this machine.
 """
 
-import copy
 import dataclasses
 import re
 import shutil
@@ -296,6 +295,4 @@ def without_paths(params: "Params", change: Callable[[str], str]) -> "Params":
         key: dataclasses.replace(each, title=change(each.title))
         for key, each in params.experiments.items()
     }
-    changed = copy.copy(params)
-    vars(changed).update(study=study, experiments=experiments)
-    return changed
+    return dataclasses.replace(params, study=study, experiments=experiments)

@@ -2,7 +2,6 @@
 
 The only package that imports ray.
 
-`stage` and `adopt` are the commands. `cluster` starts or connects to Ray, `tuner` runs the trials
-there, `trials` draws their configurations and trains one, and `results` writes and reads the
-outcome.
+`stage` and `adopt` are the commands. `plan` draws the configurations, `cluster` starts or connects
+to Ray, `trials` trains them there, and `results` writes and reads the outcome.
 """

@@ -26,49 +26,17 @@ STOPPED_EARLY = (
     "{early} of {trials} trials did not run to their end: what they would have scored is not known"
 )
 RESULT = "search.json"
-# what search.json repeats of the search in params.yaml
-OF_SEARCH = ("model", "experiment", "corpus", "sampler", "scheduler", "seed", "metric")
-
-
-@dataclasses.dataclass(frozen=True)
-class TrialRun:
-    """A configuration and its training.
-
-    `history` has one row for each epoch, as history.csv (docs/contracts.md). `stop` is the reason
-    why the trial ended. `length` is the number of epochs, with a fraction, because asha may stop a
-    trial within an epoch.
-    """
-
-    number: int
-    configuration: Configuration
-    history: list[dict[str, float]]
-    stop: str
-    length: float = 0.0
-
-    def scores(self, metric: str) -> list[float]:
-        """Return the validation score of each epoch."""
-        return [row[f"validation_{metric}"] for row in self.history]
-
-    def best_epoch(self, metric: str) -> int:
-        """Return the epoch with the best score, counted from 1; 0 without one; ties: earliest."""
-        scores = [higher_is_better(score, metric) for score in self.scores(metric)]
-        return scores.index(max(scores)) + 1 if scores else 0
-
-    def score(self, metric: str) -> float | None:
-        """Return the score of the best epoch; None without one."""
-        return self.scores(metric)[self.best_epoch(metric) - 1] if self.history else None
-
-    def as_trial(self, metric: str) -> "Trial":
-        """Return the trial as search.json has it."""
-        return Trial(
-            self.number, self.configuration, self.score(metric), self.best_epoch(metric),
-            self.length, self.stop, self.scores(metric),
-        )  # fmt: skip
+WORST = -1e30  # in place of NaN and infinity: finite, since a scheduler takes percentiles of it
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one."""
+    """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one.
+
+    `best_epoch` counts from 1 and is 0 without one; ties: earliest. `epochs` has a fraction,
+    because asha may stop a trial within an epoch. `stop` is the reason why it ended. `history` has
+    a row for each epoch, as history.csv (docs/contracts.md), and stands in epochs.csv alone.
+    """
 
     trial: int
     configuration: Configuration
@@ -77,6 +45,19 @@ class Trial:
     epochs: float
     stop: str
     scores: list[float]
+    history: list[dict[str, float]] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def from_history(
+        cls, trial: int, configuration: Configuration, history: list[dict[str, float]],
+        epochs: float, stop: str, metric: str,
+    ) -> "Trial":  # fmt: skip
+        """Return a trial with the best of its epochs."""
+        scores = [row[f"validation_{metric}"] for row in history]
+        ranked = [higher_is_better(score, metric) for score in scores]
+        best = ranked.index(max(ranked)) if ranked else None
+        score, best_epoch = (None, 0) if best is None else (scores[best], best + 1)
+        return cls(trial, configuration, score, best_epoch, epochs, stop, scores, history)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +78,7 @@ class ExpectedBest:
 
     scores: list[float] | None = None
     reason: str | None = None
-    values: dict[str, Any] | None = None
+    values: dict[str, int | str] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +139,8 @@ def write_search(folder: Path, search: Search) -> None:
     values = as_json(search)
     expected = values["expected_best"].items()
     values["expected_best"] = {key: value for key, value in expected if value is not None}
+    for trial in values["trials"]:
+        del trial["history"]
     write_json(folder / RESULT, values)
 
 
@@ -176,21 +159,20 @@ def read_search(folder: Path) -> Search | None:
 def higher_is_better(score: float, metric: str) -> float:
     """Return the score with the sign by which more is better; NaN and infinity are the worst."""
     if not math.isfinite(score):
-        return -1e30  # finite: a scheduler takes percentiles of it
+        return WORST
     return -score if lower_is_better(metric) else score
 
 
-def winner(trials: Sequence[TrialRun], metric: str) -> TrialRun | None:
+def winner(trials: Sequence[Trial], metric: str) -> Trial | None:
     """Return the trial with the best score; None if no trial has one.
 
     Ties go to the trial that needs fewer epochs, then to the first.
     """
-
-    def rank(trial: TrialRun) -> tuple[float, int, int]:
-        score = higher_is_better(trial.score(metric) or 0.0, metric)
-        return -score, trial.best_epoch(metric), trial.number
-
-    return min((trial for trial in trials if trial.history), key=rank, default=None)
+    return min(
+        (trial for trial in trials if trial.score is not None),
+        key=lambda t: (-higher_is_better(t.score or 0.0, metric), t.best_epoch, t.trial),
+        default=None,
+    )
 
 
 def trial_table(trials: Sequence[Trial]) -> pd.DataFrame:
@@ -204,17 +186,19 @@ def trial_table(trials: Sequence[Trial]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def epoch_table(trials: Sequence[TrialRun]) -> pd.DataFrame:
+def epoch_table(trials: Sequence[Trial]) -> pd.DataFrame:
     """Return epochs.csv: one row for each epoch of each trial."""
-    rows = [{"trial": trial.number, **row} for trial in trials for row in trial.history]
+    rows = [{"trial": trial.trial, **row} for trial in trials for row in trial.history]
     return pd.DataFrame(rows, columns=list(rows[0]) if rows else ["trial", "epoch", "train_loss"])
 
 
 def scores_by_parameter(trials: Sequence[Trial]) -> dict[str, list[list[Any]]]:
     """Return the pairs of value and score for each hyperparameter, in order."""
-    keys = list(trials[0].configuration) if trials else []
     scored = [trial for trial in trials if trial.score is not None]
-    return {key: sorted([each.configuration[key], each.score] for each in scored) for key in keys}
+    return {
+        key: sorted([each.configuration[key], each.score] for each in scored)
+        for key in trials[0].configuration
+    }
 
 
 def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> ExpectedBest:

@@ -1,209 +1,113 @@
-"""The trials of a search: their configurations, and the training of one, which reports to Ray Tune.
-
-The configurations of a random search are drawn from its space: the same for the same seed.
+"""The trials of a search: each is a training that reports to Ray Tune.
 
 The training is the one of `heed train`. Its time is counted in reports: there are `reports` of them
-an epoch, the last at its end. A trial keeps its checkpoint in the search's own folder, which every
-node sees under the same path. A trial that was killed, with its machine or with the whole search,
-first repeats to Ray what it had reported up to its last whole epoch, and resumes after that.
+an epoch, the last at its end. A trial's checkpoint and reports are in the search's work folder,
+which every node sees under the same path. A trial that was killed with its machine repeats what it
+had reported up to its last whole epoch, and resumes after that. So does every trial of a search
+that was killed; those that had ended repeat all of their reports, and train nothing.
 """
 
 import contextlib
 import dataclasses
-import itertools
 import json
+import logging
 import math
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypedDict
 
-import numpy as np
+import optuna
+import ray
+from ray import tune
+from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
+from ray.tune.search import Searcher
 
-from heed.files import HeedError, write_text
+from heed.files import HeedError, read_json, write_json
 from heed.hyperparameters import Configuration
-from heed.recipe import Recipe
-from heed.search.results import higher_is_better
+from heed.progress import Bar, Counts, Progress, SearchProgress
+from heed.search.plan import DRAWS, STARTS, Plan, Space, round_value
+from heed.search.results import (
+    ASHA,
+    FAILED,
+    FINISHED,
+    PATIENCE,
+    TIME,
+    WAITING,
+    WORST,
+    Trial,
+    higher_is_better,
+)
+from heed.study import Dimension, Search
+from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens
 from heed.training import checkpoint
-from heed.training.loop import DivergedError, Progress
+from heed.training.loop import DivergedError, is_over
 from heed.training.machine import choose_device, machine_kind
 from heed.training.run import train_model
 
-if TYPE_CHECKING:
-    from heed.study import Dimension
-
-STARTS, REPORTED, DIVERGED = "starts.jsonl", "reported.jsonl", "diverged.txt"
-DRAWS = 1000  # of one configuration, before the space is said to have too few
-DIGITS = 4  # significant digits of a real number: best.yaml has exactly the value of the trial
+REPORTED, ENDED, CONFIGURATION = "reported.jsonl", "ended", "configuration.json"
+RAY = "ray"
 
 
-@dataclasses.dataclass(frozen=True)
-class Space:
-    """The space of a search.
+class Report(TypedDict, total=False):
+    """What a trial reports to Tune: `row` at the end of an epoch, `diverged` as its last."""
 
-    `configurations` are those of a random search, all drawn before it starts; None for a sampler
-    that learns from earlier trials.
+    report: int
+    score: float
+    best: float
+    row: dict[str, float]
+    diverged: str
+
+
+def run_trials(
+    plan: Plan, search: Search, source: "Sampler | Sequence[Configuration]", bar: Bar
+) -> list[Trial]:
+    """Run the trials of a search on the connected Ray; return them by number.
+
+    Raises HeedError: every trial failed.
     """
+    for name in ("ray.tune", "ray.train", "ray.air"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    shutil.rmtree(plan.work / RAY, ignore_errors=True)
+    monitor = _Monitor(plan, search, SearchProgress(bar))
 
-    dimensions: "Mapping[str, Dimension]"
-    is_valid: Callable[[Configuration], bool]
-    configurations: list[Configuration] | None
+    def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
+        run_trial(plan, **config["trial"])
 
-
-def draw(
-    dimensions: "Mapping[str, Dimension]", trials: int, seed: int,
-    is_valid: Callable[[Configuration], bool],
-) -> list[Configuration]:  # fmt: skip
-    """Return `trials` different, valid configurations, drawn by the seed of the search.
-
-    The order in which trials end cannot change them, and more trials with the same seed begin with
-    the same ones. Raises HeedError where the space has too few.
-    """
-    configurations: list[Configuration] = []
-    for number in range(trials):
-        generator = np.random.default_rng((seed, number))
-        candidates = itertools.islice(_draw_candidates(dimensions, generator), DRAWS)
-        for candidate in candidates:
-            if candidate not in configurations and is_valid(candidate):
-                configurations.append(candidate)
-                break
-        else:
-            raise HeedError(
-                f"the space has too few configurations: {number} found of {trials} trials after "
-                f"{DRAWS} draws. "
-                "Ask for fewer `trials`, or widen `space` (heads must divide the size of the "
-                "states)"
-            )
-    return configurations
-
-
-def _draw_candidates(
-    dimensions: "Mapping[str, Dimension]", generator: np.random.Generator
-) -> Iterator[Configuration]:
-    """Yield configurations without end; not all of them are possible.
-
-    `heads` is drawn first and kept for 50 configurations: so numbers of heads that divide few sizes
-    are drawn as often as others.
-    """
-    for attempt in itertools.count():
-        if attempt % 50 == 0:
-            heads = _draw_value(dimensions["heads"], generator) if "heads" in dimensions else None
-        values = {
-            key: _draw_value(dimension, generator)
-            for key, dimension in dimensions.items()
-            if key != "heads"
-        }
-        if heads is not None:
-            values["heads"] = heads
-        yield {key: values[key] for key in dimensions}
-
-
-def _draw_value(dimension: "Dimension", generator: np.random.Generator) -> Any:
-    """Return one random value of a dimension."""
-    values = dimension.values
-    if dimension.kind == "choice":
-        return values[int(generator.integers(len(values)))]
-    if dimension.kind == "integer":
-        return int(generator.integers(values[0], values[1], endpoint=True))
-    if dimension.kind == "uniform":
-        return round_value(float(generator.uniform(*values)), dimension)
-    return round_value(
-        math.exp(generator.uniform(math.log(values[0]), math.log(values[1]))), dimension
-    )
-
-
-def round_value(value: Any, dimension: "Dimension") -> Any:
-    """Return a value of `dimension`; real numbers are rounded to DIGITS significant digits."""
-    if dimension.kind not in ("uniform", "loguniform"):
-        return value
-    low, high = dimension.values
-    return min(max(float(f"{value:.{DIGITS}g}"), low), high)
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """The part of a search that its trials share, sent to every worker. Paths are absolute.
-
-    `recipe` is the trial's recipe except for the configuration. `work` is the work folder of the
-    search. `seed` is that of the search: all trials share it. `gpu` is the share of a GPU that a
-    trial takes, and `reports` the number of reports an epoch.
-    """
-
-    recipe: Recipe[Any, Any]
-    tokens: Path
-    work: Path
-    seed: int
-    metric: str
-    gpu: float
-    reports: int = 1
-
-    def trial_folder(self, number: int) -> Path:
-        """Return the folder of trial `number`, with its checkpoint, starts and reports."""
-        return self.work / "trials" / f"{number:04}"
-
-
-class _Reporter:
-    """Reports the scores of a trial to Ray Tune, and writes them into the trial's folder."""
-
-    def __init__(self, plan: Plan, folder: Path) -> None:
-        self.plan, self.folder = plan, folder
-        self.reported = read_reports(folder)
-        self.history: list[dict[str, float]] = []
-
-    def repeat(self, history: list[dict[str, float]]) -> None:
-        """Report again what a killed trial had reported in the whole epochs of `history`."""
-        reports, key = self.plan.reports, f"validation_{self.plan.metric}"
-        scores = {n: score for n, score in self.reported.items() if n < len(history) * reports}
-        scores |= {reports * epoch: row[key] for epoch, row in enumerate(history, 1)}
-        for number, score in sorted(scores.items()):
-            self.history = history[: number // reports]
-            self._report(number, score)
-
-    def report_progress(self, progress: Progress) -> None:
-        """Report the score of every validation of the training."""
-        reports, metric = self.plan.reports, self.plan.metric
-        if progress.validation is not None:
-            metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
-            row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
-            self.history.append(row)
-            self._report(reports * progress.epoch, progress.validation[metric])
-        elif progress.partial_validation is not None:
-            number, partial = progress.partial_validation
-            self._report(reports * (progress.epoch - 1) + number, partial[metric])
-
-    def report_divergence(self, reason: str) -> None:
-        """Write the reason why the training diverged, and report the worst score.
-
-        A scheduler needs a score of every trial, and a sampler learns from it.
-        """
-        write_text(self.folder / DIVERGED, reason)
-        self.history = []
-        self._report(max(read_reports(self.folder), default=0) + 1, math.nan)
-
-    def _report(self, number: int, score: float) -> None:
-        """Report the score of report `number`, counted from 1 over the whole trial.
-
-        `best` is that of the whole epochs so far; before the end of the first it is this score.
-        """
-        from ray import tune
-
-        if number not in self.reported:
-            with (self.folder / REPORTED).open("a", encoding="utf-8") as file:
-                file.write(json.dumps([number, score]) + "\n")
-        metric = self.plan.metric
-        value = higher_is_better(score, metric)
-        epochs = [higher_is_better(row[f"validation_{metric}"], metric) for row in self.history]
-        best, history = max(epochs, default=value), list(self.history)
-        tune.report({"report": number, "score": value, "best": best, "history": history})
+    sampler = source if isinstance(source, Sampler) else None
+    param_space = {}
+    if not isinstance(source, Sampler):
+        monitor.configurations = dict(enumerate(source))
+        trials = [{"number": n, "configuration": each} for n, each in enumerate(source)]
+        param_space = {"trial": tune.grid_search(trials)}
+    tuner = tune.Tuner(
+        tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
+        param_space=param_space,
+        tune_config=tune.TuneConfig(
+            search_alg=sampler, num_samples=search.trials if sampler else 1,
+            scheduler=_scheduler(plan, search),
+            reuse_actors=True,  # a worker has already imported torch for its next trial
+            max_concurrent_trials=search.concurrent or None,
+            time_budget_s=search.minutes and 60 * search.minutes,
+            trial_dirname_creator=lambda trial: f"{_number(trial):04}",
+        ),
+        run_config=tune.RunConfig(
+            name=RAY, storage_path=str(plan.work), verbose=0, callbacks=[monitor],
+            failure_config=tune.FailureConfig(max_failures=search.retries),
+        ),
+    )  # fmt: skip
+    tuner.fit()
+    return monitor.trials()
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     """Train one configuration in a Ray worker; Tune may stop it at each of its reports.
 
-    Of a training that diverged the reason is written into the trial's folder. Nothing is raised:
-    Ray would start the trial again, and it would diverge again.
+    A training that diverged reports the worst score and the reason. Nothing is raised: Ray would
+    start the trial again, and it would diverge again.
     """
     if plan.gpu:  # the training claims a slot of a GPU with so many
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / plan.gpu))
@@ -211,11 +115,15 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     folder = plan.trial_folder(number)
     folder.mkdir(parents=True, exist_ok=True)
-    node = os.environ.get("HEED_NODE") or os.uname().nodename
-    history = read_history(folder)
-    kind = machine_kind(choose_device(plan.recipe.hyperparameters.device))
-    _record_start(folder, node, len(history), kind)
     reporter = _Reporter(plan, folder)
+    if (folder / ENDED).exists():
+        for each in reporter.reported.values():
+            tune.report(each)
+        return
+    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
+    history = saved[1]["history"] if saved else []
+    device = choose_device(plan.recipe.hyperparameters.device)
+    _record_start(folder, len(history), machine_kind(device))
     reporter.repeat(history)
     try:
         train_model(
@@ -223,45 +131,248 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
             reporter.report_progress, folder, plan.reports,
         )  # fmt: skip
     except DivergedError as error:
-        reporter.report_divergence(str(error))
+        reporter.best = -math.inf
+        number = max(read_reports(folder), default=0) + 1
+        reporter.report(number, math.nan, diverged=str(error))
 
 
-def read_history(folder: Path) -> list[dict[str, float]]:
-    """Return the epochs in a trial's checkpoint."""
-    saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
-    return saved[1]["history"] if saved else []
+class _Reporter:
+    """Reports the scores of a trial to Ray Tune, and writes them into the trial's folder."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan, self.path, self.reported = plan, folder / REPORTED, read_reports(folder)
+        self.best = -math.inf  # of the whole epochs so far; before the first, of the report
+
+    def repeat(self, history: list[dict[str, float]]) -> None:
+        """Report again what a killed trial had reported in the whole epochs of `history`."""
+        reports = self.plan.reports
+        for epoch, row in enumerate(history, 1):
+            for number in range(reports * (epoch - 1) + 1, reports * epoch):
+                if number in self.reported:
+                    tune.report(self.reported[number])
+            self.report(reports * epoch, row[f"validation_{self.plan.metric}"], row=row)
+
+    def report_progress(self, progress: Progress) -> None:
+        """Report the score of every validation of the training."""
+        reports, metric = self.plan.reports, self.plan.metric
+        if progress.validation is not None:
+            metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
+            row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
+            self.report(reports * progress.epoch, progress.validation[metric], row=row)
+        elif progress.partial_validation is not None:
+            number, partial = progress.partial_validation
+            self.report(reports * (progress.epoch - 1) + number, partial[metric])
+
+    def report(
+        self, number: int, score: float, row: dict[str, float] | None = None, diverged: str = ""
+    ) -> None:
+        """Report the score of report `number`, counted from 1 over the whole trial."""
+        value = higher_is_better(score, self.plan.metric)
+        if number % self.plan.reports == 0:
+            self.best = max(self.best, value)
+        best = self.best if math.isfinite(self.best) else value
+        entries: Report = {"report": number, "score": value, "best": best}
+        if row:
+            entries["row"] = row
+        if diverged:
+            entries["diverged"] = diverged
+        if number not in self.reported:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entries) + "\n")
+        tune.report(entries)
 
 
-def read_divergence(folder: Path) -> str:
-    """Return the reason why the training of a trial diverged; empty if it did not."""
-    path = folder / DIVERGED
-    return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def read_reports(folder: Path) -> dict[int, float]:
-    """Return the reports of a trial: number of the report, from 1 → score.
+def read_reports(folder: Path) -> dict[int, Report]:
+    """Return the reports of a trial by number, from 1.
 
     An incomplete last line, of a trial that was killed, is ignored.
     """
-    scores = {}
+    reports = {}
     if (folder / REPORTED).exists():
         for line in (folder / REPORTED).read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError):
-                number, score = json.loads(line)
-                scores[number] = score
-    return scores
+                report = json.loads(line)
+                reports[report["report"]] = report
+    return dict(sorted(reports.items()))
 
 
-def _record_start(folder: Path, node: str, epochs: int, kind: str) -> None:
-    """Write where (node, machine kind), when and after how many epochs the trial starts.
-
-    Only the timing reads it.
-    """
-    import ray
-
+def _record_start(folder: Path, epochs: int, kind: str) -> None:
+    """Write where, when and after how many epochs the trial starts. Only the timing reads it."""
     start = {
-        "time": time.time(), "host": node, "node": ray.get_runtime_context().get_node_id(),
-        "epochs": epochs, "machine_kind": kind, "pid": os.getpid(),
+        "time": time.time(), "host": os.environ.get("HEED_NODE") or os.uname().nodename,
+        "node": ray.get_runtime_context().get_node_id(), "epochs": epochs, "machine_kind": kind,
+        "pid": os.getpid(),
     }  # fmt: skip
     with (folder / STARTS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(start) + "\n")
+
+
+def _scheduler(plan: Plan, search: Search) -> TrialScheduler:
+    if search.scheduler == "none":
+        return FIFOScheduler()
+    return AsyncHyperBandScheduler(
+        time_attr="report", metric="score", mode="max",
+        max_t=plan.recipe.hyperparameters.epochs * search.reports,
+        grace_period=round(search.grace_period * search.reports),
+        reduction_factor=search.reduction_factor,
+    )  # fmt: skip
+
+
+class Sampler(Searcher):
+    """Optuna's TPE (Bergstra et al. 2011): it learns from trials that have ended.
+
+    It draws the configurations of a search one after the other, and numbers them. Each is written
+    into its trial's folder before the trial starts; a search that was killed begins with these.
+    """
+
+    def __init__(
+        self, plan: Plan, search: Search, space: Space, is_valid: Callable[[Configuration], bool]
+    ) -> None:
+        super().__init__(metric="best", mode="max")
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        sampler = optuna.samplers.TPESampler(seed=search.seed)
+        self.study = optuna.create_study(direction="maximize", sampler=sampler)
+        for path in sorted(plan.work.glob(f"trials/*/{CONFIGURATION}")):
+            self.study.enqueue_trial(read_json(path, "the search again"))
+        self.plan, self.count, self.space, self.is_valid = plan, search.trials, space, is_valid
+        self.distributions = {key: _distribution(each) for key, each in space.items()}
+        self.drawn: list[Configuration] = []
+        self.running: dict[str, optuna.Trial] = {}
+
+    def suggest(self, trial_id: str) -> Any:
+        """Return number and configuration of the next trial; `FINISHED` after the last."""
+        number = len(self.drawn)
+        for _ in range(DRAWS if number < self.count else 0):
+            drawn = self.study.ask(self.distributions)
+            configuration = {
+                key: round_value(drawn.params[key], dimension)
+                for key, dimension in self.space.items()
+            }
+            if configuration not in self.drawn and self.is_valid(configuration):
+                self.drawn.append(configuration)
+                self.running[trial_id] = drawn
+                write_json(self.plan.trial_folder(number) / CONFIGURATION, configuration)
+                return {"trial": {"number": number, "configuration": configuration}}
+            self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
+        return Searcher.FINISHED  # all were drawn, or every possible configuration was tried
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, float] | None = None, error: bool = False
+    ) -> None:
+        """Learn from a trial that has ended."""
+        if drawn := self.running.pop(trial_id, None):
+            if result:
+                self.study.tell(drawn, result["best"])
+            else:
+                self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
+
+    def save(self, checkpoint_path: str) -> None:
+        """Save nothing for Ray: the trials' folders hold the whole state of the search."""
+
+
+def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
+    """Return a dimension as Optuna's distribution."""
+    values = dimension.values
+    if dimension.kind == "choice":
+        return optuna.distributions.CategoricalDistribution(values)
+    if dimension.kind == "integer":
+        return optuna.distributions.IntDistribution(*values)
+    low, high = values
+    return optuna.distributions.FloatDistribution(low, high, log=dimension.kind == "loguniform")
+
+
+class _Monitor(tune.Callback):
+    """Tune's callback: marks the trials that have ended, and reports the progress."""
+
+    def __init__(self, plan: Plan, search: Search, progress: SearchProgress) -> None:
+        self.plan, self.search, self.progress = plan, search, progress
+        self.configurations: dict[int, Configuration] = {}
+        self.ended: set[int] = set()
+        self.running: set[int] = set()
+        self.errors: dict[int, str] = {}
+        self.best: dict[int, float] = {}
+        self.early = 0
+        self.shown = 0.0
+
+    def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.configurations[_number(trial)] = trial.config["trial"]["configuration"]
+        self.running.add(_number(trial))
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Any], trial: Any, result: dict[str, float], **info: Any
+    ) -> None:
+        self.best[_number(trial)] = result["best"]
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        """Mark the trial, and delete its checkpoint, which is three times the model."""
+        number, folder = _number(trial), self.plan.trial_folder(_number(trial))
+        (folder / ENDED).touch()
+        (folder / checkpoint.CHECKPOINT).unlink(missing_ok=True)
+        self.running.discard(number)
+        self.ended.add(number)
+        for report in read_reports(folder).values():
+            if "diverged" in report:
+                self.errors[number] = report["diverged"]
+        self.early += self._trial(number).stop == ASHA
+        self._report_progress(trial_ended=True)
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        number = _number(trial)
+        self.running.discard(number)
+        text = Path(trial.error_file).read_text(encoding="utf-8") if trial.error_file else ""
+        self.errors[number] = (text.strip() or "no reason given").splitlines()[-1].strip()
+        self._report_progress(trial_ended=True)
+
+    def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
+        """Report the progress, at most once a second."""
+        if time.monotonic() - self.shown > 1:
+            self.shown = time.monotonic()
+            self._report_progress(trial_ended=False)
+
+    def trials(self) -> list[Trial]:
+        """Return all trials by number. Raises HeedError if all failed."""
+        if self.errors and len(self.errors) == len(self.configurations):
+            raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
+        for number, reason in sorted(self.errors.items()):
+            print_line(f"heed: trial {number} failed for good: {reason}")
+        return [self._trial(number) for number in sorted(self.configurations)]
+
+    def _trial(self, number: int) -> Trial:
+        """Return the trial as far as it has run, with the reason why it stopped there."""
+        reports = read_reports(self.plan.trial_folder(number))
+        history = [each["row"] for each in reports.values() if "row" in each]
+        length = max([len(history), *(number / self.plan.reports for number in reports)])
+        if number in self.errors:  # no score: its earlier epochs cannot win
+            history = []
+        configuration, h = self.configurations[number], self.plan.recipe.hyperparameters
+        trial = Trial.from_history(
+            number, configuration, history, length, WAITING, self.plan.metric
+        )
+        if number in self.errors:
+            stop = FAILED
+        elif len(history) >= h.epochs:
+            stop = FINISHED
+        elif history and is_over(len(history), trial.best_epoch, h.patience):
+            stop = PATIENCE
+        elif reports:
+            stop = ASHA if number in self.ended else TIME
+        else:
+            stop = WAITING
+        return dataclasses.replace(trial, stop=stop)
+
+    def _report_progress(self, trial_ended: bool) -> None:
+        metric, text = self.plan.metric, "no score yet"
+        best = max(self.best, key=self.best.__getitem__, default=None)
+        if best is not None and self.best[best] > WORST:
+            score = higher_is_better(self.best[best], metric)
+            text = f"best {metric} {score:.4f} (trial {best})"
+        counts = Counts(
+            ended=len({*self.ended, *self.errors}), early=self.early, failed=len(self.errors),
+            running=len(self.running), trials=self.search.trials,
+        )  # fmt: skip
+        self.progress.report_progress(counts, text, trial_ended)
+
+
+def _number(trial: Any) -> int:
+    """Return heed's number of a Tune trial."""
+    return int(trial.config["trial"]["number"])

@@ -1,14 +1,14 @@
-"""The study: the configuration in params.yaml, checked. The only package that imports pydantic.
+"""The study: the configuration in params.yaml, checked.
 
 `load` reads a file and reports every mistake with its line. It returns `Params`, which has one
-section for each key:
+section for each key: dataclasses that heed.records reads by their types and limits.
 
 | module | content |
 |---|---|
-| `section` | the base of all sections; hyperparameters and presets of each task; names |
-| `corpora` `experiments` `schema` | the sections, with checks within one; `Params` |
+| `section` | the parts of all tasks: hyperparameters, presets, rules |
+| `corpora` `experiments` `schema` | the sections, with checks within one; `Params`; what follows |
 | `rules` `model_rules` | the checks across sections |
-| `reader` | from YAML to `Params`, and the error messages |
+| `reader` | from YAML to `Params`; `renamed`: from the names of heed 0.2.0 |
 | `recipes` | the recipe of a model |
 | `reference` | docs/params.md and the JSON schema, generated from the sections |
 | `corpus_size` `cost` | the size of a corpus before it is tokenised; what a study costs |

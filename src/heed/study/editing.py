@@ -8,13 +8,13 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.nodes import MappingNode, Node
+from ruamel.yaml.nodes import Node
 
 from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
-from heed.paths import LOCKS, PARAMS, is_name
-from heed.study.reader import format_line, load, parse, read_text, read_yaml
-from heed.study.section import unknown_name
+from heed.paths import LOCKS, is_name
+from heed.records import unknown_name
+from heed.study.reader import load, parse, read_text, read_yaml
 
 NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
 
@@ -48,39 +48,30 @@ def changed_text(
 
 
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
-    """Write the line of a new model after the models of its experiment; return it with its place.
+    """Write the line of model EXPERIMENT-VARIANT after those of its experiment; return its place.
 
-    Args:
-        path: params.yaml.
-        experiment: a key of `experiments`.
-        variant: the rest of the model's name.
-        settings: `key=value`, the value as in YAML: hyperparameters, preset, tuned_by, match,
-            threads, gpus.
-        like: a variant of the experiment, or a model, whose own keys the new model has too; empty
-            for none. `settings` replace them.
-
-    Raises HeedError, and writes nothing: an unknown name, a model that is there already, or a
-    mistake in the new one.
+    `settings` are `key=value`, the value as in YAML; they replace the keys that the model has from
+    `like`, a variant of the experiment or a model, if any. Raises HeedError, and writes nothing: an
+    unknown name, a model that is there already, or a mistake in the new one.
     """
     name = f"{experiment}-{variant}"
     if not is_name(name):
         raise HeedError(f"{name!r} is no name: lower-case letters, digits and single '-'")
     with _locked(path):
-        text = _text(path)
+        text = read_text(path)
         params, (tree, values) = parse(text, path), read_yaml(text, path)
         params.section("experiments", experiment)
         if name in params.models:
             raise HeedError(f"{path}: models.{name} is there already: edit its line")
         keys = _copied_keys(values["models"], experiment, like) | dict(map(_read_setting, settings))
-        line = format_line(name, {"experiment": experiment} | keys)
+        line = _as_line({name: {"experiment": experiment} | keys})
         nodes = _model_nodes(tree)
         same = [each for each in nodes if params.models[each].experiment == experiment]
         above = nodes[(same or [*nodes])[-1]]
-        _, end = _lines(text, *above, path)
+        end = _span(text, *above, path)[1]
         before = text[:end].removesuffix("\n") + "\n"
-        changed = f"{before}{' ' * above[0].start_mark.column}{line}\n{text[end:]}"
-        _check_models(changed, path, {*params.models, name})
-        write_text(path, changed)
+        indented = f"{' ' * above[0].start_mark.column}{line}\n"
+        _write_models(before + indented + text[end:], path, {*params.models, name})
     return f"{path}:{before.count(chr(10)) + 1}: added {line}"
 
 
@@ -90,63 +81,62 @@ def remove_model(path: Path, name: str) -> str:
     Raises HeedError: there is no such model, or another section names it. Nothing is written.
     """
     with _locked(path):
-        text = _text(path)
+        text = read_text(path)
         params, (tree, _) = parse(text, path), read_yaml(text, path)
         params.section("models", name)
-        start, end = _lines(text, *_model_nodes(tree)[name], path)
-        changed = text[:start] + text[end:]
-        _check_models(changed, path, {*params.models} - {name})
-        write_text(path, changed)
+        start, end = _span(text, *_model_nodes(tree)[name], path)
+        _write_models(text[:start] + text[end:], path, {*params.models} - {name})
     return f"{path}: removed {text[start:end].strip()}"
 
 
-def _check_models(text: str, path: Path, expected: set[str]) -> None:
-    """Raise HeedError unless the text is a study with these models."""
+def _write_models(text: str, path: Path, expected: set[str]) -> None:
+    """Write a changed study. Raises HeedError unless it is one with these models."""
     if parse(text, path).models.keys() != expected:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
+    write_text(path, text)
 
 
-def _copied_keys(models: Mapping[str, Any], experiment: str, like: str) -> dict[str, object]:
-    """Return the keys that a model like another has from it."""
+def _copied_keys(
+    models: Mapping[str, Mapping[str, object]], experiment: str, like: str
+) -> dict[str, object]:
+    """Return the keys that a model has from another, a variant of its experiment or any model."""
     if not like:
         return {}
-    name = f"{experiment}-{like}" if f"{experiment}-{like}" in models else like
-    if name not in models:
-        start = f"{experiment}-"
-        variants = [each.removeprefix(start) for each in models if each.startswith(start)]
-        raise HeedError(f"--like: {unknown_name(like, 'variant or model', variants)}")
-    follows = {"match_parameters_of": name, "search": "none"}
-    return {
-        key: value
-        for key, value in models[name].items()
-        if key not in NAMED and follows.get(key) != value
-    }
+    start = f"{experiment}-"
+    variants = {name.removeprefix(start): models[name] for name in models if name.startswith(start)}
+    known = {**variants, **models}
+    if like not in known:
+        raise HeedError(f"--like: {unknown_name(like, 'variant or model', known)}")
+    return {key: value for key, value in known[like].items() if key not in NAMED}
 
 
 def _read_setting(setting: str) -> tuple[str, Value]:
     """Return key and value of `key=value`. Raises HeedError."""
     key, equals, text = setting.partition("=")
-    if not equals or not key.isidentifier():
-        raise HeedError(f"{setting!r}: expected key=value, such as heads=4")
-    if key in NAMED:
-        raise HeedError(f"{setting!r}: {key} follows from EXPERIMENT and VARIANT: leave it out")
+    if not equals or not key.isidentifier() or key in NAMED:
+        raise HeedError(
+            f"{setting!r}: expected key=value, such as heads=4, and none of {', '.join(NAMED)}, "
+            "which follow from EXPERIMENT and VARIANT"
+        )
     try:
         value = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError):
         value = None
-    if not isinstance(value, Value):
-        raise HeedError(f"{setting!r}: expected one value, such as 4, 0.5, true or multi-head")
+    if not key.isidentifier() or not isinstance(value, Value):
+        raise HeedError(
+            f"{setting!r}: expected key=value, such as heads=4: one value, such as 4, 0.5, true or "
+            "multi-head"
+        )
     return key, value
 
 
 def _model_nodes(tree: Node) -> dict[str, tuple[Node, Node]]:
     """Return the nodes of name and content of each model by its name."""
     models = next(value for key, value in tree.value if key.value == "models")
-    pairs = models.value if isinstance(models, MappingNode) else []
-    return {name.value: (name, content) for name, content in pairs}
+    return {name.value: (name, content) for name, content in models.value}
 
 
-def _lines(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int]:
+def _span(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int]:
     """Return where the lines of an entry begin and end. Raises HeedError if it shares a line."""
     start = text.rfind("\n", 0, name_node.start_mark.index) + 1
     if text[start : name_node.start_mark.index].strip():
@@ -165,17 +155,10 @@ def _lines(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of params.yaml; other files have none."""
+    """Hold the lock of params.yaml."""
     read_text(path)  # its message; no lock in a folder that is no clone
-    if path.name != PARAMS.name:
-        yield
-        return
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         yield
-
-
-def _text(path: Path) -> str:
-    return read_text(path).removeprefix("\ufeff")
 
 
 def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:
@@ -184,6 +167,14 @@ def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:
     _yaml().dump(tree, changed)
     parse(changed.getvalue(), path, may_be_empty)
     return changed.getvalue()
+
+
+def _as_line(entry: Mapping[str, object]) -> str:
+    """Return an entry of a section on one line: `name: {key: value, …}`."""
+    yaml, text = _yaml(), StringIO()
+    yaml.default_flow_style = True
+    yaml.dump(entry, text)
+    return text.getvalue().strip()[1:-1]
 
 
 def _yaml() -> YAML:

@@ -2,25 +2,13 @@
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
-
-from pydantic import Field, create_model
+from typing import Annotated, Any, Literal
 
 from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value, required
 from heed.hyperparameters import hyperparameter as key
-from heed.study.section import (
-    FOLLOWS,
-    RECIPES,
-    Count,
-    Name,
-    Reads,
-    Section,
-    Seed,
-    fields_of,
-    make_section,
-    reads,
-    values_of,
-)
+from heed.recipe import Name
+from heed.records import FLATTENED, Limits, OneOf, Types
+from heed.study.section import FOLLOWS, RECIPES, Count, Seed
 from heed.task.interface import DeclaredExperiment
 
 # The metrics of an adversarial model that an expected result may name → their meaning.
@@ -28,9 +16,11 @@ ADVERSARIAL_METRICS = {
     "accuracy": "on the test split",
     "rationale_weight": "the share of the adversarial model's weights that lies on rationales",
 }
-FORMS = {"verdict": ("against",), "metric": (), "criterion": ("outcome",)}
-MAX_MINUTES = 60 * 24 * 365
+PAIR = Limits(min_length=2, max_length=2)  # both ends of a range
 LIMITS = ("at_least", "at_most")
+FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
+ABOUT = {"claim", "variant", "adversarial_model"}
+MAX_MINUTES = 60 * 24 * 365
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,33 +29,20 @@ class Study:
 
     name: Name = required("short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
     title: str = required("title of the report")
-    language: Literal["en", "de"] = key(
-        "en", "the report's words, in HTML and LaTeX: English or German"
-    )
+    language: Literal["en", "de"] = key("en", "the report's words: English or German")
     attention: list[Name] = key(
-        ["attention"],
-        "the variants that answer the study's question, the first of them first: "
-        "self-attention, attention as pooling",
-        min_length=1,
-    )
+        ["attention"], "the variants that answer the study's question, the first of them first: "
+        "self-attention, attention as pooling", min_length=1,
+    )  # fmt: skip
     equivalence_margin: float = key(
-        1.0,
-        "differences within plus or minus so many percentage points (of a translation: points "
-        "of BLEU, or of the experiment's metric) do not matter: practically the same",
-        gt=0,
-        le=100,
-    )
+        1.0, "differences within plus or minus so many percentage points (of a translation: points "
+        "of BLEU) do not matter: practically the same", gt=0, le=100,
+    )  # fmt: skip
     convergence_pp: float = key(
-        0.2,
-        "a training has converged when the deciding metric of validation rose by no more "
-        "than so many percentage points (of a translation: points of BLEU) over its last two "
-        "validations",
-        ge=0,
-        le=100,
-    )
-    note: str = key(
-        "", "printed at the top of the report: name generated, reduced or substituted corpora here"
-    )
+        0.2, "a training has converged when the deciding metric of validation rose by no more than "
+        "so many points over its last two validations", ge=0, le=100,
+    )  # fmt: skip
+    note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,17 +50,14 @@ class Published:
     """The row of data/published/ that this experiment is compared with."""
 
     experiment: str = required("the talk's experiment")
-    comparable: bool = required(
-        "true only for the talk's own corpus, split sizes and hyperparameters"
-    )
+    comparable: bool = required("only for the talk's own corpus, split sizes and hyperparameters")
     reason: str = key("", "why it is not comparable; printed with the figures")
 
 
-def check_published(published: Published) -> Published:
-    """Return the talk's row. Raises ValueError if it is not comparable without a reason."""
+def check_published(published: Published) -> None:
+    """Raise ValueError if a row of the talk is not comparable, without a reason."""
     if not published.comparable and not published.reason:
         raise ValueError("a published row that is not comparable needs a reason")
-    return published
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -96,21 +70,16 @@ class ExpectedResult:
 
     claim: str = required("the expected result, as one sentence", min_length=1, max_length=300)
     variant: Name | None = key(None, "the variant that the claim is about")
-    adversarial_model: Name | None = key(
-        None, "instead of a variant: a key of `adversarial_attention`, with a `metric`"
-    )
-    against: Name | None = key(
-        None, "with `verdict`: the variant or the reference model it is compared with"
-    )
+    adversarial_model: Name | None = key(None, "or a key of `adversarial_attention`")
+    against: Name | None = key(None, "with `verdict`: another variant, or the reference model")
     verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
         None, "what the tests must say of the difference (docs/statistics.md)"
     )
     metric: str | None = key(
-        None,
-        "a metric of the task, the mean over seeds on the test split; `aer`, of a translation; "
-        "`rationale_weight` or `accuracy_in_middle`, of a model in `explain.models`; `accuracy` "
-        "or `rationale_weight`, of an adversarial model",
-    )
+        None, "a metric of the task, the mean over seeds on the test split; `aer`, of a "
+        "translation; `rationale_weight` or `accuracy_in_middle`, of a model in `explain.models`; "
+        "`accuracy` or `rationale_weight`, of an adversarial model",
+    )  # fmt: skip
     at_least: float | None = key(None, "with `metric`: it must be at least this", ge=0, le=1)
     at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, le=1)
     criterion: Literal["permutation", "seeds", "adversarial_attention", "rationale"] | None = key(
@@ -119,26 +88,19 @@ class ExpectedResult:
     outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
 
-def check_expected_result(expected_result: ExpectedResult) -> ExpectedResult:
-    """Return an expected result. Raises ValueError unless it has one form, with the keys of
-    that.
-    """
-    if (expected_result.variant is None) == (expected_result.adversarial_model is None):
+def check_expected_result(result: ExpectedResult) -> None:
+    """Raise ValueError unless an expected result has one form, with the keys that belong to it."""
+    if (result.variant is None) == (result.adversarial_model is None):
         raise ValueError("an expected result names a variant, or else an adversarial model")
-    forms = [form for form in FORMS if getattr(expected_result, form) is not None]
-    if len(forms) != 1:
-        found = " and ".join(forms) or "none"
-        raise ValueError(f"an expected result has one of {', '.join(FORMS)}; found {found}")
-    (form,) = forms
-    if expected_result.adversarial_model and form != "metric":
-        raise ValueError(f"of an adversarial model a `metric` is known, and no {form}")
-    for other, names in FORMS.items():
-        for name in names:
-            if (getattr(expected_result, name) is not None) != (other == form):
-                raise ValueError(f"`{other}` and `{name}` go together")
-    if any(getattr(expected_result, name) is not None for name in LIMITS) != (form == "metric"):
-        raise ValueError(f"a `metric` has a limit, {' or '.join(LIMITS)}, and nothing else has")
-    return expected_result
+    given = {name for name, value in vars(result).items() if value is not None} - ABOUT
+    forms = {"metric": LIMITS} if result.adversarial_model else FORMS
+    for form, keys in forms.items():
+        if {form} < given <= {form, *keys}:
+            return
+    allowed = ", or ".join(f"`{form}` with {' or '.join(keys)}" for form, keys in forms.items())
+    raise ValueError(
+        f"an expected result has {allowed}; found {', '.join(sorted(given)) or 'none'}"
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -147,85 +109,42 @@ class Experiment(DeclaredExperiment):
 
     task: str = required("the task; it decides on models, metrics and reference models")
     corpus: str = required("a key of `corpora`")
-    data: Any = required("the fields of the corpus that the task uses")
+    data: Any = required("what is learned of the corpus")
+    options: Annotated[Any, FLATTENED]
     title: str = required("heading in the report")
-    metric: str | None = key(
-        None, "the figure of the task by which models are compared (docs/tasks.md); none: its first"
-    )
-    published: Published | None = key(None, "the talk's row, printed with ours")
+    metric: str | None = key(None, "by which models are compared (docs/tasks.md); none: the first")
+    published: Annotated[Published, check_published] | None = key(None, "the talk's row")
     suboptimal_of: str | None = key(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"
     )
-    expected_results: list[ExpectedResult] = key(
-        [],
-        "what is known of this experiment beforehand, such as of generated text; the report says "
-        "whether the study found it",
+    expected_results: list[Annotated[ExpectedResult, check_expected_result]] = key(
+        [], "what is known beforehand; the report says whether the study found it"
     )
 
 
-STUDY, PUBLISHED, EXPECTED_RESULT = map(make_section, (Study, Published, ExpectedResult))
-AnyStudy = Annotated[Study, reads(STUDY, Study)]
+def _type_of_experiments(task: str, schema: Any) -> Any:
+    """Return the type of the experiments of a task, with its `Target` and `Options`."""
+    options = Annotated[schema.Options, FLATTENED]
+    types = Types(task=Literal[task], data=schema.Target, options=options)
+    return Annotated[Experiment, types]
 
 
-def _make_experiment(task: str, schema: Any) -> type[Section]:
-    """Return the schema of an experiment of a task, from the task's `Target` and `Options`."""
-    target = reads(DATA[task], schema.Target)
-    fields = fields_of(
-        Experiment,
-        schema.Options,
-        published=Annotated[Published, reads(PUBLISHED, Published, check_published)] | None,
-        expected_results=list[
-            Annotated[ExpectedResult, reads(EXPECTED_RESULT, ExpectedResult, check_expected_result)]
-        ],
-    ) | {
-        "task": (cast(Any, Literal[task]), Field(description=schema.DESCRIPTION)),
-        "data": (
-            Annotated[schema.Target, target],
-            Field(description="what is learned of the corpus"),
-        ),
-    }
-    section: type[Section] = create_model(
-        f"{task.capitalize()}Experiment",
-        __base__=Section,
-        __doc__=f"An experiment with task {task}: {schema.DESCRIPTION}.",
-        **fields,
-    )
-    return section
-
-
-def _read_experiment(section: Any) -> Experiment:
-    options = values_of(section, RECIPES[section.task].Options)
-    experiment: Experiment = values_of(section, Experiment, options=options)
-    return experiment
-
-
-# the schemas of `data` and of an experiment of each task
-DATA = {
-    task: make_section(schema.Target, name=f"{task.capitalize()}Data")
-    for task, schema in RECIPES.items()
-}
-EXPERIMENTS = {task: _make_experiment(task, schema) for task, schema in RECIPES.items()}
-if TYPE_CHECKING:
-    AnyExperiment = Experiment
-else:
-    _TASKS = (Annotated[Experiment, Reads(each, _read_experiment)] for each in EXPERIMENTS.values())
-    AnyExperiment = Annotated[Union[(*_TASKS,)], Field(discriminator="task")]
+EXPERIMENTS = {task: _type_of_experiments(task, schema) for task, schema in RECIPES.items()}
+AnyExperiment = Annotated[Experiment, OneOf("task", EXPERIMENTS)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Dimension:
     """The distribution from which one hyperparameter is drawn: exactly one of these."""
 
-    uniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
-        None, "[from, to]: uniform between these numbers"
-    )
-    loguniform: Annotated[list[float], Field(min_length=2, max_length=2)] | None = key(
+    uniform: Annotated[list[float], PAIR] | None = key(None, "[from, to]: between these numbers")
+    loguniform: Annotated[list[float], PAIR] | None = key(
         None, "[from, to]: uniform on a logarithmic scale between these numbers"
     )
-    integer: Annotated[list[int], Field(min_length=2, max_length=2)] | None = key(
+    integer: Annotated[list[int], PAIR] | None = key(
         None, "[from, to]: a whole number, both ends included"
     )
-    choice: Annotated[list[bool | int | float | str], Field(min_length=2)] | None = key(
+    choice: Annotated[list[Value], Limits(min_length=2)] | None = key(
         None, "a list of values, each as likely"
     )
 
@@ -240,8 +159,8 @@ class Dimension:
         return list(getattr(self, self.kind))
 
 
-def check_dimension(dimension: Dimension) -> Dimension:
-    """Return a dimension. Raises ValueError unless it is one distribution of different values."""
+def check_dimension(dimension: Dimension) -> None:
+    """Raise ValueError unless a dimension is one distribution of different values."""
     kinds = [kind for kind, values in vars(dimension).items() if values is not None]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "none"
@@ -256,7 +175,6 @@ def check_dimension(dimension: Dimension) -> Dimension:
         raise ValueError(f"{kind} goes from a smaller to a larger number, found {values}")
     elif kind == "loguniform" and values[0] <= 0:
         raise ValueError(f"loguniform needs numbers above 0, found {values}")
-    return dimension
 
 
 # The talk searched two groups. It does not name its ranges; these contain every value that it
@@ -279,11 +197,8 @@ NOT_SEARCHED = {
     "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
     "monitor": "the search's `metric` selects the epoch",
     "patience": "the scheduler stops bad trials",
-    "device": "it is a property of the machine",
-    "precision": "it is a property of the machine",
-    "layer_devices": "it is a property of the machine",
-    "beam": "trials are validated greedily",
-    "length_penalty": "trials are validated greedily",
+    **dict.fromkeys(("device", "precision", "layer_devices"), "it is a property of the machine"),
+    **dict.fromkeys(("beam", "length_penalty"), "trials are validated greedily"),
 }
 
 
@@ -292,61 +207,45 @@ class Search:
     """A hyperparameter search over one model. With trials 0 the configured values are kept."""
 
     experiment: str = required("the model's experiment")
-    model: str = required(
-        "the key of `models` whose hyperparameters are searched; others may name the winner "
-        "in `search`",
-    )
-    after: str = key(
-        "", "in `later_searches`: the search whose winner this one starts from (groups in turn)"
-    )
+    model: str = required("a key of `models`, which with others may name the winner in `search`")
+    after: str = key("", "in `later_searches`: the search whose winner this one starts from")
     corpus: str = key("", FOLLOWS)
     trials: int = key(
         0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
     )
     groups: list[Literal["group-1", "group-2"]] = key(
-        [],
-        "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
+        [], "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
         "(sizes, dropout, heads)",
-    )
-    space: dict[str, Dimension] = key(
+    )  # fmt: skip
+    space: dict[str, Annotated[Dimension, check_dimension]] = key(
         {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
     metric: str = key(
-        "",
-        "the validation metric that is optimised, and that selects the epoch "
-        "(docs/tasks.md); empty: the first of the task",
-    )
+        "", "the validation metric that is optimised, and that selects the epoch (docs/tasks.md); "
+        "empty: the first of the task",
+    )  # fmt: skip
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
     minutes: float | None = key(
-        None,
-        "no trial starts or continues after this wall time, so the result depends on the machine",
-        gt=0,
-        le=MAX_MINUTES,
-    )
-    seed: Annotated[Seed, Field(ge=1)] = key(
-        1000, "seed of the draws and of every trial's training; never one of `seeds`"
-    )
+        None, "no trial starts or continues after this wall time, so the result depends on the "
+        "machine", gt=0, le=MAX_MINUTES,
+    )  # fmt: skip
+    seed: Seed = key(1000, "of the draws and of every trial; never one of `seeds`", ge=1)
     sampler: Literal["random", "tpe"] = key(
-        "random",
-        "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
+        "random", "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
         "results of earlier trials",
-    )
+    )  # fmt: skip
     scheduler: Literal["asha", "none"] = key(
-        "asha",
-        "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
+        "asha", "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
         "reproducibly",
-    )
+    )  # fmt: skip
     reports: Count = key(
-        1,
-        "asha: validations per epoch that are reported to it; the one at the end uses all "
+        1, "asha: validations per epoch that are reported to it; the one at the end uses all "
         "validation documents, the earlier ones every `reports`-th",
-    )
+    )  # fmt: skip
     grace_period: float = key(
-        1.0,
-        "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
-        gt=0,
-        le=MAX_COUNT,
-    )
+        1.0, "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
+        gt=0, le=MAX_COUNT,
+    )  # fmt: skip
     reduction_factor: int = key(
         3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_COUNT
     )
@@ -376,9 +275,3 @@ class Search:
             "reduction_factor",
         )  # fmt: skip
         return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
-
-
-DIMENSION = make_section(Dimension)
-_READ_DIMENSION = reads(DIMENSION, Dimension, check_dimension)
-SEARCH = make_section(Search, space=dict[str, Annotated[Dimension, _READ_DIMENSION]])
-AnySearch = Annotated[Search, reads(SEARCH, Search)]

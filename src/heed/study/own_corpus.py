@@ -1,28 +1,22 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
-import dataclasses
-import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora.formats import (
     SPLIT_NAMES,
-    FoundFormat,
     Roles,
+    describe_format,
     find_format,
     find_roles,
+    is_number,
     read_found,
 )
-from heed.corpora.rows import (
-    AT,
-    EncodingError,
-    Format,
-    check_format,
-    is_text_encoding,
-    join_names,
-    read_table,
-)
+from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
@@ -41,7 +35,7 @@ from heed.study.own_entries import (
     read_corpus_statistics,
     remove_entries,
 )
-from heed.study.own_files import CorpusOptions, UnclearError, UserFiles, default_name, name_files
+from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
 from heed.study.studies import (
     changing_studies,
@@ -52,88 +46,57 @@ from heed.study.studies import (
     save_study,
     start_study,
 )
-from heed.terminal import print_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from heed.corpora.declared import Corpus
 
+Tables = dict[str, "pa.Table"]
 SEVERAL_LABELS = ";"  # the separator of a corpus whose cells have lists of labels
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
 FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
+WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
-def add_corpus(options: CorpusOptions, cores: int) -> str:
+class UnclearError(HeedError):
+    """A question that the files leave open, with the options of the likely answers."""
+
+    def __init__(self, question: str, *answers: CorpusOptions) -> None:
+        commands = [f"  {answer.command()}" for answer in answers]
+        super().__init__("\n".join([f"{question} Run one of these:", *commands]))
+
+
+def add_corpus(typed: CorpusOptions, cores: int) -> str:
     """Make a study of a corpus of the user's own, or add it to the active one; return a message.
 
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
-    What cannot be told from the files is asked once on a terminal, and is an error elsewhere.
 
     Raises HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit,
     or cannot be split; a name is invalid or already used; params.yaml was edited by hand and is no
-    study of the user's own.
+    study of the user's own. UnclearError: something cannot be told from the files.
     """
-    try:
-        return _add_corpus(options, cores)
-    except UnclearError as question:
-        if not _is_terminal():
-            raise
-        lines = [f"  {i}  {answer.command()}" for i, answer in enumerate(question.answers, 1)]
-        print_line("\n".join([question.question, *lines]))
-        answer = input(f"Which one, 1 to {len(lines)}? ").strip()
-        if not answer.isdigit() or not 1 <= int(answer) <= len(lines):
-            raise
-        return _add_corpus(question.answers[int(answer) - 1], cores)
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-@dataclasses.dataclass(frozen=True)
-class _ReadCorpus:
-    """The files of a corpus after they were read: their tables, format, columns and notes.
-
-    `options` are those that were typed, and what the content of the files adds.
-    """
-
-    options: CorpusOptions
-    form: Format
-    tables: "dict[str, pa.Table]"
-    roles: Roles
-    notes: list[str]
-
-
-def _add_corpus(options: CorpusOptions, cores: int) -> str:
-    """Add a corpus. Raises UnclearError where the files leave something open."""
-    files = name_files(options.files)
-    name = options.name or default_name(files)
+    files = name_files(typed.files)
+    name = typed.name or default_name(files)
     if not is_name(name):
         raise HeedError(
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
-    unknown = options.text_column or ["(text)"], options.label_column or ["(label)"]
-    check_corpus(corpus_section(name, options, files, *unknown))  # before any file is read
-    read = _read(files, options)
-    section = corpus_section(name, read.options, files, read.roles.texts, read.roles.labels)
+    options, form, tables = _read(files, typed)
+    section = corpus_section(name, options, files)
     corpus = check_corpus(section)
-    statistics, notes = _check_documents(read, files, corpus, options)
-    entries = make_entries(name, read.options, files, read.form, section, statistics)
+    statistics, notes = _check_documents(tables, files, corpus, typed)
+    entries = make_entries(name, options, files, form, section, statistics)
     with changing_studies():
         lines, text = _write_entries(options, entries)
-    used = {*corpus.text_names, *corpus.label_names, corpus.split_column, corpus.group_column}
-    unused = [
-        f"  column {column!r} is not used: if it has the parts, --split-column {column}"
-        for column in next(iter(read.tables.values())).column_names
-        if column.lower() in SPLIT_NAMES and column not in used and corpus.split.kind != "given"
-    ]
+    notes += describe_format(typed.form, form)
+    if options.label_separator != typed.label_separator:
+        notes.append("a text may have several labels")
     return "\n".join(
         [
             *describe_corpus(str(files), corpus, statistics),
-            *(f"  {note}" for note in [*read.notes, *notes]),
-            *unused,
+            *(f"  {note}" for note in [*notes, *_unused(tables, corpus)]),
             *describe_entries(entries, statistics),
             *lines,
             summarise_cost(parse(text, PARAMS), cores),
@@ -141,65 +104,56 @@ def _add_corpus(options: CorpusOptions, cores: int) -> str:
     )
 
 
-def _read(files: UserFiles, options: CorpusOptions) -> _ReadCorpus:
-    """Return the files, read; UnclearError where a header, a column or the encoding is not clear.
+def _unused(tables: Tables, corpus: "Corpus") -> Iterator[str]:
+    """Yield a line for each column that may have the parts."""
+    used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
+    for column in next(iter(tables.values())).column_names if corpus.split.kind != "given" else ():
+        if column.lower() in SPLIT_NAMES and column not in used:
+            yield f"column {column!r} is not used: if it has the parts, --split-column {column}"
 
-    The format is found in the first file.
+
+# --- reading the files ----------------------------------------------------------------------------
+
+
+def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:
+    """Return the options with what the content of the files adds, their format and their tables.
+
+    The format and the columns are found in the first file. Raises UnclearError where the encoding
+    or a column is not clear.
     """
-    first_key, first = next(iter(files.paths.items()))
-    _check_form(options.form)
+    first = next(iter(files.paths.values()))
     try:
-        found = find_format(first, options.form, options.no_header)
-        if not first.is_dir():
-            check_format(first, found.form)
-        table, found = read_found(first, found, options.form.quote is not None)
+        found = find_format(first, typed.form, typed.no_header)
+        table, form = read_found(first, found, typed.form)
     except EncodingError as error:
-        if options.encoding:
+        if typed.encoding:
             raise
-        answers = [dataclasses.replace(options, encoding=name) for name in ENCODINGS]
-        raise UnclearError(f"{error}.", answers) from None
-    if not table.num_rows and len(table.column_names) == 1:
+        answers = [replace(typed, encoding=name) for name in ENCODINGS]
+        raise UnclearError(f"{error}.", *answers) from None
+    if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
-    roles = find_roles(table, options.text_column, options.label_column)
-    if not (roles.texts and roles.labels) or (found.header_is_unclear and not options.text_column):
-        raise _unclear_columns(options, first, table, roles, found)
-    form, notes = dataclasses.replace(found.form, flags=tuple(roles.flags)), [*found.notes]
-    tables = {first_key: table} if not roles.flags else {}
-    for key, path in files.paths.items():
-        tables[key] = tables[key] if key in tables else read_table(path, form)
-    if form.delimiter:
-        notes.append(f"fields are separated by {form.delimiter!r}")
-    if roles.flags:
-        notes.append(f"the columns of 0 and 1 are one label: {join_names(roles.flags)}")
-    completed = _with_found(options, first.is_dir(), tables[first_key], roles)
-    if completed.label_separator and not options.label_separator:
-        notes.append("a text may have several labels")
-    return _ReadCorpus(completed, form, tables, roles, notes)
+    roles = find_roles(table, typed.text_column, typed.label_column)
+    if not (roles.texts and roles.labels):
+        raise _unclear_columns(typed, first, form, table, roles)
+    form = replace(form, flags=roles.flags)
+    tables = {key: read_table(path, form) for key, path in files.paths.items()}
+    return _complete(typed, form, next(iter(tables.values())), roles), form, tables
 
 
-def _check_form(form: Format) -> None:
-    """Raise HeedError for a format that no file has."""
-    if form.encoding and not is_text_encoding(form.encoding):
-        raise HeedError(f"--encoding: expected one that Python knows, found {form.encoding!r}")
-    for option, sign in {"delimiter": form.delimiter, "quote": form.quote}.items():
-        if sign and len(sign) != 1:
-            raise HeedError(f"--{option}: expected one character, found {sign!r}")
-
-
-def _with_found(
-    options: CorpusOptions, is_folder: bool, table: "pa.Table", roles: Roles
-) -> CorpusOptions:
+def _complete(typed: CorpusOptions, form: Format, table: "pa.Table", roles: Roles) -> CorpusOptions:
     """Return the options with what the content of the first table shows."""
-    changed = options
+    is_folder = form.format in ("text-folder", "saved-dataset")
+    done = replace(typed, text_column=roles.texts, label_column=roles.labels)
     cells = [cell for label in roles.labels for cell in _column(table, label)]
-    if any(isinstance(cell, list) and len(cell) > 1 for cell in cells):
-        separator = options.label_separator or SEVERAL_LABELS
-        changed = dataclasses.replace(changed, label_separator=separator)
-    if is_folder and not options.split_column and {"train", "test"} <= {*_column(table, "split")}:
-        changed = dataclasses.replace(changed, split_column="split")
-    if is_folder and not options.id_column and "file" in table.column_names:
-        changed = dataclasses.replace(changed, id_column="file")
-    return changed
+    if not typed.label_separator and any(isinstance(c, list) and len(c) > 1 for c in cells):
+        done = replace(done, label_separator=SEVERAL_LABELS)
+    if form.format == "prodigy":  # answers that accept no label are known to be there
+        done = replace(done, drop_unlabelled=True)
+    if is_folder and not typed.split_column and {"train", "test"} <= {*_column(table, "split")}:
+        done = replace(done, split_column="split")
+    if is_folder and not typed.id_column and "file" in table.column_names:
+        done = replace(done, id_column="file")
+    return done
 
 
 def _column(table: "pa.Table", name: str) -> list[Any]:
@@ -207,43 +161,37 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 
 
 def _unclear_columns(
-    options: CorpusOptions, path: Any, table: "pa.Table", roles: Roles, found: FoundFormat
-) -> HeedError:
+    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: Roles
+) -> UnclearError:
     """Return the question which columns have the text and the label, with the likely commands."""
     columns = [name for name in table.column_names if name != AT]
-    likely = [
-        dataclasses.replace(options, text_column=texts, label_column=labels)
-        for texts, labels in [*roles.candidates, (roles.texts, roles.labels)]
-        if texts and labels
-    ][:2]
-    if found.header_is_unclear:
-        answers = [dataclasses.replace(options, no_header=True), *likely[:1]]
-        return UnclearError(
-            f"{path}: does the first row have the names of the columns, or a text? It has "
-            f"{join_names(columns)}.",
-            answers,
-        )
     unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
-    return UnclearError(
-        f"{path}: which column has {unknown}? Columns: {join_names(columns)}.",
-        likely or [dataclasses.replace(options, text_column=["COLUMN"], label_column=["COLUMN"])],
-    )
+    answers = [
+        replace(typed, text_column=texts, label_column=labels)
+        for texts, labels in roles.candidates[:2]
+    ]
+    question = f"{path}: which column has {unknown}? Columns: {join_names(columns)}."
+    has_names = not form.header and (form.format == "csv" or suffix_of(path) in WITH_HEADER)
+    if has_names and not roles.texts and "COLUMN" in answers[0].text_column:
+        question += " Or has the first row a text, and no names of columns?"
+        answers = [replace(typed, no_header=True), answers[0]]
+    return UnclearError(question, *answers)
 
 
 def _check_documents(
-    read: _ReadCorpus, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
+    tables: Tables, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
 ) -> tuple[OwnCorpusStatistics, list[str]]:
     """Return the facts of all documents, and notes on their labels.
 
     Raises UnclearError: rows have no label, or a label may be a number or an id.
     """
     reader = DocumentReader(corpus)
-    batches = {key: table.to_batches() for key, table in read.tables.items()}
+    batches = {key: table.to_batches() for key, table in tables.items()}
     try:
         statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
-    except UnlabelledError as error:
-        question = str(error).partition(" Label them, ")[0]
-        raise UnclearError(question, [dataclasses.replace(typed, drop_unlabelled=True)]) from None
+    except UnlabelledError:
+        question = reader.describe_unlabelled()
+        raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()
@@ -254,43 +202,27 @@ def _check_documents(
             f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
         )
     for label, classes in statistics.classes.items():
-        if not typed.as_labels and (question := _doubt(label, classes, statistics.documents)):
-            answers = [
-                dataclasses.replace(typed, label_column=["COLUMN"], id_column=""),
-                dataclasses.replace(typed, as_labels=True),
-            ]
-            raise UnclearError(f"{files}: {question}", answers)
+        are_numbers = len(classes) > MANY_NUMBERS and all(map(is_number, classes))
+        are_many = 2 * len(classes) > statistics.documents > FEW_ROWS
+        if not typed.as_labels and (are_numbers or are_many):
+            raise UnclearError(
+                f"{files}: column {label!r} has {len(classes):,} different "
+                f"{'numbers' if are_numbers else 'values'} in {statistics.documents:,} rows: is it "
+                "a label, and no number to predict, which heed does not do, or an id? Name another "
+                "column, or say that they are classes.",
+                replace(typed, label_column=["COLUMN"], id_column=""),
+                replace(typed, as_labels=True),
+            )
     return statistics, notes
 
 
-def _doubt(label: str, classes: dict[str, int], documents: int) -> str:
-    """Return the question whether a column with so many classes is a label, or ""."""
-    found = f"column {label!r} has {len(classes):,} different"
-    if len(classes) > MANY_NUMBERS and all(map(_is_number, classes)):
-        return (
-            f"{found} numbers in {documents:,} rows: is it a number to predict, which heed does "
-            "not do, or an id? Name the column of the label, or say that they are classes."
-        )
-    if 2 * len(classes) > documents > FEW_ROWS:
-        return (
-            f"{found} values in {documents:,} rows: is it a label? Name another column, or say "
-            "that they are classes."
-        )
-    return ""
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+# --- writing the study ----------------------------------------------------------------------------
 
 
 def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list[str], str]:
-    """Write the entries into a new study, or the active own one that is named; return lines.
+    """Write the entries into a new study, or the active own one that is named.
 
-    The second item is the text of the study.
+    Return lines that say so, and the text of the study.
     """
     own = find_active_own_study()
     extends = own is not None and options.study == own.stem

@@ -2,23 +2,22 @@
 
 import dataclasses
 import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
-from heed.study.corpora import read_corpus
+from heed.records import RecordError, read_section
+from heed.study.corpora import AnyCorpus
 from heed.study.corpus_size import count_tokens
 from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
-from heed.study.section import PRESETS, rules_of
+from heed.study.section import PRESETS, rules_of, task_of_labels
 from heed.task import task_module
 
 if TYPE_CHECKING:
@@ -85,26 +84,24 @@ def read_corpus_statistics(
     """
     from heed.tokens import splits  # not at the top: scikit-learn takes long
 
-    lengths = array("i")
+    counts: list[int] = []
 
     def counted() -> Iterator["Document"]:
         for document in documents:
             # a table's text is decoded
-            lengths.append(count_tokens(str(document.text), corpus.tokenizer))
+            counts.append(count_tokens(str(document.text), corpus.tokenizer))
             yield document
 
     known = splits.DocumentLabels.read(counted())
     classes = {label: known.counts.get(label, {}) for label in corpus.label_names}
-    if not len(lengths):
-        raise HeedError(f"{name}: no row below the names of the columns")
-    if not any(lengths):
+    if not any(counts):
         columns = " and ".join(map(repr, corpus.text_names))
         raise HeedError(f"{name}: column {columns} has no text in any row")
-    for label, counts in classes.items():
-        if len(counts) < 2:
+    for label, of_label in classes.items():
+        if len(of_label) < 2:
             raise HeedError(
-                f"{name}: column {label!r} has {len(counts)} class in {len(lengths):,} "
-                f"row{'s' * (len(lengths) > 1)}: there is nothing to learn"
+                f"{name}: column {label!r} has {len(of_label)} class in {len(counts):,} rows: "
+                "there is nothing to learn"
             )
     try:
         columns_of_split = splits.split_columns(
@@ -118,8 +115,8 @@ def read_corpus_statistics(
     sizes = {split: int((part_of_each == split).sum()) for split in SPLITS}
     left_out = int(splits.draw_left_out(corpus.split, part_of_each == "train", known.strata).sum())
     sizes["train"] -= left_out
-    chosen_by = np.frombuffer(lengths, np.int32)[part_of_each != "test"]
-    return OwnCorpusStatistics(len(lengths), classes, sizes, left_out, chosen_by)
+    lengths = np.asarray(counts, np.int32)[part_of_each != "test"]
+    return OwnCorpusStatistics(len(counts), classes, sizes, left_out, lengths)
 
 
 def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistics) -> Iterator[str]:
@@ -130,11 +127,15 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
     for label, classes in [*statistics.classes.items()][:SHOWN]:
         yield f"  label in column {label!r}: {_describe_classes(classes, statistics.documents)}"
         if rare := [(count, name) for name, count in classes.items() if count < RARE]:
-            yield _describe_rare(label, *min(rare, key=lambda each: each[0]), len(rare))
+            count, name = min(rare)
+            yield (
+                f"  Column {label!r}: {len(rare)} of the classes have fewer than {RARE} rows "
+                f"({name!r}: {count}), too few to learn from and to test on. Collect more "
+                "of them, join them with another class, or leave them out of the file"
+            )
     yield (
         f"  {statistics.mean_length:,.0f} tokens a text on average; {LONG}% of the texts have at "
-        f"most "
-        f"{statistics.long_length:,}"
+        f"most {statistics.long_length:,}"
     )
     splits = ", ".join(f"{count:,} for {split}" for split, count in statistics.splits.items())
     drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
@@ -154,17 +155,6 @@ def _describe_classes(classes: dict[str, int], documents: int) -> str:
     return f"{len(classes):,} classes: {', '.join(shares)}"
 
 
-def _describe_rare(label: str, count: int, name: str, rare: int) -> str:
-    """Return a warning of classes that no model can learn, and no test can judge."""
-    found = f"class {name!r} has {count} row{'s' * (count > 1)}"
-    if rare > 1:
-        found = f"{rare} classes have fewer than {RARE} rows ({name!r}: {count})"
-    return (
-        f"  Column {label!r}: {found}, too few to learn from and to test on. Collect more of them, "
-        "join them with another class, or leave them out of the file"
-    )
-
-
 @dataclasses.dataclass(frozen=True)
 class CorpusEntries:
     """The entries of a corpus: by section of params.yaml, their lines by name.
@@ -179,47 +169,40 @@ class CorpusEntries:
     max_tokens: int
 
 
-def corpus_section(
-    name: str, options: CorpusOptions, files: UserFiles, texts: list[str], labels: list[str]
-) -> dict[str, object]:
-    """Return the section of `corpora` with these columns, without the keys of default value."""
+def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[str, object]:
+    """Return the section of `corpora`, without the keys of default value."""
     section: dict[str, object] = {"source": name, "kind": KIND.name}
-    for key, columns in (("text_column", texts), ("label_column", labels)):
-        section |= {f"{key}s": columns} if len(columns) > 1 else {key: columns[0]}
-        if key == "text_column" and options.text_separator is not None:
+    for key, columns in (("text", options.text_column), ("label", options.label_column)):
+        one = len(columns) == 1
+        section |= {f"{key}_column": columns[0]} if one else {f"{key}_columns": columns}
+        if key == "text" and options.text_separator is not None:
             section["text_separator"] = options.text_separator
     section |= {key: value for key in COLUMNS if (value := getattr(options, key))}
     section |= {"tokenizer": options.language} if options.language else {}
-    return section | {"split": _split(options, bool(options.split_column or files.have_splits))}
-
-
-def _split(options: CorpusOptions, is_given: bool) -> dict[str, object]:
-    """Return the section of the split. Raises HeedError for options that do not go together."""
+    is_given = bool(options.split_column or files.have_splits)
     if is_given and (options.test is not None or options.group_column):
-        option = "--test" if options.test is not None else "--group-column"
         raise HeedError(
-            f"{option} is for a split that heed draws, and the splits of this corpus are given by "
-            "its files or by --split-column"
+            f"{'--test' if options.test is not None else '--group-column'} is for a split that "
+            "heed draws, and the splits of this corpus are given by its files or by --split-column"
         )
     split: dict[str, object] = {"kind": "given"}
     if not is_given:
         split = {"kind": "random", "test": options.test or TEST, "validation": VALIDATION}
-    if options.group_column:
-        split["grouped"] = True
+    split |= {"grouped": True} if options.group_column else {}
     sizes = {"train": options.train, "train_per_class": options.train_per_class}
-    return split | {key: size for key, size in sizes.items() if size is not None}
+    return section | {"split": split | {key: size for key, size in sizes.items() if size}}
 
 
 def check_corpus(section: dict[str, object]) -> "Corpus":
     """Return the section of the new corpus, checked. Raises HeedError where it is refused."""
     try:
-        return read_corpus(section)
-    except ValidationError as error:
-        mistake = error.errors()[0]
-        option = "--" + "-".join(map(str, mistake["loc"][:1])).replace("_", "-")
+        corpus: Corpus = read_section(AnyCorpus, section)
+    except RecordError as error:
+        key, message = error.mistakes[0]
+        option = "--" + "".join(key[:1]).replace("_", "-")
         option = {"--tokenizer": "--language", "--split": "--train"}.get(option, option)
-        message = mistake.get("ctx", {}).get("error") or mistake["msg"]
-        raise HeedError(f"{option}: {message}" if mistake["loc"] else f"{message}") from None
+        raise HeedError(f"{option}: {message}" if key else message) from None
+    return corpus
 
 
 def make_entries(
@@ -234,10 +217,11 @@ def make_entries(
 
     `form` is the format of the files, as it was found; `corpus` the section from `corpus_section`.
     """
-    choose_preset = task_module(options.task, "presets").choose_preset
+    task = task_of_labels(has_several=bool(options.label_separator))
+    choose_preset = task_module(task, "presets").choose_preset
     preset = choose_preset(statistics.splits["train"], statistics.mean_length)
     # of most documents all is read, and no more than the preset reads
-    longest = int(PRESETS[options.task][preset].values.get("max_tokens", MAX_TOKENS))
+    longest = int(PRESETS[task][preset].values.get("max_tokens", MAX_TOKENS))
     max_tokens = min(longest, 10 * -(-statistics.long_length // 10)) or 10
     source: dict[str, object] = {"kind": KIND.source.name, **files.source(), **_format_keys(form)}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
@@ -250,45 +234,32 @@ def make_entries(
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
     models: dict[str, dict[str, object]] = {}
-    for label in statistics.classes:
+    names = [as_name(label) for label in statistics.classes]
+    for number, (label, own) in enumerate(zip(statistics.classes, names, strict=True), 1):
         key, title = name, name
         if len(statistics.classes) > 1:
-            key = f"{name}-{_name_of_label(label, [*statistics.classes])}"
+            key = f"{name}-{own if own and names.count(own) == 1 else f'label-{number}'}"
             title = f"{name} by {label}"
-        data = {"label": label}
-        experiments[key] = {"task": options.task, "corpus": name, "data": data, "title": title}
+        experiments[key] = {"task": task, "corpus": name, "data": {"label": label}, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}
         for variant, values in VARIANTS.items():
             models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     sections |= {"experiments": experiments, "models": models}
-    return CorpusEntries(name, options.task, sections, preset, max_tokens)
+    return CorpusEntries(name, task, sections, preset, max_tokens)
 
 
 def _format_keys(form: "Format") -> dict[str, object]:
     """Return the keys of a source for the format of its files, without the defaults."""
     keys = {
-        "format": form.name,
-        "encoding": form.encoding,
-        "delimiter": form.delimiter,
-        "header": [*form.header],
-        "flags": [*form.flags],
+        key: [*value] if isinstance(value, tuple) else value for key, value in vars(form).items()
     }
-    given: dict[str, object] = {key: value for key, value in keys.items() if value}
-    return given if form.quote is None else given | {"quote": form.quote}
-
-
-def _name_of_label(label: str, labels: list[str]) -> str:
-    """Return a label as a part of a name; its number where it has no letter that names may have."""
-    names = [as_name(each) for each in labels]
-    own = names[labels.index(label)]
-    return own if own and names.count(own) == 1 else f"label-{labels.index(label) + 1}"
+    return {key: value for key, value in keys.items() if value or (key == "quote" and value == "")}
 
 
 def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus."""
     preset = PRESETS[entries.task][entries.preset]
-    epochs, batch = (preset.values.get(key) for key in ("epochs", "batch_size"))
     reference_models = " and ".join(rules_of(entries.task).REFERENCE_MODELS)
     experiments = [*entries.sections["experiments"]]
     for experiment in experiments[:SHOWN]:
@@ -299,7 +270,7 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
     if (more := len(experiments) - SHOWN) > 0:
         yield f"… and {more} experiments more, one for each label"
     yield f"  preset {entries.preset}: {preset.description}"
-    yield f"  {epochs} epochs, {batch} texts a batch"
+    yield f"  {preset.values.get('epochs')} epochs, {preset.values.get('batch_size')} texts a batch"
     which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
     whole = 100 * float((statistics.lengths <= entries.max_tokens).mean())
     yield (
@@ -314,13 +285,11 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
 def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
     """Add the entries to the YAML tree of params. Raises HeedError where one is there already."""
     for section, lines in entries.sections.items():
-        for name in lines:
-            if name in tree[section]:
-                raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
-    for section, lines in entries.sections.items():
         if not tree[section]:
             tree[section].fa.set_block_style()
         for name, values in lines.items():
+            if name in tree[section]:
+                raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
             tree[section][name] = as_yaml(values)
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.formats import folder_files
-from heed.corpora.publication import SPLITS, split_of
+from heed.corpora.publication import SPLITS, split_of, split_of_key
 from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
 from heed.files import HeedError
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
-from heed.study.section import task_of_labels
 
 if TYPE_CHECKING:
     from heed.study.schema import Params
@@ -31,37 +30,32 @@ class CorpusOptions:
     """
 
     files: list[str]
-    name: str = ""
+    text_column: list[str] = dataclasses.field(default_factory=list)
+    label_column: list[str] = dataclasses.field(default_factory=list)
     study: str = ""
     title: str = ""
-    text_column: list[str] = dataclasses.field(default_factory=list)
-    text_separator: str | None = None
-    label_column: list[str] = dataclasses.field(default_factory=list)
+    name: str = ""
     label_separator: str = ""
     split_column: str = ""
     id_column: str = ""
     group_column: str = ""
     rationale_column: str = ""
+    text_separator: str | None = None
     delimiter: str = ""
     encoding: str = ""
     quote: str | None = None
-    no_quotes: bool = False
     header: str = ""
-    no_header: bool = False
-    drop_unlabelled: bool = False
-    as_labels: bool = False
     language: str = ""
     metric: str = ""
     vectors: str = ""
-    seeds: int | None = None
+    no_quotes: bool = False
+    no_header: bool = False
+    drop_unlabelled: bool = False
+    as_labels: bool = False
     test: float | None = None
     train: int | None = None
     train_per_class: int | None = None
-
-    @property
-    def task(self) -> str:
-        """The task: a separator of labels says that a document has any number of them."""
-        return task_of_labels(has_several=bool(self.label_separator))
+    seeds: int | None = None
 
     @property
     def form(self) -> Format:
@@ -79,31 +73,21 @@ class CorpusOptions:
                 words.append(option)
             elif isinstance(value, list):
                 words += [word for each in value for word in (option, each)]
-            elif value not in (field.default, ""):
-                words += [option, str(value).replace("\t", "\\t")]
             elif value != field.default:
-                words.append(f"{option}=")
+                words += [option, str(value).replace("\t", "\\t")] if value else [f"{option}="]
         return shlex.join(words)
-
-
-class UnclearError(HeedError):
-    """A question that the file leaves open, with the options of the likely answers."""
-
-    def __init__(self, question: str, answers: list[CorpusOptions]) -> None:
-        commands = [f"  {answer.command()}" for answer in answers]
-        super().__init__("\n".join([f"{question} Run one of these:", *commands]))
-        self.question, self.answers = question, answers
 
 
 @dataclasses.dataclass(frozen=True)
 class UserFiles:
-    """The files of a corpus, by their keys in `sources.NAME.paths`; one file alone has the key "".
-
-    With `have_splits` the keys are the splits of the rows.
-    """
+    """The files of a corpus, by their keys in `sources.NAME.paths`; a single file has none: ""."""
 
     paths: dict[str, Path]
-    have_splits: bool
+
+    @property
+    def have_splits(self) -> bool:
+        """Whether the keys are the splits of the rows."""
+        return all(map(split_of_key, self.paths))
 
     def source(self) -> dict[str, object]:
         """Return the keys of the section of `sources`, with the hash of each file."""
@@ -139,20 +123,16 @@ def name_files(arguments: list[str]) -> UserFiles:
         if resolved.count(path.resolve()) > 1:
             raise HeedError(f"{path}: is named twice")
     if len(files) == 1 and not files[0][0]:
-        return UserFiles({"": paths[0]}, False)
+        return UserFiles({"": paths[0]})
     splits = [split or _split_of_file(path) for split, path in files]
-    pairs = [*zip(splits, paths, strict=True)]
     if not any(splits):
-        return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)}, False)
+        return UserFiles({f"file_{i}": path for i, path in enumerate(paths, 1)})
     if not all(splits):
-        has_split, has_none = (
-            next(path for split, path in pairs if bool(split) is known) for known in (True, False)
-        )
-        command = " ".join(f"{split or 'PART'}={path}" for split, path in pairs[:MANY_FILES])
         raise HeedError(
-            f"{has_none}: train, validation or test? {has_split} is a split by its name. Write the "
-            f"split of each file: heed corpus add {command}. For one corpus of all rows that heed "
-            "splits at random, give the files names that are no splits"
+            f"{paths[splits.index('')]}: train, validation or test? Others are a split by their "
+            "names. Write the split of each file, as in heed corpus add train=FILE test=FILE. For "
+            "one corpus of all rows that heed splits at random, give the files names that are no "
+            "splits"
         )
     if missing := [split for split in ("train", "test") if split not in splits]:
         raise HeedError(
@@ -161,10 +141,10 @@ def name_files(arguments: list[str]) -> UserFiles:
         )
     keys = {}
     for split in SPLITS:
-        same = [path for each, path in pairs if each == split]
+        same = [path for each, path in zip(splits, paths, strict=True) if each == split]
         for number, path in enumerate(same, 1):  # a number where several files are of one split
             keys[f"{split}_{number}" if len(same) > 1 else split] = path
-    return UserFiles(keys, True)
+    return UserFiles(keys)
 
 
 def require_user_file(path: Path) -> None:
@@ -195,44 +175,38 @@ def _split_argument(argument: str) -> list[tuple[str, Path]]:
     return [(split_of(split) or "", file) for file in files or [Path(path)]]
 
 
+def _words(path: Path) -> list[str]:
+    """Return the words of a file's name, without its endings and the numbers at its end."""
+    name = path.name.removesuffix(".gz")
+    stem = SHARD.sub("", name if path.is_dir() else name.removesuffix(Path(name).suffix))
+    return as_name(stem).split("-")
+
+
 def _split_of_file(path: Path) -> str:
     """Return the split that the first or the last word of a file's name is, or ""."""
     words = _words(path)
-    splits = {split for word in (words[0], words[-1]) if (split := split_of(word))}
-    return splits.pop() if len(splits) == 1 else ""
-
-
-def _stem(path: Path) -> str:
-    """Return the name of a file without its endings, and without its number among several."""
-    name = path.name.removesuffix(".gz")
-    return SHARD.sub("", name.removesuffix(Path(name).suffix) if not path.is_dir() else name)
-
-
-def _words(path: Path) -> list[str]:
-    """Return the words of a file's name, without numbers at its end."""
-    words = as_name(_stem(path)).split("-")
     while len(words) > 1 and words[-1].isdigit():
         words.pop()
-    return words
+    splits = {split for word in (words[0], words[-1]) if (split := split_of(word))}
+    return splits.pop() if len(splits) == 1 else ""
 
 
 def default_name(files: UserFiles) -> str:
     """Return a name for a corpus: of its file, of what its files' names share, or of their folder.
 
-    Raises HeedError when no name can be made of these.
+    It is "" where no name can be made of these.
     """
     paths = [*files.paths.values()]
     if len(paths) == 1:
-        names = {as_name(_stem(paths[0].resolve()))}
-    else:
-        names = {as_name(" ".join(w for w in _words(path) if not split_of(w))) for path in paths}
-        if len(names) > 1 or not any(names):
-            folders = [path.parent for path in paths]  # of a folder `data`, the one that it is in
-            named = [f.parent if f.name == "data" and f.parent.name else f for f in folders]
-            names = {as_name(folder.name) for folder in named}
-    if len(names) > 1 or not (name := names.pop()):
-        raise HeedError(f"no name can be made of {files}: add --name NAME")
-    return name
+        return "-".join(_words(paths[0].resolve()))
+    names = {
+        "-".join(w for w in _words(path) if not split_of(w) and not w.isdigit()) for path in paths
+    }
+    if len(names) > 1 or not any(names):
+        folders = [path.parent for path in paths]  # of a folder `data`, the one that it is in
+        named = [f.parent if f.name == "data" and f.parent.name else f for f in folders]
+        names = {as_name(folder.name) for folder in named}
+    return names.pop() if len(names) == 1 else ""
 
 
 def as_name(text: str) -> str:

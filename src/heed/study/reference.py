@@ -1,54 +1,84 @@
 """Generate docs/params.md and docs/params.schema.json from the sections (`heed schema`)."""
 
+import dataclasses
+import inspect
+import itertools
+from collections.abc import Mapping
 from io import StringIO
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
-from pydantic.fields import FieldInfo
-from pydantic.json_schema import JsonSchemaValue
-
-from heed.study.corpora import CORPUS, SOURCE, SPLIT
+from heed.corpora.declared import Split
+from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
+from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import (
-    DATA,
-    DIMENSION,
-    EXPECTED_RESULT,
     EXPERIMENTS,
-    PUBLISHED,
-    SEARCH,
-    STUDY,
+    Dimension,
+    ExpectedResult,
+    Published,
+    Search,
+    Study,
 )
-from heed.study.schema import ADVERSARIAL_MODEL, EXPLAIN, EXPLAINED, MODEL, Params
-from heed.study.section import FOLLOWS, NAMES, PRESETS, SECTIONS
+from heed.study.schema import AdversarialAttention, AnyParams, Explain, ExplainedModel, Model
+from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS
 
-WRITING_A_MODEL = """
-## Writing a model
-
-A model's line says its experiment and what is its own, as in `imdb-heads-8: {experiment: imdb,
-heads: 8}`. Its variant follows from its name, and its corpus from its experiment. Two commands edit
-params.yaml, only if all of it is valid, and keep its comments.
-
-```
-heed model add imdb attention-8 attention=multi-head heads=8 preset=long patience=0
-heed model add imdb attention-2 heads=2 --like attention
-heed model add suboptimal parameter-matched match_parameters_of=suboptimal-attention
-heed model remove imdb-attention-2
-```
-
-- `heed model add EXPERIMENT VARIANT KEY=VALUE …` adds the line of a model, checked, after the
-  models of its experiment. Values are YAML. `--like` takes the keys of another variant of the
-  experiment, or of any model; those of the command replace them.
-- `heed model remove MODEL` removes a model that nothing else names.
-
-heed 0.2.0 wrote `corpus`, `variant`, `tuned_by: none`, `match` and `after: none` on every line.
-They are still read, and must say what follows; `heed check` shows a line without them.
-"""
+Schema = dict[str, Any]
+TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+# the limits of a value → their names in a JSON schema, for text, for lists and for numbers
+LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+LENGTHS = {
+    "string": {"pattern": "pattern", "min_length": "minLength", "max_length": "maxLength"},
+    "array": {"min_length": "minItems", "max_length": "maxItems"},
+}
 
 
-def json_schema() -> JsonSchemaValue:
+def json_schema() -> Schema:
     """Return the JSON schema of params.yaml, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "heed params.yaml",
-        **Params.model_json_schema(),
+        **_schema(AnyParams, {}),
+    }
+
+
+def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
+    """Return the JSON schema of a type with its marks."""
+    for one_of in marks_of(kind, OneOf):
+        return {"oneOf": [_schema(each, {}) for each in one_of.kinds.values()]}
+    plain, limits = plain_type(kind), limits_of(kind) | {**limits}
+    outer, inner = get_origin(plain) or plain, get_args(plain)
+    choices: Any = inner if outer is Literal else limits.get("choices")
+    if choices:
+        return {"enum": [*choices]}
+    if outer in UNIONS:
+        options = [_schema(each, limits) for each in inner if each is not NoneType]
+        return {"anyOf": options} if len(options) > 1 else options[0]
+    if outer is dict:
+        names, values = (_schema(each, {}) for each in inner)
+        return {"type": "object", "propertyNames": names, "additionalProperties": values}
+    if dataclasses.is_dataclass(outer):
+        return _schema_of_record(kind)
+    schema: Schema = {"type": TYPES[outer]}
+    if outer is list:
+        schema["items"] = _schema(inner[0], {})
+    names_of = LENGTHS.get(schema["type"], LIMITS)
+    return schema | {names_of[name]: limits[name] for name in names_of if name in limits}
+
+
+def _schema_of_record(kind: Any) -> Schema:
+    """Return the JSON schema of a record; a model has the hyperparameters of any task."""
+    keys = keys_of(kind)
+    properties = {name: _schema(field.declared, field.limits) for name, field in keys.items()}
+    if kind is Model:
+        sections = [_schema_of_record(each)["properties"] for each in SECTIONS.values()]
+        for name in dict.fromkeys(itertools.chain(*sections)):
+            properties[name] = {"anyOf": [each[name] for each in sections if name in each]}
+    return {
+        "type": "object",
+        "description": inspect.getdoc(plain_type(kind)),
+        "properties": properties,
+        "required": [key for key, field in keys.items() if field.default is dataclasses.MISSING],
+        "additionalProperties": False,
     }
 
 
@@ -66,25 +96,21 @@ def reference() -> str:
     text.write(
         "\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n"
     )
-    for section, title in _titles().items():
-        text.write(
-            f"\n## {title}\n\n{(section.__doc__ or '').strip()}\n\n| key | type | default | "
-            "meaning |\n|---|---|---|---|\n"
-        )
-        for key, field in section.model_fields.items():
-            if (section is MODEL and key in NAMES) or field.description == FOLLOWS:
-                continue
-            schema = section.model_json_schema()["properties"][key]
-            cells = (
-                f"`{key}`",
-                _format_type(schema),
-                _format_default(field),
-                field.description or "",
+    for title, kind in _titles().items():
+        section = plain_type(kind)
+        text.write(f"\n## {title}\n\n{inspect.getdoc(section)}\n\n")
+        text.write("| key | type | default | meaning |\n|---|---|---|---|\n")
+        for name, field in keys_of(kind).items():
+            if field.description != FOLLOWS:
+                type_ = _format_type(_schema(field.declared, field.limits))
+                default = _format_default(field.default)
+                text.write(f"| `{name}` | {type_} | {default} | {field.description} |\n")
+        if section is Model:
+            text.write(
+                "\nand any key of `defaults` of its task, for this model alone. Two commands "
             )
-            text.write(f"| {' | '.join(cells)} |\n")
-        if section is MODEL:
-            text.write("\nand any key of `defaults` of its task, for this model alone.\n")
-            text.write(f"{WRITING_A_MODEL}\n{_presets()}")
+            text.write("write models: [commands.md](commands.md#write-a-model).\n")
+            text.write(_presets())
     return text.getvalue()
 
 
@@ -107,50 +133,47 @@ def _presets() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _titles() -> dict[Any, str]:
-    """Return the sections in their order, with their keys in params.yaml."""
-    titles: dict[Any, str] = {
-        STUDY: "study", SOURCE: "sources.NAME", CORPUS: "corpora.NAME", SPLIT: "corpora.NAME.split",
+def _titles() -> Mapping[str, Any]:
+    """Return the sections in their order, by their keys in params.yaml."""
+    titles: Schema = {
+        "study": Study, "sources.NAME": AnySource, "corpora.NAME": AnyCorpus,
+        "corpora.NAME.split": Split,
     }  # fmt: skip
     for task, experiment in EXPERIMENTS.items():
-        titles[experiment] = f"experiments.NAME (task {task})"
-        titles[DATA[task]] = f"experiments.NAME.data (task {task})"
+        titles[f"experiments.NAME (task {task})"] = experiment
+        titles[f"experiments.NAME.data (task {task})"] = RECIPES[task].Target
     titles |= {
-        PUBLISHED: "experiments.NAME.published",
-        EXPECTED_RESULT: "experiments.NAME.expected_results (a list)",
-        SEARCH: "searches.NAME, later_searches.NAME",
-        DIMENSION: "searches.NAME.space.HYPERPARAMETER",
+        "experiments.NAME.published": Published,
+        "experiments.NAME.expected_results (a list)": ExpectedResult,
+        "searches.NAME, later_searches.NAME": Search,
+        "searches.NAME.space.HYPERPARAMETER": Dimension,
     }
-    titles |= {section: f"defaults.{task}" for task, section in SECTIONS.items()}
-    titles[MODEL] = "models.NAME"
-    titles |= {EXPLAIN: "explain", EXPLAINED: "explain.models.NAME"}
-    titles[ADVERSARIAL_MODEL] = "adversarial_attention.NAME"
-    return titles
+    titles |= {f"defaults.{task}": section for task, section in SECTIONS.items()}
+    return titles | {
+        "models.NAME": Model, "explain": Explain, "explain.models.NAME": ExplainedModel,
+        "adversarial_attention.NAME": AdversarialAttention,
+    }  # fmt: skip
 
 
-def _format_default(field: FieldInfo) -> str:
-    if field.is_required():
+def _format_default(default: object) -> str:
+    if default is dataclasses.MISSING:
         return "required"
-    if field.default is None:
-        return ""
-    return f"`{_format_value(field.default)}`"
+    return "" if default is None else f"`{_format_value(default)}`"
 
 
 def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _format_type(schema: JsonSchemaValue) -> str:
+def _format_type(schema: Schema) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
-    if "const" in schema:
-        return f"`{schema['const']}`"
     if "anyOf" in schema:
-        return " or ".join(
-            _format_type(part) for part in schema["anyOf"] if part.get("type") != "null"
-        )
-    if "$ref" in schema:
+        return " or ".join(map(_format_type, schema["anyOf"]))
+    if "properties" in schema:
         return "section"
-    bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    limits = " ".join(f"{sign} {schema[key]}" for key, sign in bounds.items() if key in schema)
-    return f"{schema.get('type', 'section')} {limits}".strip()
+    signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+    limits = [
+        f"{sign} {schema[key]}" for name, sign in signs.items() if (key := LIMITS[name]) in schema
+    ]
+    return " ".join([schema["type"], *limits])

@@ -6,43 +6,25 @@ wrote these keys on every line; they are still read, and must say what follows.
 """
 
 import dataclasses
-from typing import Annotated, Any, Literal, TypeVar
-
-from pydantic import Field, create_model
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import MAX_THREADS, Configuration, required
+from heed.hyperparameters import MAX_SEED, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
+from heed.recipe import Name
+from heed.records import FLATTENED, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import AnyExperiment, AnySearch, AnyStudy, Search
-from heed.study.section import (
-    FOLLOWS,
-    OVERRIDES,
-    PRESETS,
-    RECIPES,
-    SECTIONS,
-    AnyDefaults,
-    Count,
-    Name,
-    Reads,
-    Section,
-    fields_of,
-    make_section,
-    overrides_of,
-    reads,
-    unknown_name,
-    values_of,
-)
+from heed.study.experiments import AnyExperiment, Search, Study
+from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS, Count
 
 MAX_GPUS = 1024
 # the control with as many parameters as the model in its `match_parameters_of`
 PARAMETER_MATCHED = "parameter-matched"
 SINGULAR = {
     "sources": "source", "corpora": "corpus", "experiments": "experiment", "searches": "search",
-    "later_searches": "search", "models": "model", "adversarial_attention": "adversarial_model",
+    "models": "model", "adversarial_attention": "adversarial model",
 }  # fmt: skip
-
-Key = tuple[str, ...]  # a key with those above it: ("models", NAME, "heads")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,35 +33,27 @@ class Model:
 
     experiment: str = required("a key of `experiments`")
     variant: Name = key(
-        "",
-        "what is compared: baseline, attention, parameter-matched, or another name; only "
-        "where the model is not named EXPERIMENT-VARIANT",
-    )
+        "", "what is compared: baseline, attention, parameter-matched, or another name; only where "
+        "the model is not named EXPERIMENT-VARIANT",
+    )  # fmt: skip
     search: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
     match_parameters_of: str = key(
         "", "of variant parameter-matched: the model to whose parameter count it is widened"
     )
     threads: int = key(
-        0,
-        "cores of its trainings: so many seeds are trained at the same time; 0: as many as "
-        "the run can spare",
-        ge=0,
-        le=MAX_THREADS,
-    )
+        0, "cores of its trainings: so many seeds are trained at the same time; 0: as many as the "
+        "run can spare", ge=0, le=MAX_THREADS,
+    )  # fmt: skip
     gpus: int = key(
-        0,
-        "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
-        "time, each on one",
-        ge=0,
-        le=MAX_GPUS,
-    )
+        0, "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
+        "time, each on one", ge=0, le=MAX_GPUS,
+    )  # fmt: skip
     corpus: str = key("", FOLLOWS)
     preset: str = key(
-        "",
-        "hyperparameters that this model takes by a name: of heed's presets (below) or of "
+        "", "hyperparameters that this model takes by a name: of heed's presets (below) or of "
         "`defaults.presets`; its own keys replace them",
-    )
-    overrides: Configuration = dataclasses.field(default_factory=dict)  # its hyperparameters
+    )  # fmt: skip
+    overrides: Annotated[Configuration, FLATTENED] = dataclasses.field(default_factory=dict)
 
     def line(self) -> dict[str, object]:
         """Return the keys and values that are no defaults, as the model's line may have them."""
@@ -111,9 +85,8 @@ class Explain:
     documents: float = required(
         "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
         "leave-one-out and adversarial weights, 60 for tests that change the input most",
-        gt=0,
-        le=100,
-    )
+        gt=0, le=100,
+    )  # fmt: skip
     models: dict[Name, ExplainedModel] = required("the models, by name")
 
 
@@ -125,54 +98,56 @@ class AdversarialAttention:
     corpus: str = key("", FOLLOWS)
     goal: Literal["differ", "deceive"] = required(
         "differ: weights unlike the base's for the same predictions; deceive: no weight on "
-        "rationales",
+        "rationales"
     )
     strength: float = required(
-        "lambda, what the goal counts against the predictions; in trials 0.01 for differ, "
-        "0.3 for deceive",
-        gt=0,
-        le=1000,
-    )
+        "lambda, what the goal counts against the predictions; in trials 0.01 for differ, 0.3 for "
+        "deceive", gt=0, le=1000,
+    )  # fmt: skip
     epochs: Count = required("passes over the training split; the last is kept")
     diagnostic_mlps: bool = key(
-        True,
-        "whether to train networks that read each word alone and weigh it by the weights of "
+        True, "whether to train networks that read each word alone and weigh it by the weights of "
         "both models: half of an adversarial model's time in the sample study",
-    )
+    )  # fmt: skip
 
 
-MODEL: type[Section] = create_model(
-    "Model", __base__=Section, __doc__=Model.__doc__, **OVERRIDES, **fields_of(Model)
+DEFAULTS = dataclasses.make_dataclass(
+    "Defaults",
+    [
+        (task, section, key(section(), f"for the models of experiments with task {task}"))
+        for task, section in SECTIONS.items()
+    ]
+    + [
+        (
+            "presets",
+            dict[Name, Configuration],
+            key({}, "hyperparameters under a name, for the models that name it"),
+        )
+    ],
+    frozen=True,
 )
-EXPLAINED, ADVERSARIAL_MODEL = make_section(ExplainedModel), make_section(AdversarialAttention)
-EXPLAIN = make_section(
-    Explain, models=dict[Name, Annotated[ExplainedModel, reads(EXPLAINED, ExplainedModel)]]
-)
-AnyModel = Annotated[
-    Model, Reads(MODEL, lambda each: values_of(each, Model, overrides=overrides_of(each)))
-]
-AnyExplain = Annotated[Explain, reads(EXPLAIN, Explain)]
-AnyAdversarial = Annotated[AdversarialAttention, reads(ADVERSARIAL_MODEL, AdversarialAttention)]
+DEFAULTS.__doc__ = "The hyperparameters of all models that do not set their own, for each task."
 
 
-class Params(Section):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Params:
     """The configuration of one study."""
 
-    study: AnyStudy
-    seeds: list[int] = Field(
-        description="every model is trained once with each", min_length=1, max_length=1000
-    )
+    study: Study
+    seeds: Annotated[
+        list[Annotated[int, {"ge": 1, "le": MAX_SEED}]], {"min_length": 1, "max_length": 1000}
+    ] = required("every model is trained once with each")
     sources: dict[Name, AnySource]
     corpora: dict[Name, AnyCorpus]
     experiments: dict[Name, AnyExperiment]
-    searches: dict[Name, AnySearch]
-    later_searches: dict[Name, AnySearch] = Field(
-        {}, description="searches that start from the winner of another, named in `after`"
+    searches: dict[Name, Search]
+    later_searches: dict[Name, Search] = key(
+        {}, "searches that start from the winner of another, named in `after`"
     )
-    defaults: AnyDefaults
-    models: dict[Name, AnyModel]
-    explain: AnyExplain = Explain(documents=1.0, models={})
-    adversarial_attention: dict[Name, AnyAdversarial] = Field({})
+    defaults: Any = required()
+    models: dict[Name, Model]
+    explain: Explain = Explain(documents=1.0, models={})
+    adversarial_attention: dict[Name, AdversarialAttention] = key({}, "")
 
     @property
     def is_empty(self) -> bool:
@@ -211,152 +186,107 @@ class Params(Section):
     def resolved(self, model: str, best: Configuration) -> Any:
         """Return the hyperparameters of `model` with a search's winner `best` in place.
 
-        Raises pydantic's ValidationError when a value is outside its limits.
+        Raises ValueError when a value is outside its limits.
         """
-        task = self.task(self.models[model])
-        checked = SECTIONS[task].model_validate(self._matched_values(model, best)).model_dump()
-        return _read(RECIPES[task].Hyperparameters, checked)
+        section = self.models[model]
+        matched = self.models[section.match_parameters_of]
+        values = self._values(matched) | best
+        if matched is not section:
+            values |= section.overrides
+        return read_record(RECIPES[self.task(section)].Hyperparameters, values)
 
     def prediction(self, model: str) -> Any:
         """Return the settings by which a model's test items are predicted and scored."""
-        experiment = self.experiments[self.models[model].experiment]
-        values = self._matched_values(model, {}) | dataclasses.asdict(experiment.data)
-        return _read(RECIPES[experiment.task].Prediction, values)
+        section = self.models[model]
+        experiment = self.experiments[section.experiment]
+        values = self._values(self.models[section.match_parameters_of]) | section.overrides
+        values |= dataclasses.asdict(experiment.data)
+        return read_record(RECIPES[experiment.task].Prediction, values)
 
     def hyperparameters(self, model: str) -> Any:
         """Return the hyperparameters of a model of this study, before any search."""
-        schema = RECIPES[self.task(self.models[model])].Hyperparameters
-        return _read(schema, self._matched_values(model, {}))
+        return self.resolved(model, {})
 
     def apply_defaults(self, model: Model) -> Any:
         """Return the hyperparameters of a section of `models` by itself, whatever it matches."""
-        return _read(RECIPES[self.task(model)].Hyperparameters, self._values(model))
-
-    def _matched_values(self, model: str, best: Configuration) -> Configuration:
-        """Return the values of a model with a winner `best`, after the model's that it matches."""
-        section = self.models[model]
-        matched = self.models.get(
-            section.match_parameters_of, section
-        )  # a rule reports an unknown one
-        values = self._values(matched) | best
-        return values if matched is section else values | section.overrides
+        return read_record(RECIPES[self.task(model)].Hyperparameters, self._values(model))
 
     def _values(self, model: Model) -> Configuration:
         """Return the defaults of a model's task, replaced by its preset, and this by its keys."""
-        values = self.defaults.values[self.task(model)]
-        preset = self.presets(self.task(model)).get(model.preset, {})
-        return values | preset | model.overrides
+        task = self.task(model)
+        values = dataclasses.asdict(getattr(self.defaults, task))
+        return values | self.presets(task).get(model.preset, {}) | model.overrides
 
 
-def _read(schema: Any, values: Configuration) -> Any:
-    """Return the dataclass `schema` from values that hold its fields and others."""
-    return schema(**{field.name: values[field.name] for field in dataclasses.fields(schema)})
+AnyParams = Annotated[Params, Types(defaults=DEFAULTS)]
+FOLLOWING = ("corpus", "variant", "match_parameters_of", "search")
 
 
-Entry = TypeVar("Entry", Model, Search, ExplainedModel, AdversarialAttention)
-
-
-@dataclasses.dataclass
-class Followed:
-    """A study with every key in place.
-
-    `mistakes` are (key, message) of values that contradict what follows. `old` are the entries that
-    are written as in heed 0.2.0, with the keys that may go.
-    """
-
-    params: Params
-    mistakes: list[tuple[Key, str]] = dataclasses.field(default_factory=list)
-    old: dict[Key, list[str]] = dataclasses.field(default_factory=dict)
-
-    def fill(self, key: Key, entry: Entry, **follows: str) -> Entry:
-        """Return an entry with what follows; note what contradicts it, and what may go."""
-        for name, value in follows.items():
-            given = getattr(entry, name)
-            if given and value and given != value:
-                self.mistakes.append(
-                    ((*key, name), f"{value} follows from the rest, found {given}: remove `{name}`")
-                )
-            elif given:
-                self.old.setdefault(key, []).append(name)
-        changes: Any = {name: value for name, value in follows.items() if value}
-        return dataclasses.replace(entry, **changes)
-
-
-def follow(params: Params) -> Followed:
-    """Complete a study whose sections are valid one by one."""
-    done = Followed(params)
-    corpus = {name: experiment.corpus for name, experiment in params.experiments.items()}
-    models = {
-        name: _follow_model(done, name, model, corpus.get(model.experiment, ""))
-        for name, model in params.models.items()
+def follow(params: Params) -> Params:
+    """Return a study whose names are all known with every key in its place."""
+    models = {name: _follow_model(params, name, model) for name, model in params.models.items()}
+    searches = {
+        name: dataclasses.replace(search, corpus=params.experiments[search.experiment].corpus)
+        for name, search in (params.searches | params.later_searches).items()
     }
-    for name, model in models.items():
-        if model.variant == PARAMETER_MATCHED:  # a rule reports an unknown match
-            search_name = models.get(model.match_parameters_of, model).search or "none"
-            models[name] = done.fill(("models", name), model, search=search_name)
-    of_model = {name: model.corpus for name, model in models.items()}
     explained = {
-        name: done.fill(("explain", "models", name), each, corpus=of_model.get(name, ""))
+        name: dataclasses.replace(each, corpus=models[name].corpus)
         for name, each in params.explain.models.items()
     }
-    done.params = params.model_copy(
-        update={
-            "models": models,
-            "searches": _follow_searches(done, corpus),
-            "explain": dataclasses.replace(params.explain, models=explained),
-            "adversarial_attention": {
-                name: done.fill(
-                    ("adversarial_attention", name), each, corpus=of_model.get(each.model, "")
-                )
-                for name, each in params.adversarial_attention.items()
-            },
-        }
+    return dataclasses.replace(
+        params,
+        models=models,
+        searches={
+            name: search if search.after else dataclasses.replace(search, after="none")
+            for name, search in searches.items()
+        },
+        explain=dataclasses.replace(params.explain, models=explained),
+        adversarial_attention={
+            name: dataclasses.replace(each, corpus=models[each.model].corpus)
+            for name, each in params.adversarial_attention.items()
+        },
     )
-    return done
 
 
-def _follow_model(done: Followed, name: str, model: Model, corpus: str) -> Model:
-    """Return a model with what follows from its name and its experiment."""
-    key, start = ("models", name), f"{model.experiment}-"
+def _follow_model(params: Params, name: str, model: Model) -> Model:
+    """Return a model with what follows from its name, its experiment and the model it matches."""
+    start = f"{model.experiment}-"
     variant = name.removeprefix(start) if name.startswith(start) else model.variant
-    if not variant:
-        done.mistakes.append(
-            (key, f"its name does not begin with {start}: name it {start}VARIANT, or say `variant`")
-        )
-    follows = {"corpus": corpus, "variant": variant}
-    if variant != PARAMETER_MATCHED:
-        follows |= {"match_parameters_of": name}
-        follows |= {"search": "none"} if model.search in ("", "none") else {}
-    elif not model.match_parameters_of:
-        done.mistakes.append(
-            (
-                key,
-                "parameter-matched is as large as which model? Write match_parameters_of: MODEL",
-            )
-        )
-    return done.fill(key, model, **follows)
+    is_matched = variant == PARAMETER_MATCHED
+    match = model.match_parameters_of if is_matched else name
+    return dataclasses.replace(
+        model,
+        corpus=params.experiments[model.experiment].corpus,
+        variant=variant,
+        match_parameters_of=match,
+        search=(params.models.get(match, model) if is_matched else model).search or "none",
+    )
 
 
-def _follow_searches(done: Followed, corpus: dict[str, str]) -> dict[str, Search]:
-    """Return the searches of both sections, with what follows from their experiments."""
-    searches = {}
-    for section, after in (("searches", "none"), ("later_searches", "")):
-        for name, search in getattr(done.params, section).items():
-            key = (section, name)
-            if name in searches:
-                done.mistakes.append((key, "a line of `searches` has this name too"))
-            if after and search.after not in ("", after):
-                done.mistakes.append(
-                    (
-                        (*key, "after"),
-                        "a search that starts from the winner of another stands in the section "
-                        f"`later_searches`: move {name} there",
-                    )
-                )
-                search = dataclasses.replace(search, after="")
-            elif not after and search.after in ("", "none"):
-                done.mistakes.append((key, "starts from the winner of which search? Write after"))
-            follows = {"corpus": corpus.get(search.experiment, "")}
-            follows |= {"after": after} if search.after in ("", after) else {}
-            searches[name] = done.fill(key, search, **follows)
-    return searches
+def contradict(params: Params, filled: Params) -> Iterator[Mistake]:
+    """Yield the keys of a study that contradict what follows, or from which it does not follow."""
+    for section in ("models", "searches", "adversarial_attention", "explain.models"):
+        entries, completed = (
+            study.explain.models if "." in section else getattr(study, section)
+            for study in (params, filled)
+        )
+        for name, entry in entries.items():
+            for field in FOLLOWING:
+                given, follows = (getattr(each, field, "") for each in (entry, completed[name]))
+                if given not in ("", follows):
+                    message = f"{follows} follows from the rest, found {given}: remove `{field}`"
+                    yield (*section.split("."), name, field), message
+    for name, model in filled.models.items():
+        if not model.variant:
+            start = f"{model.experiment}-"
+            message = f"its name does not begin with {start}: name it {start}VARIANT"
+            yield ("models", name), f"{message}, or say `variant`"
+        elif not model.match_parameters_of:
+            message = "parameter-matched is as large as which model? Write match_parameters_of"
+            yield ("models", name), f"{message}: MODEL"
+    for name, search in filled.searches.items():
+        section, _ = filled.search_key(name)
+        if (search.after == "none") == (section == "later_searches"):
+            message = "searches that start from the winner of another say `after`, and stand in"
+            key = (section, name) if search.after == "none" else (section, name, "after")
+            yield key, f"{message} `later_searches`; all others in `searches`"

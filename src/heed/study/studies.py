@@ -2,24 +2,14 @@
 
 import contextlib
 import dataclasses
+import json
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
-
-from ruamel.yaml import YAML
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
-from heed.study.reader import (
-    describe_old_form,
-    load,
-    parse,
-    read_text,
-    read_yaml,
-    use_todays_names,
-)
+from heed.study.reader import load, parse, read_text, read_yaml, use_todays_names
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
 from heed.study.section import task_of_labels
@@ -64,16 +54,15 @@ class ListedStudy:
 def list_studies() -> list[ListedStudy]:
     """Return heed's studies, then the user's own. Raises HeedError when there is none of heed's."""
     text, active = _read_params(PARAMS), find_active_own_study()
-    listed = [
-        ListedStudy(path.stem, load(path).study.title, False, _read_params(path) == text)
-        for path in _heed_studies()
-    ]
-    for path in _own_studies():
+    listed = []
+    for path in [*_heed_studies(), *_own_studies()]:
+        is_own = path.parent == OWN_STUDIES
         try:
-            title = load(path, may_be_empty=True).study.title
+            title = load(path, may_be_empty=is_own).study.title
         except HeedError:
             title = f"(has a mistake: heed study {path.stem} says where)"
-        listed.append(ListedStudy(path.stem, title, True, path == active))
+        is_active = path == active if is_own else _read_params(path) == text
+        listed.append(ListedStudy(path.stem, title, is_own, is_active))
     return listed
 
 
@@ -81,11 +70,17 @@ def format_studies() -> str:
     """Return the list of all studies, the active one marked by a star."""
     studies = list_studies()
     width = max(len(study.name) for study in studies)
-    lines = [f"Studies of heed ({HEED_STUDIES}):"]
-    for i, study in enumerate(studies):
-        if study.is_own and not studies[i - 1].is_own:
-            lines.append(f"Your own studies ({OWN_STUDIES}):")
-        lines.append(f"{'*' if study.is_active else ' '} {study.name:{width}} {study.title}")
+    lines = []
+    for is_own, heading in (
+        (False, f"Studies of heed ({HEED_STUDIES}):"),
+        (True, f"Your own studies ({OWN_STUDIES}):"),
+    ):
+        found = [
+            f"{'*' if study.is_active else ' '} {study.name:{width}} {study.title}"
+            for study in studies
+            if study.is_own == is_own
+        ]
+        lines += [heading, *found] if found else []
     return "\n".join(lines)
 
 
@@ -119,32 +114,25 @@ def changing_studies() -> Iterator[None]:
 def activate_study(study: str, force: bool) -> str:
     """Check a study, copy it to params.yaml, and return an estimate of its cost.
 
-    Nothing is changed before the check: dvc reads the names in params.yaml before any code of heed
-    runs. Edits of an active study of the user's own are saved to its file first.
-
-    Args:
-        study: the name of a study of heed's or of the user's own, or the path of a file.
-        force: whether a params.yaml that was edited by hand is overwritten.
-
-    Raises:
-        HeedError: no such study; a mistake in it; params.yaml was edited by hand and `force` is not
-            set.
-
+    `study` is the name of a study of heed's or of the user's own, or the path of a file. Nothing is
+    changed before the check: dvc reads the names in params.yaml before any code of heed runs. Edits
+    of an active study of the user's own are saved to its file first. Raises HeedError: no such
+    study; a mistake in it; params.yaml was edited by hand and `force` is not set.
     """
     with changing_studies():
         path = _find_study(study)
-        lines, is_active = [], path == find_active_own_study()
-        if is_active:
-            lines = save_active_study(force, study)
+        own = path == find_active_own_study()
+        lines = save_active_study(force, study) if own else []
         text, renamed = use_todays_names(read_text(path), path)
         params = parse(text, path, may_be_empty=True)
+        is_active = own or _read_params(PARAMS) == _read_params(path)
         if not is_active:
-            _check_name(path, params)
-            is_active = _read_params(PARAMS) == _read_params(path)
-            lines = [] if is_active else save_active_study(force, study)
+            _check_name(path, params.study.name)
+            lines = save_active_study(force, study)
+        if _read_params(PARAMS) != _without_schema(text):
+            write_text(PARAMS, SCHEMA.format("") + _without_schema(text))
         lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
-        _write_params(_without_schema(text))
-        lines += filter(None, [renamed, describe_old_form(text, path)])
+        lines += [renamed] if renamed else []
     return "\n".join([*lines, f"It {NO_CORPUS}" if params.is_empty else format_cost(params)])
 
 
@@ -161,14 +149,19 @@ def make_study(name: str, title: str) -> str:
 
 def empty_study(name: str, title: str) -> str:
     """Return the text of a study without a corpus. Raises HeedError when the name is not free."""
-    _check_is_free(name)
-    quoted = StringIO()
-    yaml = YAML()
-    yaml.width = 10_000  # one line
-    yaml.dump([DoubleQuotedScalarString(title or f"Does attention help on {name}?")], quoted)
+    if not is_name(name) or name == NEW:
+        raise HeedError(
+            f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
+            f"heed study {NEW} my-texts"
+        )
+    for path in (HEED_STUDIES / f"{name}.yaml", own_study_file(name)):
+        if path.exists():
+            raise HeedError(
+                f"{path}: is there already. Choose another name, or activate it: heed study {name}"
+            )
     text = EMPTY_STUDY.format(
         name=name,
-        title=quoted.getvalue().strip().removeprefix("- "),
+        title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
         task=task_of_labels(has_several=False),
     )
     parse(text, own_study_file(name), may_be_empty=True)
@@ -182,7 +175,7 @@ def start_study(name: str, text: str) -> list[str]:
     """
     lines = save_active_study(False, "NAME")
     save_study(name, text)
-    _write_params(text)
+    write_text(PARAMS, SCHEMA.format("") + text)
     return [*lines, f"{own_study_file(name)}: a new study of your own, which is active now."]
 
 
@@ -191,35 +184,15 @@ def save_study(name: str, text: str) -> None:
     write_text(own_study_file(name), SCHEMA.format("../") + _without_schema(text))
 
 
-def _check_is_free(name: str) -> None:
-    """Raise HeedError unless a new study may have this name."""
-    if not is_name(name):
-        raise HeedError(
-            f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
-            f"heed study {NEW} my-texts"
-        )
-    if name == NEW:
-        raise HeedError(f"{NEW!r} is no name of a study: `heed study {NEW}` makes one")
-    if (HEED_STUDIES / f"{name}.yaml").exists():
-        raise HeedError(f"{name} is a study of heed's ({HEED_STUDIES}): choose another name")
-    if own_study_file(name).exists():
-        raise HeedError(
-            f"{own_study_file(name)}: is there already. Choose another name, or activate it: "
-            f"heed study {name}"
-        )
-
-
-def _check_name(path: Path, params: Params) -> None:
+def _check_name(path: Path, name: str) -> None:
     """Raise HeedError unless a study that is not heed's has a name that leaves all others whole."""
-    name = params.study.name
-    if path.parent == OWN_STUDIES and name != path.stem:
+    own = own_study_file(name)
+    if path.parent == HEED_STUDIES or path == own:
+        return
+    if path.parent == OWN_STUDIES or own.exists():
         raise HeedError(
-            f"{path}: study.name: expected {path.stem}, as the file is named, found {name}"
-        )
-    if path.parent not in (OWN_STUDIES, HEED_STUDIES) and own_study_file(name).exists():
-        raise HeedError(
-            f"{path}: study.name: {name} is a study of your own ({own_study_file(name)}). Choose "
-            "another name"
+            f"{path}: study.name: {name} is the name of {own}: choose another, in {OWN_STUDIES} "
+            "that of the file"
         )
 
 
@@ -229,25 +202,15 @@ def find_active_own_study() -> Path | None:
         study = read_yaml(PARAMS.read_text(encoding="utf-8"), PARAMS)[1].get("study")
     except (OSError, UnicodeDecodeError, HeedError):
         return None
-    name = study.get("name") if isinstance(study, dict) else None
-    if not isinstance(name, str) or not is_name(name):
-        return None
-    path = own_study_file(name)
-    return path if path.is_file() and not (HEED_STUDIES / path.name).exists() else None
+    name = study.get("name") if isinstance(study, dict) else ""
+    return next((path for path in _own_studies() if path.stem == name), None)
 
 
 def save_active_study(force: bool, study: str) -> list[str]:
-    """Save the edits in params.yaml, before it is replaced; return lines that say so.
+    """Save the edits in params.yaml before `study` replaces it; return lines that say so.
 
-    Args:
-        force: whether edits that have no file are lost, and a file that was changed after
-            params.yaml is kept in place of the edits.
-        study: the name of the study that is to be active, for messages.
-
-    Raises:
-        HeedError: `force` is not set, and params.yaml was edited and is no study of the user's own,
-            or its file was changed after params.yaml.
-
+    Raises HeedError unless `force` is set: params.yaml was edited and is no study of the user's
+    own, or the file of this was changed after params.yaml. With `force` these edits are lost.
     """
     text, own = _read_params(PARAMS), find_active_own_study()
     if own is None:
@@ -284,35 +247,18 @@ def _find_study(study: str) -> Path:
         if not Path(study).is_file():
             raise HeedError(f"{study}: there is no such file")
         return Path(study)
-    known = [*_heed_studies(), *_own_studies()]
-    paths = [path for path in known if path.stem == study]
-    if len(paths) > 1:
+    known = {path.stem: path for path in [*_own_studies(), *_heed_studies()]}
+    if study not in known:
         raise HeedError(
-            f"{paths[1]}: heed has a study of this name too ({paths[0]}). Rename the file, and "
-            "study.name in it"
+            f"{study}: no such study. Known: {', '.join(known)}. The name of a file from elsewhere "
+            "ends with .yaml"
         )
-    if not paths:
-        raise HeedError(
-            f"{study}: no such study. Known: {', '.join(path.stem for path in known)}. The name "
-            "of a file from elsewhere ends with .yaml"
-        )
-    return paths[0]
-
-
-def _write_params(text: str) -> None:
-    if _read_params(PARAMS) != text:
-        write_text(PARAMS, SCHEMA.format("") + text)
+    return known[study]
 
 
 def _read_params(path: Path) -> str:
-    """Return the text of a params file without its first line, the path of the schema.
-
-    That path differs between folders; without the file the text is empty.
-    """
-    try:
-        return _without_schema(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return ""
+    """Return the text of a params file without its first line, the path of the schema, or ""."""
+    return _without_schema(path.read_text(encoding="utf-8")) if path.is_file() else ""
 
 
 def _without_schema(text: str) -> str:

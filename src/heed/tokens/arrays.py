@@ -2,19 +2,17 @@
 
 import dataclasses
 import functools
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pyarrow
-import pyarrow.compute
 import pyarrow.parquet
 
 from heed.annotations import Link
-from heed.files import HeedError, verify_checksums
+from heed.files import reading, verify_checksums
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
@@ -36,27 +34,32 @@ class TokenizedCorpus:
         With `rows` those of these documents, in this order; the file is read a part at a time, so
         that the texts of a large corpus are never in memory at once.
         """
-        path = self.path / "documents.parquet"
         if rows is None:
-            return pd.read_parquet(path, columns=columns)
-        return _read_rows(path, columns, rows)
+            return pd.read_parquet(self.path / "documents.parquet", columns=columns)
+        ordered, place = np.unique(rows, return_inverse=True)
+        parts, start = [], 0
+        for batch in self._batches(columns):
+            first, last = np.searchsorted(ordered, [start, start + len(batch)])
+            parts.append(batch.take(pyarrow.array(ordered[first:last] - start)))
+            start += len(batch)
+        table = pyarrow.Table.from_batches(parts).select(columns)
+        return table.take(pyarrow.array(place)).to_pandas()
+
+    def _batches(self, columns: list[str]) -> Iterator[pyarrow.RecordBatch]:
+        """Yield these columns of documents.parquet, a part at a time."""
+        path = self.path / "documents.parquet"
+        with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
+            yield from file.iter_batches(READ_AT_ONCE, columns=columns)
 
     def rows_of(self, ids: pd.Series) -> np.ndarray:
         """Return the row of each document in `ids`, all different: int64 (ids,)."""
-        # in Arrow's memory: a string of Python for each document would take five times as much
-        every_id, wanted = (pyarrow.array(column) for column in (self.documents(["id"])["id"], ids))
-        position = pyarrow.compute.index_in(every_id, wanted)
-        is_known = position.is_valid().to_numpy(zero_copy_only=False)
-        rows = np.empty(len(ids), np.int64)
-        rows[position.drop_null().to_numpy()] = np.flatnonzero(is_known)
-        return rows
+        rows = pd.Series(np.arange(self.meta.documents), self.documents(["id"])["id"])
+        return rows.reindex(ids).to_numpy(np.int64)
 
     def texts(self) -> Iterator[str]:
         """Yield the cleaned text of each document; all of them may not fit in memory."""
-        path = self.path / "documents.parquet"
-        with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
-            for batch in file.iter_batches(READ_AT_ONCE, columns=["text"]):
-                yield from batch.column("text").to_pylist()
+        for batch in self._batches(["text"]):
+            yield from batch.column("text").to_pylist()
 
     def rows(self, part: str, fold: int) -> np.ndarray:
         """Return the rows of a part (train, validation, test), in the order of the corpus."""
@@ -83,7 +86,7 @@ class Tokens(TokenizedCorpus):
 
         Only a corpus with `meta.vectors` has them.
         """
-        return _open(self.path / TYPE_VECTORS)
+        return open_array(self.path / TYPE_VECTORS)
 
     def document(self, row: int) -> "Tokens":
         """Return document `row` as a corpus of one document, with the same lexicon."""
@@ -144,31 +147,13 @@ class ParallelTokens(TokenizedCorpus):
         table = pd.read_parquet(self.path / ALIGNMENTS)
         table = table[table["languages"] == pair]
         words = ["target_word", "source_word"] if pairs[pair] else ["source_word", "target_word"]
-        sure, possible = defaultdict[int, set[Link]](set), defaultdict[int, set[Link]](set)
-        links = table[["document", *words, "is_sure"]].to_numpy().tolist()
-        for row, first, second, is_sure in links:
-            possible[row].add((first, second))
-            if is_sure:
-                sure[row].add((first, second))
-        return {row: GoldLinks(frozenset(sure[row]), frozenset(possible[row])) for row in possible}
-
-
-def _read_rows(path: Path, columns: list[str], rows: np.ndarray) -> pd.DataFrame:
-    """Return these rows of a Parquet file, in this order, without reading it all at once."""
-    order = np.argsort(rows, kind="stable")
-    wanted = rows[order]
-    parts, start = [], 0
-    with pyarrow.parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
-        schema = file.schema_arrow
-        for batch in file.iter_batches(READ_AT_ONCE, columns=columns):
-            end = start + len(batch)
-            first, last = np.searchsorted(wanted, [start, end])
-            parts.append(batch.take(pyarrow.array(wanted[first:last] - start)))
-            start = end
-    table = pyarrow.Table.from_batches(parts, pyarrow.schema([schema.field(c) for c in columns]))
-    place = np.empty(len(rows), np.int64)
-    place[order] = np.arange(len(rows))
-    return table.select(columns).take(pyarrow.array(place)).to_pandas()
+        table["link"] = [*zip(*(table[word].tolist() for word in words), strict=True)]
+        return {
+            cast(int, row): GoldLinks(
+                frozenset(links["link"][links["is_sure"]]), frozenset(links["link"])
+            )
+            for row, links in table.groupby("document")
+        }
 
 
 def mix_bits(numbers: np.ndarray) -> np.ndarray:
@@ -196,7 +181,7 @@ class MarkedTokens:
     def __init__(self, tokens: Tokens) -> None:
         """Open the positions of tokens and rationale."""
         self._offsets = tokens.offsets
-        self._starts, self._ends = (_open(tokens.path / f"{name}.npy") for name in POSITIONS)
+        self._starts, self._ends = (open_array(tokens.path / f"{name}.npy") for name in POSITIONS)
         table = pd.read_parquet(tokens.path / "evidence.parquet")
         table = table.sort_values("document", kind="stable")
         self._documents = table["document"].to_numpy()
@@ -218,29 +203,6 @@ class MarkedTokens:
         return mark_rationale(starts, ends, self._spans[first:end])
 
 
-class NpyFile:
-    """A .npy file of one dimension, read by slices.
-
-    Of a memory-mapped array all that was read would count as memory of the process.
-    """
-
-    def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            np.lib.format.read_magic(file)
-            (self._length,), _, self._dtype = np.lib.format.read_array_header_1_0(file)
-            self._path, self._start = path, file.tell()
-
-    def __len__(self) -> int:
-        """Return the number of values."""
-        return self._length
-
-    def __getitem__(self, part: slice) -> np.ndarray:
-        """Return a slice, read from the file."""
-        start, stop, step = part.indices(self._length)
-        offset = self._start + start * self._dtype.itemsize
-        return np.fromfile(self._path, self._dtype, max(0, stop - start), offset=offset)[::step]
-
-
 def load_tokens(path: str | Path) -> Any:
     """Open data/tokens/CORPUS: return Tokens, or ParallelTokens of a parallel corpus.
 
@@ -252,52 +214,23 @@ def load_tokens(path: str | Path) -> Any:
     command = f"heed tokenize {path.name}"
     verify_checksums(path, command)
     meta = read_meta(path)
-    try:
-        tokens = _read_sides(path, meta) if meta.languages else _read_tokens(path, meta)
-    except (OSError, EOFError, ValueError) as error:
-        raise HeedError(
-            f"{path}: the token arrays cannot be read ({error}). Run again: {command}"
-        ) from None
-    if tokens is None:
-        raise HeedError(
-            f"{path}: the token arrays do not fit each other; they were changed. Run again: "
-            f"{command}"
-        )
-    return tokens
+    with reading(path, command, "the token arrays cannot be read"):
+        if meta.languages:
+            return ParallelTokens(
+                path, meta, {name: _read_side(path, name) for name in meta.languages}
+            )
+        return Tokens(
+            path, meta, open_array(path / "ids.npy"), np.load(path / "offsets.npy"),
+            _read_lexicon(path), open_array(path / "sentences.npy"),
+            np.load(path / "sentence_offsets.npy"),
+        )  # fmt: skip
 
 
-def _read_tokens(path: Path, meta: Meta) -> Tokens | None:
-    """Return the tokens of a corpus, or None when the arrays do not fit each other."""
-    tokens = Tokens(
-        path, meta, _open(path / "ids.npy"), np.load(path / "offsets.npy"), _read_lexicon(path),
-        _open(path / "sentences.npy"), np.load(path / "sentence_offsets.npy"),
-    )  # fmt: skip
-    fits = (
-        _fit(meta.documents, tokens.offsets, tokens.ids)
-        and _fit(meta.documents, tokens.sentence_offsets, tokens.sentence_starts)
-        and len(tokens.lexicon) == meta.types
-    )
-    return tokens if fits else None
-
-
-def _read_sides(path: Path, meta: Meta) -> ParallelTokens | None:
-    """Return the tokens of a parallel corpus, or None when the arrays do not fit each other."""
-    sides = {}
-    for name, language in meta.languages.items():
-        ids, starts, ends = (_open(path / name / f"{key}.npy") for key in ("ids", *POSITIONS))
-        offsets, lexicon = np.load(path / name / "offsets.npy"), _read_lexicon(path / name)
-        read_texts = functools.partial(_read_column, path, f"text_{name}")
-        sides[name] = Side(ids, starts, ends, offsets, lexicon, read_texts)
-        fits = _fit(meta.documents, offsets, ids, starts, ends)
-        if not fits or (len(ids), len(lexicon)) != (language.tokens, language.types):
-            return None
-    return ParallelTokens(path, meta, sides)
-
-
-def _fit(documents: int, offsets: np.ndarray, *arrays: np.ndarray) -> bool:
-    """Return whether arrays have the items of all documents, as the offsets say."""
-    ends = {int(offsets[-1])} if len(offsets) == documents + 1 else set()
-    return ends == {len(array) for array in arrays}
+def _read_side(path: Path, language: str) -> Side:
+    ids, starts, ends = (open_array(path / language / f"{key}.npy") for key in ("ids", *POSITIONS))
+    offsets, lexicon = np.load(path / language / "offsets.npy"), _read_lexicon(path / language)
+    read_texts = functools.partial(_read_column, path, f"text_{language}")
+    return Side(ids, starts, ends, offsets, lexicon, read_texts)
 
 
 def _read_lexicon(folder: Path) -> list[str]:
@@ -308,7 +241,8 @@ def _read_column(path: Path, column: str) -> Sequence[str]:
     return pd.read_parquet(path / "documents.parquet", columns=[column])[column].tolist()
 
 
-def _open(path: Path) -> np.ndarray:
+def open_array(path: Path) -> np.ndarray:
+    """Return an array in a file, memory-mapped."""
     try:
         return np.load(path, mmap_mode="r")
     except ValueError:  # an empty array cannot be memory-mapped

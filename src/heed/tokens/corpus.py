@@ -23,7 +23,7 @@ from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_rationale
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
-from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, label_columns, split_corpus
+from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, split_corpus
 from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
 # Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
 DROPPED = {"empty": "dropped_empty", "cut": "dropped_long"}
-
-AT_ONCE = 20_000  # documents whose rationale is marked together
 BEYOND = 1 << 32  # more than the characters of any text
 
 
@@ -45,6 +43,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     learn, its alignments do not fit its tokens, the split cannot be drawn.
     """
     verify_checksums(raw, f"heed download {raw.name}")
+    is_parallel = KINDS[corpus.kind].parallel
+    hidden = {"split", "rationale", "links"} | ({"group"} if is_parallel else set())
     with writing_folder(folder, checksums=True) as out:
         with CleanedTable(out / CLEANED) as table:
             labels, texts, cleaned = _clean_documents(name, corpus, raw, table)
@@ -60,11 +60,13 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 )
                 for language in texts
             }
-            write_documents(table, split.rows, split.columns, out / "documents.parquet")
+            published = [key for key in table.columns if key not in hidden]
+            documents = table.chunks(published, split.rows)
+            write_documents(documents, split.columns, out / "documents.parquet")
             spans = table.entries("rationale", split.rows)
             alignments = _write_alignments(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
-        if not KINDS[corpus.kind].parallel:
+        if not is_parallel:
             first_column = next(iter(split.columns.values()))
             # the name of 0.2.0: names are part of the digest of tokens
             spans.to_parquet(out / "evidence.parquet", index=False)
@@ -89,9 +91,7 @@ def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
         with progress_bar(f"{name}: reading and cleaning") as bar:
             drawn = None
             if corpus.sample is not None:
-                count = 0
-                for count, _ in enumerate(read_documents(corpus, raw), 1):
-                    bar.update(count, text=f"counting, {count:,} documents")
+                count = sum(1 for _ in read_documents(corpus, raw))
                 order = np.random.default_rng(corpus.split.seed).permutation(count)
                 drawn = {*order[: corpus.sample].tolist()}
             for number, document in enumerate(read_documents(corpus, raw)):
@@ -126,10 +126,9 @@ def _clean_documents(
         if is_parallel and (reasons := [key for key in DROPPED if counts[key]]):
             cleaned[DROPPED[reasons[0]]] += 1
             continue
-        if counts:
-            cleaned.update(counts)
+        cleaned.update(counts)
         documents += 1
-        _append(table, document, texts, raw)
+        table.append(_make_row(document, texts, raw))
         for language, text in texts.items():
             is_missing = is_parallel and not text
             digests.setdefault(language, []).append(digest(None if is_missing else text))
@@ -142,7 +141,7 @@ def _clean_documents(
     _require_languages(name, corpus, list(digests))
     columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
     numbers = {language: number_texts(each) for language, each in digests.items()}
-    return DocumentLabels(table.read(columns)), numbers, dict(cleaned)
+    return DocumentLabels(table.read(columns).to_pandas()), numbers, dict(cleaned)
 
 
 def _clean_texts(
@@ -154,44 +153,39 @@ def _clean_texts(
     these.
     """
     texts: dict[str, str] = {}
-    counts: Counter[str] | None = None
+    counts: Counter[str] = Counter()
     aligned = [language for pair in document.alignments for language in pair.split("-")]
     for language, text in (document.texts or {"": document.text}).items():
-        cleaned, treatments = clean(text, corpus.max_characters)
+        texts[language], treatments = clean(text, corpus.max_characters)
         if treatments["empty"] and language in (corpus.optional_languages or ()):
-            cleaned, treatments = "", Counter()
-        texts[language] = cleaned
-        counts = treatments if counts is None else counts + treatments
+            texts[language], treatments = "", Counter()
+        counts += treatments
         original = text.decode(errors="replace") if isinstance(text, bytes) else text
-        if language in aligned and len(original.split()) != len(cleaned.split()):
+        if language in aligned and len(original.split()) != len(texts[language].split()):
             raise HeedError(
                 f"{raw}: {document.id}: cleaning changed the number of words of the {language} "
                 "text, which its alignment counts. Remove control characters and HTML from it"
             )
-    return texts, counts or Counter()
+    return texts, counts
 
 
-def _append(table: CleanedTable, document: Document, texts: dict[str, str], raw: Path) -> None:
-    """Add a document to the table, with its cleaned texts. Raises HeedError as `clean_spans`."""
-    published: dict[str, Cell] = {"id": document.id}
-    others: dict[str, Cell] = {"split": document.split, "rationale": (), "links": ()}
-    if document.texts:
-        published |= {text_column(language): text for language, text in texts.items()}
-        others["group"] = ""
-    else:
-        published |= {"text": texts[""], "group": document.group, **label_columns(document)}
+def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
+    """Return a document's row of the table. Raises HeedError as `clean_spans`."""
+    row: dict[str, Cell] = {"id": document.id}
+    row |= {text_column(language): text for language, text in texts.items()}
+    row["group"] = document.group
+    row |= {f"{LABEL}{key}": label for key, label in document.labels.items()}
+    row |= {"split": document.split, "rationale": (), "links": ()}
     if document.rationale:
         location = f"{raw}: document {document.id}"
-        spans = clean_spans(str(document.text), document.rationale, texts[""], location)
-        others["rationale"] = spans
-    if document.alignments:
-        others["links"] = tuple(
-            (pair, *link, is_sure)
-            for pair, links in document.alignments.items()
-            for is_sure, each in ((True, links.sure), (False, links.possible))
-            for link in each
-        )
-    table.append(published, others)
+        row["rationale"] = clean_spans(str(document.text), document.rationale, texts[""], location)
+    row["links"] = tuple(
+        (pair, *link, is_sure)
+        for pair, links in document.alignments.items()
+        for is_sure, each in ((True, links.sure), (False, links.possible))
+        for link in each
+    )
+    return row
 
 
 def _require_languages(name: str, corpus: "Corpus", languages: list[str]) -> None:
@@ -336,23 +330,14 @@ def _measure_rationale(
     kind = KINDS[corpus.kind].rationale
     if kind is None or spans.empty:
         return None
-    rows, characters = spans["document"].to_numpy(), spans[["start", "end"]].to_numpy()
-    documents, words, marked = (dict.fromkeys(SPLITS, 0) for _ in range(3))
-    for start in range(0, len(splits), AT_ONCE):
-        offsets = tokens.offsets[start : start + AT_ONCE + 1]
-        here = slice(int(offsets[0]), int(offsets[-1]))
-        first, last = np.searchsorted(rows, [start, start + len(offsets) - 1])
-        # the documents are marked as one text: the characters of each follow those before it
-        row = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
-        starts, ends = (tokens.array(name)[here] + row * BEYOND for name in ("starts", "ends"))
-        of_spans = characters[first:last] + rows[first:last, np.newaxis] * BEYOND
-        is_rationale = mark_rationale(starts, ends, of_spans)
-        has_rationale = np.isin(np.arange(start, start + len(offsets) - 1), rows[first:last])
-        for split in SPLITS:
-            counted = has_rationale & (splits[start : start + AT_ONCE] == split)
-            documents[split] += int(counted.sum())
-            words[split] += int(counted[row - start].sum())
-            marked[split] += int((counted[row - start] & is_rationale).sum())
-    return Rationale(
-        kind, documents, {split: marked[split] / max(1, words[split]) for split in SPLITS}
-    )
+    rows = spans["document"].to_numpy()
+    has_rationale = np.zeros(len(splits), bool)
+    has_rationale[rows] = True
+    # the documents are marked as one text: the characters of each follow those before it
+    document = np.repeat(np.arange(len(splits)), np.diff(tokens.offsets))
+    starts, ends = (tokens.array(name) + document * BEYOND for name in ("starts", "ends"))
+    characters = spans[["start", "end"]].to_numpy() + rows[:, np.newaxis] * BEYOND
+    marked = pd.Series(mark_rationale(starts, ends, characters))[has_rationale[document]]
+    shares = marked.groupby(splits[document][has_rationale[document]]).mean()
+    documents = {part: int((has_rationale & (splits == part)).sum()) for part in SPLITS}
+    return Rationale(kind, documents, {part: float(shares.get(part, 0)) for part in SPLITS})

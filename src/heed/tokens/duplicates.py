@@ -7,33 +7,31 @@ threshold of Lee et al. (2022, Deduplicating training data makes language models
 arxiv.org/abs/2107.06499). A word is a token with a letter or digit, without case; a document of one
 to four words has one shingle, all of its words; one without words has no near duplicate.
 
-Not all pairs are compared. Two sets of this similarity share one of the rarest fifth of their
-shingles (the prefix filter: Bayardo et al. 2007, Scaling up all pairs similarity search; Xiao et
-al. 2011, Efficient similarity joins for near-duplicate detection), and almost all of these occur in
-one document. The filter loses no pair. A number of comparisons bounds the time: see WORK.
+Such a pair shares four fifths of the shingles of each document. So a document of which more than a
+fifth of the shingles occur nowhere else has none, and is left out; of the others, the product of
+their sparse matrix with itself counts the shingles that two share. A number of comparisons bounds
+the time.
 """
 
-import dataclasses
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
 from heed.progress import Bar, progress_bar
-from heed.tokens.arrays import NpyFile, mix_bits
+from heed.tokens.arrays import mix_bits
 
 # Comparisons of shingles before the search ends with lower bounds: so many, and so many more for
-# each token. IMDB needs 0.03 for each token; a comparison takes about 0.3 microseconds.
-WORK, WORK_PER_TOKEN = 50_000_000, 5
-BLOCK = 1 << 21  # comparisons at once: a bound on memory
-FIRST_CANDIDATES = 16  # compared in the first round; four times as many in each later one
+# each token. A comparison takes about 20 nanoseconds.
+WORK, WORK_PER_TOKEN = 500_000_000, 50
+BLOCK = 1 << 22  # comparisons at once: a bound on memory
 SHINGLE = 5  # words
-BLOCK_TOKENS = 1 << 18  # read at once, so that the work on them stays in the processor's cache
-# Shingles in memory at once. Of a corpus with more tokens, documents that can have no near
-# duplicate are left out first, by comparing all shingles in parts of so many.
-MAX_TOKENS = 8_000_000
+BLOCK_TOKENS = 1 << 18  # tokens read at once
+MAX_BITS = 28  # of a hash: it tells a shingle that occurs once from those that repeat
+PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
 def digest(text: str | None) -> bytes | None:
@@ -64,18 +62,18 @@ def find_duplicates(
     text is in another split too. With folds every document is tested, and the first of equal
     documents is kept.
     """
-    by_language = [pd.Series(language) for language in texts]
+    by_language = [pd.Series(language).where(lambda numbers: numbers >= 0) for language in texts]
 
     def among(rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Find the documents of `rows` with a text of `others`, (documents,)."""
-        repeats = [(texts.isin(texts[others]) & (texts >= 0)).to_numpy() for texts in by_language]
-        return rows & np.logical_or.reduce(repeats)
+        found = [numbers.isin(numbers[others].dropna()) for numbers in by_language]
+        return rows & np.logical_or.reduce(found)
 
-    repeated = np.logical_or.reduce(
-        [(texts.duplicated() & (texts >= 0)).to_numpy() for texts in by_language]
-    )
-    dropped = repeated if drop and len(columns) > 1 else np.zeros(len(repeated), bool)
-    if drop and len(columns) == 1:
+    repeated = np.logical_or.reduce([each.duplicated() & each.notna() for each in by_language])
+    dropped = np.zeros(len(repeated), bool)
+    if drop and len(columns) > 1:
+        dropped = repeated
+    elif drop:
         (column,) = columns.values()
         dropped = among(column == "train", column != "train")
     shared = [int(among(each == "test", each == "train").sum()) for each in columns.values()]
@@ -86,181 +84,79 @@ def find_duplicates(
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class Shingles:
-    """The sets of shingles of all documents; only those that occur in several are stored.
+def shingle_blocks(
+    ids: np.ndarray, offsets: np.ndarray, lexicon: list[str]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the sets of shingles of some documents: the document and the hash of each shingle."""
+    numbers: dict[str, int] = {}
+    word_of_type = np.asarray(
+        [
+            numbers.setdefault(word.casefold(), len(numbers)) if any(map(str.isalnum, word)) else -1
+            for word in lexicon
+        ],
+        np.int64,
+    )
+    # the last hash is no word's: a document of one to four words is filled up to five by it
+    hashes = mix_bits(np.arange(1, len(numbers) + 2, dtype=np.uint64) * PRIME)
+    for part in _blocks(np.diff(offsets), BLOCK_TOKENS):
+        here = offsets[part.start : part.stop + 1]
+        words = word_of_type[ids[here[0] : here[-1]]]
+        documents = np.repeat(np.arange(part.start, part.stop), np.diff(here))[words >= 0]
+        words = words[words >= 0]
+        short, counts = np.unique(documents, return_counts=True)
+        fill = np.repeat(short, np.maximum(SHINGLE - counts, 0))
+        order = np.argsort(np.concatenate([documents, fill]), kind="stable")
+        documents = np.concatenate([documents, fill])[order]
+        words = np.concatenate([words, np.full(len(fill), -1)])[order]
+        count = max(0, len(words) - SHINGLE + 1)
+        shingles = np.zeros(count, np.uint64)
+        for i in range(SHINGLE):
+            shingles = shingles * PRIME + hashes[words[i : i + count]]
+        is_within = documents[:count] == documents[SHINGLE - 1 :]  # not of two documents
+        documents, shingles = documents[:count][is_within], shingles[is_within]
+        is_first = ~_duplicated(mix_bits(documents.astype(np.uint64)) ^ shingles)
+        yield documents[is_first], shingles[is_first]
 
-    The shingles of a document are sorted from the rarest to the most frequent.
+
+def _duplicated(values: np.ndarray) -> np.ndarray:
+    return pd.Series(values).duplicated().to_numpy()
+
+
+def shingle_matrix(
+    ids: np.ndarray, offsets: np.ndarray, lexicon: list[str]
+) -> tuple[scipy.sparse.csr_matrix, np.ndarray]:
+    """Return the shingles that repeat of the documents that may have a near duplicate.
+
+    Also returns the number of shingles of each document.
+
+    Returns:
+        matrix: 1 where a document has a shingle, (documents, shingles).
+        sizes: (documents,).
+
     """
-
-    sizes: np.ndarray  # shingles of each document, (documents,)
-    keys: np.ndarray  # document * types + shingle, sorted, (entries,)
-    starts: np.ndarray  # first entry of each document, (documents + 1,)
-    types: int  # number of different shingles among the entries
-
-    @property
-    def stored(self) -> np.ndarray:
-        """Return the number of entries of each document, (documents,)."""
-        return np.diff(self.starts)
-
-
-def prefix_sizes(sizes: np.ndarray) -> np.ndarray:
-    """Return how many of the rarest shingles of a set hold one that a similar set has too.
-
-    Of set A, |A| - ceil(0.8 |A|) + 1.
-    """
-    return sizes - -(-4 * sizes // 5) + 1
-
-
-class Words:
-    """The words of all documents as numbers, read by blocks of documents."""
-
-    def __init__(self, ids: np.ndarray | NpyFile, offsets: np.ndarray, lexicon: list[str]) -> None:
-        self._ids, self._offsets = ids, offsets
-        self.documents, self.tokens = len(offsets) - 1, len(ids)
-        index: dict[str, int] = {}
-        self._word_of_type = np.asarray(
-            [
-                index.setdefault(word.casefold(), len(index)) if any(map(str.isalnum, word)) else -1
-                for word in lexicon
-            ],
-            np.int32,
-        )
-        # the last number is no word: a document of one to four words is filled up to five by it
-        numbers = np.arange(1, len(index) + 2, dtype=np.uint64)
-        self._hashes = mix_bits(numbers * np.uint64(0x9E3779B97F4A7C15))
-
-    def shingles(self, selected: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield blocks: their documents, the shingles of each, and all hashes one after the other.
-
-        Documents that are not `selected`, (documents,), have no shingles here.
-        """
-        for rows in _blocks(np.diff(self._offsets), BLOCK_TOKENS):
-            if selected[rows].any():
-                words, counts = self._words(rows)
-                number, hashes = _hash_shingles(self._hashes[words], counts)
-                if not selected[rows].all():
-                    hashes = hashes[np.repeat(selected[rows], number)]
-                    number = np.where(selected[rows], number, 0)
-                yield rows, number, hashes
-
-    def _words(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return the words of these documents, and the number of words of each, 0 or at least 5."""
-        offsets = self._offsets[rows.start : rows.stop + 1]
-        words = self._word_of_type[self._ids[offsets[0] : offsets[-1]]]
-        is_word = words >= 0
-        before = np.concatenate([[0], np.cumsum(is_word)])
-        counts = np.diff(before[offsets - offsets[0]])
-        words = words[is_word]
-        filled = np.where((counts > 0) & (counts < SHINGLE), SHINGLE, counts)
-        if (filled == counts).all():
-            return words, counts
-        positions = ranges(np.cumsum(filled) - filled, counts)
-        result = np.full(filled.sum(), len(self._hashes) - 1, np.int32)
-        result[positions] = words
-        return result, filled
-
-
-def _hash_shingles(words: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of shingles of each document, and the hash of each shingle.
-
-    `words` has the hash of each word, one document after the other, (words,); `counts` the words of
-    each document, 0 or at least 5, (documents,).
-    """
-    number = np.maximum(counts - (SHINGLE - 1), 0)
-    hashes = np.zeros(max(0, len(words) - (SHINGLE - 1)), np.uint64)
-    for i in range(SHINGLE):
-        hashes *= np.uint64(0x9E3779B97F4A7C15)
-        hashes += words[i : i + len(hashes)]
-    is_within = np.ones(len(hashes), bool)  # not of the words of two documents
-    ends = np.cumsum(counts)[counts > 0][:-1]
-    for i in range(1, SHINGLE):
-        is_within[ends - i] = False
-    return number, hashes[is_within]
-
-
-def shingle_sets(words: Words, bar: Bar) -> Shingles:
-    """Return the sets of shingles; of a large corpus those of documents with too few that repeat.
-
-    A document of which more than a fifth of the shingles occur nowhere else has no near duplicate.
-    """
-    selected = np.ones(words.documents, bool)
-    if words.tokens > MAX_TOKENS:
-        selected = _select_possible(words, bar)
-    number = np.zeros(words.documents, np.int64)
-    blocks = []
-    for rows, counts, block in words.shingles(selected):
-        number[rows] = counts
-        blocks.append(block)
-    hashes = np.concatenate([np.zeros(0, np.uint64), *blocks])
-    del blocks
-    values, frequencies = _repeated(hashes)
-    entries = _occurrences(hashes, values)
-    rarity = np.empty(len(values), np.int64)
-    rarity[np.argsort(frequencies, kind="stable")] = np.arange(len(values))
-    documents = np.searchsorted(np.cumsum(number), entries, "right")
-    types = max(len(values), 1)
-    keys = documents * types + rarity[np.searchsorted(values, hashes[entries])]
-    keys.sort()
-    keys = keys[np.diff(keys, prepend=-1) > 0]
-    stored = np.bincount(keys // types, minlength=len(number))
-    sizes = number - np.bincount(documents, minlength=len(number)) + stored
-    return Shingles(sizes, keys, np.concatenate([[0], np.cumsum(stored)]), types)
-
-
-def _select_possible(words: Words, bar: Bar) -> np.ndarray:
-    """Find the documents that may have a near duplicate by the shingles that repeat, (documents,).
-
-    The hashes are taken in parts, by their first bits.
-    """
-    parts = math.ceil(words.tokens / MAX_TOKENS)
-    number, repeated = (np.zeros(words.documents, np.int64) for _ in range(2))
-    everything = np.ones(words.documents, bool)
-    for part in range(parts):
-        blocks, documents = [], []
-        first, last = ((part + i) * (1 << 24) // parts for i in (0, 1))
-        for rows, counts, block in words.shingles(everything):
-            number[rows] = counts
-            bits = block >> np.uint64(40)
-            in_part = np.flatnonzero((bits >= first) & (bits < last))
-            blocks.append(block[in_part])
-            row = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), counts)
-            documents.append(row[in_part])
-            bar.update(part + rows.stop / words.documents, parts)
-        hashes = np.concatenate(blocks)
-        del blocks
-        entries = _occurrences(hashes, _repeated(hashes)[0])
-        repeated += np.bincount(np.concatenate(documents)[entries], minlength=words.documents)
-    # A shingle that a document repeats counts each time, and as one that repeats. So the difference
-    # is at most the number of the document's shingles that occur nowhere else, and `number` is at
-    # least the size of its set: a document may be selected in vain, and none is left out that has a
-    # near duplicate.
-    return (number > 0) & (number - repeated < prefix_sizes(number))
-
-
-def _repeated(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes that occur several times, sorted, and how often each does, less one."""
-    ordered = np.sort(hashes)
-    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]], return_counts=True)
-
-
-def _occurrences(hashes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the indices of the hashes that are among the sorted `values`."""
-    # first by 24 bits: a search for each hash took half of the time
-    may_be = np.zeros(1 << 24, bool)
-    may_be[values >> np.uint64(40)] = True
-    entries = np.flatnonzero(may_be[hashes >> np.uint64(40)])
-    nearest = np.minimum(np.searchsorted(values, hashes[entries]), max(len(values) - 1, 0))
-    return entries[values[nearest] == hashes[entries]] if len(values) else entries[:0]
-
-
-def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return starts[0], starts[0] + 1, …, for lengths[0] numbers, then those of starts[1]."""
-    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    bits = min(MAX_BITS, 2 + math.ceil(math.log2(len(ids) + 2)))
+    occurs, repeats = np.zeros(1 << bits, bool), np.zeros(1 << bits, bool)  # by hash
+    shift = np.uint64(64 - bits)
+    documents = len(offsets) - 1
+    sizes = np.zeros(documents, np.int64)
+    for rows, shingles in shingle_blocks(ids, offsets, lexicon):
+        sizes += np.bincount(rows, minlength=documents)
+        keys = shingles >> shift
+        repeats[keys[occurs[keys] | _duplicated(keys)]] = True
+        occurs[keys] = True
+    blocks = [(np.zeros(0, np.int64), np.zeros(0, np.uint64))]
+    for rows, shingles in shingle_blocks(ids, offsets, lexicon):
+        kept = repeats[shingles >> shift]
+        kept &= (5 * np.bincount(rows, kept, documents) >= 4 * sizes)[rows]
+        blocks.append((rows[kept], shingles[kept]))
+    rows, shingles = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+    columns, names = pd.factorize(shingles)
+    ones = np.ones(len(rows), np.int32)
+    return scipy.sparse.csr_matrix((ones, (rows, columns)), (documents, len(names))), sizes
 
 
 def find_near_duplicates(
-    ids: np.ndarray | NpyFile,
+    ids: np.ndarray,
     offsets: np.ndarray,
     lexicon: list[str],
     columns: dict[str, np.ndarray],
@@ -276,98 +172,36 @@ def find_near_duplicates(
     (documents,).
     """
     with progress_bar(title) as bar:
-        shingles = shingle_sets(Words(ids, offsets, lexicon), bar)
+        matrix, sizes = shingle_matrix(ids, offsets, lexicon)
         work = WORK + WORK_PER_TOKEN * len(ids)
-        documents, is_complete = [], True
-        for column in columns.values():
-            has_duplicate, work = _search(shingles, column == "test", column == "train", work, bar)
-            documents.append(has_duplicate)
-            is_complete = is_complete and work > 0
-    return documents, is_complete
+        results = [_search(matrix, sizes, column, work, bar) for column in columns.values()]
+    documents, is_complete = zip(*results, strict=True)
+    return list(documents), all(is_complete)
 
 
 def _search(
-    shingles: Shingles, is_test: np.ndarray, is_train: np.ndarray, work: int, bar: Bar
-) -> tuple[np.ndarray, int]:
+    matrix: scipy.sparse.csr_matrix, sizes: np.ndarray, column: np.ndarray, work: int, bar: Bar
+) -> tuple[np.ndarray, bool]:
     """Find the test documents with a near duplicate in train, (documents,).
 
-    Also returns what is left of `work`; when it is 0, some may be missing.
+    Also returns whether `work` was enough; if not, the documents that need most of it are left out.
     """
-    has_duplicate = np.zeros(len(is_test), bool)
-    prefix = prefix_sizes(shingles.sizes)
-    length = np.minimum(np.maximum(prefix - (shingles.sizes - shingles.stored), 0), shingles.stored)
-    train, train_shingles = _prefixes(shingles, length, is_train)
-    order = np.argsort(train_shingles, kind="stable")
-    train, train_shingles = train[order], train_shingles[order]
-    test, test_shingles = _prefixes(shingles, length, is_test)
-    first = np.searchsorted(train_shingles, test_shingles)
-    candidates = np.searchsorted(train_shingles, test_shingles, "right") - first
-    has_any = candidates > 0
-    test, first, candidates = test[has_any], first[has_any], candidates[has_any]
-    # the candidates of a document are numbered across its shingles, from the rarest one
-    end = np.cumsum(candidates)
-    begin = end - candidates
-    firsts = np.flatnonzero(np.diff(test, prepend=-1))
-    begin -= np.repeat(begin[firsts], np.diff(firsts, append=len(test)))
-    low, high = 0, FIRST_CANDIDATES
-    while len(test):
-        lower = np.maximum(begin, low)
-        count = np.maximum(np.minimum(begin + candidates, high) - lower, 0)
-        for block in _blocks(count, BLOCK):
-            bar.update(block.start, len(count), "comparing")
-            work -= int(count[block].sum())
-            a = np.repeat(test[block], count[block])
-            b = train[ranges(first[block] + lower[block] - begin[block], count[block])]
-            similar, comparisons = _are_similar(shingles, a, b, work)
-            has_duplicate[a[similar]] = True
-            work -= comparisons
-            if work <= 0:
-                return has_duplicate, 0
-        low, high = high, 4 * high
-        remains = ~has_duplicate[test] & (begin + candidates > low)
-        test, first, candidates, begin = (
-            array[remains] for array in (test, first, candidates, begin)
-        )
-    return has_duplicate, work
-
-
-def _prefixes(
-    shingles: Shingles, length: np.ndarray, selected: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (document, shingle) of the first `length` entries of each selected document."""
-    length = np.where(selected, length, 0)
-    keys = shingles.keys[ranges(shingles.starts[:-1], length)]
-    return keys // shingles.types, keys % shingles.types
-
-
-def _are_similar(
-    shingles: Shingles, a: np.ndarray, b: np.ndarray, work: int
-) -> tuple[np.ndarray, int]:
-    """Find the pairs of documents with a Jaccard similarity of at least 0.8, (pairs,).
-
-    Also returns the number of comparisons; pairs for which no `work` is left are not similar.
-    """
-    sizes, stored = shingles.sizes, shingles.stored
-    # 5 |A and B| >= 4 |A or B|, so 9 |A and B| >= 4 (|A| + |B|)
-    needed = -(-4 * (sizes[a] + sizes[b]) // 9)
-    possible = np.flatnonzero(np.minimum(stored[a], stored[b]) >= needed)
-    similar = np.zeros(len(a), bool)
-    swapped = stored[a] > stored[b]  # look up the smaller set in the larger
-    probe, other = np.where(swapped, b, a), np.where(swapped, a, b)
-    comparisons = 0
-    for block in _blocks(stored[probe[possible]], BLOCK):
-        pairs = possible[block]
-        count = stored[probe[pairs]]
-        entries = shingles.keys[ranges(shingles.starts[probe[pairs]], count)] % shingles.types
-        wanted = np.repeat(other[pairs], count) * shingles.types + entries
-        nearest = np.minimum(np.searchsorted(shingles.keys, wanted), len(shingles.keys) - 1)
-        is_common = (shingles.keys[nearest] == wanted).astype(np.int64)
-        common = np.add.reduceat(is_common, np.cumsum(count) - count)
-        similar[pairs] = common >= needed[pairs]
-        comparisons += len(wanted)
-        if comparisons >= work:
-            break
-    return similar, comparisons
+    has_duplicate = np.zeros(len(column), bool)
+    train, test = np.flatnonzero(column == "train"), np.flatnonzero(column == "test")
+    of_train = matrix[train]
+    comparisons = matrix[test] @ np.asarray(of_train.sum(0)).ravel()
+    order = np.argsort(comparisons, kind="stable")
+    order = order[comparisons[order] > 0]
+    done = int(np.searchsorted(np.cumsum(comparisons[order]), work, "right"))
+    transposed = of_train.T.tocsr()
+    for block in _blocks(comparisons[order[:done]], BLOCK):
+        bar.update(block.stop, done, "comparing")
+        rows = test[order[block]]
+        common = (matrix[rows] @ transposed).tocoo()
+        a, b = rows[common.row], train[common.col]
+        # 5 |A and B| >= 4 |A or B|
+        has_duplicate[a[9 * common.data >= 4 * (sizes[a] + sizes[b])]] = True
+    return has_duplicate, done == len(order)
 
 
 def _blocks(sizes: np.ndarray, limit: int) -> Iterator[slice]:

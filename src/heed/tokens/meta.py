@@ -19,8 +19,6 @@ Tokenizer = Literal[
     "sr", "sv", "ta", "te", "ti", "tl", "tn", "tr", "tt", "uk", "ur", "yo", "zh", "whitespace",
 ]  # fmt: skip
 TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
-# those of spaCy that need a package which heed does not install
-NEEDED_PACKAGES = {"ja": "sudachipy", "ko": "natto-py", "th": "pythainlp", "vi": "pyvi"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,38 +111,31 @@ def read_meta(corpus: Path) -> Meta:
 
 def format_summary(meta: Meta) -> str:
     """Return the sizes of a tokenised corpus, and a warning of duplicates across its splits."""
+    near = meta.near_duplicates
+    by_fold = f"; by fold: {', '.join(map(str, near.test))}" if meta.folds else ""
+    copies = meta.duplicates["test_texts_in_train"]
     lines = [
         f"{meta.documents:,} documents, {meta.tokens:,} tokens, {meta.types:,} types; "
-        f"{json.dumps(meta.splits)}"
-    ]
-    if meta.left_out:
+        f"{json.dumps(meta.splits)}",
+        f"{meta.left_out:,} training documents are left out (split.train or "
+        "split.train_per_class in params.yaml)" if meta.left_out else "",
+        f"{copies:,} test texts are in the training split too "
+        "(drop_duplicates: true removes them there)" if copies else "",
+        f"{'' if near.complete else 'at least '}{near.total:,} of {meta.tested:,} test documents "
+        f"({near.total / meta.tested:.1%}) have a near duplicate in the training split "
+        f"(docs/corpora.md){by_fold}",
+    ]  # fmt: skip
+    if known := meta.rationale:
+        shares = _format_shares(known.words)
         lines.append(
-            f"{meta.left_out:,} training documents are left out (split.train or "
-            "split.train_per_class in params.yaml)"
+            f"{known.kind} rationale; share of the words of documents that have any: {shares}"
         )
-    if count := meta.duplicates["test_texts_in_train"]:
+    if vectors := meta.vectors:
         lines.append(
-            f"{count:,} test texts are in the training split too "
-            "(drop_duplicates: true removes them there)"
+            f"word vectors of {vectors.size} numbers for {vectors.types:.1%} of the types; share "
+            f"of the tokens that have one: {_format_shares(vectors.tokens)}"
         )
-    near, tested = meta.near_duplicates, meta.tested
-    by_fold = f"; by fold: {', '.join(map(str, near.test))}" if meta.folds else ""
-    lines.append(
-        f"{'' if near.complete else 'at least '}{near.total:,} of {tested:,} test documents "
-        f"({near.total / tested:.1%}) have a near duplicate in the training split "
-        f"(docs/corpora.md){by_fold}"
-    )
-    if meta.rationale:
-        lines.append(
-            f"{meta.rationale.kind} rationale; share of the words of documents that have any: "
-            f"{_format_shares(meta.rationale.words)}"
-        )
-    if meta.vectors:
-        lines.append(
-            f"word vectors of {meta.vectors.size} numbers for {meta.vectors.types:.1%} of the "
-            f"types; share of the tokens that have one: {_format_shares(meta.vectors.tokens)}"
-        )
-    return "\n".join(f"{meta.corpus}: {line}" for line in lines)
+    return "\n".join(f"{meta.corpus}: {line}" for line in lines if line)
 
 
 def _format_shares(shares: dict[str, float]) -> str:

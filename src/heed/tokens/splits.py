@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 import math
 import warnings
 from collections.abc import Iterable
@@ -11,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, train_test_split
 
 from heed.corpora.publication import SPLITS, Document
@@ -25,105 +22,55 @@ if TYPE_CHECKING:
 # A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
 LABEL = "label_"  # a column of this name and a label's has the values of that label
-AT_ONCE = 20_000  # documents
 
 
-def arrow_type(cell: object) -> pa.DataType:
-    """Return the type of a column: lists of strings if a cell is a tuple, else strings."""
-    return pa.list_(pa.string()) if isinstance(cell, tuple) else pa.string()
-
-
-def label_columns(document: Document) -> dict[str, str | tuple[str, ...]]:
-    """Return the labels of a document by the names of their columns."""
-    return {f"{LABEL}{key}": label for key, label in document.labels.items()}
-
-
-@dataclasses.dataclass(frozen=True)
 class DocumentLabels:
-    """The labels, the group and the published split of each document, in Arrow's memory.
+    """The labels, the group and the published split of each document.
 
-    table: the columns `group` and `split`, of strings ("" for none), and of each label `label_KEY`,
-        of strings, or of lists of strings where a document has any number of values.
+    labels: of each document, by name, (documents,) each; their values are sorted. Of a label of
+        which a document has any number of values, each set of them is a value.
+    multilabel: the labels of which a document has any number of values.
+    counts: the number of documents that have each value of each label; the values are sorted.
+    groups: the number of each document's group, in the order of the groups' names, (documents,).
+    published_split: the split of each document in its source, "" without one, (documents,).
+    strata: the number of each document's label, or of all its labels together, in the order of the
+        labels, joined, (documents,).
     """
 
-    table: pa.Table
+    def __init__(self, table: pd.DataFrame) -> None:
+        """`table` has `group`, `split`, and for each label `label_KEY`: strings, or lists of them.
+
+        Without a group or split these are "".
+        """
+        names = [name for name in map(str, table) if name.startswith(LABEL)]
+        columns = {name.removeprefix(LABEL): table[name] for name in names}
+        self.multilabel = sorted(key for key, cells in columns.items() if cells.dtype == object)
+        joined = {
+            key: cells.map(lambda values: "; ".join(sorted({*values}))).astype(str)
+            if key in self.multilabel
+            else cells
+            for key, cells in columns.items()
+        }
+        self.labels = {key: pd.Categorical(cells) for key, cells in joined.items()}
+        self.counts: dict[str, dict[str, int]] = {}
+        for key, cells in columns.items():
+            counted = cells.explode().value_counts().sort_index()
+            self.counts[key] = dict(zip(counted.index.tolist(), counted.tolist(), strict=True))
+        self.groups = pd.Categorical(table["group"]).codes
+        self.published_split = table["split"].to_numpy(object)
+        self.strata = np.zeros(len(table), np.int64)
+        if joined:
+            together = functools.reduce(lambda a, b: a.str.cat(b, sep="\x1f"), joined.values())
+            self.strata = pd.Categorical(together).codes.astype(np.int64)
 
     @classmethod
     def read(cls, documents: Iterable[Document]) -> "DocumentLabels":
         """Return the labels of documents, which are read one after the other."""
-        documents, batches = iter(documents), []
-        while part := list(itertools.islice(documents, AT_ONCE)):
-            rows = [{"group": d.group, "split": d.split, **label_columns(d)} for d in part]
-            schema = pa.schema([(key, arrow_type(cell)) for key, cell in rows[0].items()])
-            batches.append(pa.RecordBatch.from_pylist(rows, schema))
-        empty = pa.schema([("group", pa.string()), ("split", pa.string())])
-        return cls(pa.Table.from_batches(batches, None if batches else empty))
-
-    @functools.cached_property
-    def _columns(self) -> dict[str, pa.ChunkedArray]:
-        """The columns of labels, by label."""
-        names = [name for name in self.table.column_names if name.startswith(LABEL)]
-        return {name.removeprefix(LABEL): self.table[name] for name in names}
-
-    @functools.cached_property
-    def labels(self) -> dict[str, pd.Categorical]:
-        """The labels of each document, by name, (documents,) each; their values are sorted.
-
-        Of a label of which a document has any number of values, each set of them is a name.
-        """
-        return {key: _categories(_names(column)) for key, column in self._columns.items()}
-
-    @property
-    def multilabel(self) -> list[str]:
-        """The labels of which a document has any number of values."""
-        return sorted(key for key, each in self._columns.items() if pa.types.is_list(each.type))
-
-    @property
-    def counts(self) -> dict[str, dict[str, int]]:
-        """The number of documents that have each value of each label; the values are sorted."""
-        counts = {}
-        for key, column in self._columns.items():
-            values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
-            counted = pc.value_counts(values).flatten()
-            counts[key] = dict(sorted(zip(*(each.to_pylist() for each in counted), strict=True)))
-        return counts
-
-    @property
-    def groups(self) -> np.ndarray:
-        """The number of each document's group, in the order of the groups' names, (documents,)."""
-        return _categories(self.table["group"]).codes
-
-    @property
-    def published_split(self) -> np.ndarray:
-        """The split of each document in its source, "" without one, (documents,)."""
-        return self.table["split"].to_pandas().to_numpy(object)
-
-    @functools.cached_property
-    def strata(self) -> np.ndarray:
-        """The number of each document's label, or of all its labels together, (documents,).
-
-        Numbers are in the order of the labels, joined.
-        """
-        if not self._columns:
-            return np.zeros(len(self.table), np.int64)
-        joined = pc.binary_join_element_wise(*map(_names, self._columns.values()), "\x1f")
-        return _categories(joined).codes.astype(np.int64)
-
-
-def _names(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a name for each cell: a string itself, or the different strings of a list, joined."""
-    if not pa.types.is_list(column.type):
-        return column
-    names = [
-        pa.array(["; ".join(sorted({*values})) for values in chunk.to_pylist()], pa.string())
-        for chunk in column.chunks
-    ]
-    return pa.chunked_array(names, pa.string())
-
-
-def _categories(names: pa.ChunkedArray) -> pd.Categorical:
-    """Return the names as categories, which are sorted."""
-    return pd.Categorical(names.to_pandas())
+        rows, names = [], list[str]()
+        for document in documents:
+            names = [LABEL + key for key in document.labels]
+            rows.append((document.group, document.split, *document.labels.values()))
+        return cls(pd.DataFrame(rows, columns=["group", "split", *names]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,33 +141,22 @@ def split_columns(
     drawing = _Drawing(split, strata, groups)
     if split.kind == "folds":
         assert split.k
-        if split.k > len(strata):
-            raise HeedError(f"params.yaml: split.k: {split.k} folds of {len(strata)} documents")
         folds = drawing.folds(split.k, split.seed)
         return {
             f"split_{fold}": drawing.assign_splits(test, split.seed + fold)
             for fold, test in enumerate(folds)
         }
-    if split.kind == "given":
-        counts = {split_name: int((source_split == split_name).sum()) for split_name in SPLITS}
-        if not counts["train"] or not counts["test"]:
-            sizes = ", ".join(f"{count:,} {split_name}" for split_name, count in counts.items())
-            raise HeedError(f"the given split needs documents to train and to test, found {sizes}")
-        if counts["validation"]:
-            return {"split": source_split.astype(object)}
-        test = np.flatnonzero(source_split == "test")
+    if split.kind == "random":
+        assert split.test is not None
+        test = drawing.draw_split(np.arange(len(strata)), split.test, split.seed)
         return {"split": drawing.assign_splits(test, split.seed)}
-    assert split.test is not None
-    documents = np.arange(len(strata))
-    if len(documents) < 2:
-        raise HeedError(f"{len(documents)} document: a split needs several")
-    if isinstance(split.test, int) and split.test >= len(documents):
-        raise HeedError(
-            f"params.yaml: split.test: expected fewer than the {len(documents):,} documents of the "
-            f"corpus, found {split.test:,}"
-        )
-    test = drawing.draw_split(documents, split.test, split.seed)
-    return {"split": drawing.assign_splits(test, split.seed)}
+    counts = {part: int((source_split == part).sum()) for part in SPLITS}
+    if not counts["train"] or not counts["test"]:
+        sizes = ", ".join(f"{count:,} {part}" for part, count in counts.items())
+        raise HeedError(f"the given split needs documents to train and to test, found {sizes}")
+    if counts["validation"]:
+        return {"split": source_split.astype(object)}
+    return {"split": drawing.assign_splits(np.flatnonzero(source_split == "test"), split.seed)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,11 +172,8 @@ class _Drawing:
 
         Raises HeedError when there are too few documents.
         """
-        kind: Any = KFold
-        if self.split.grouped:
-            kind = StratifiedGroupKFold
-        elif self.split.stratify:
-            kind = StratifiedKFold
+        kind: Any = StratifiedKFold if self.split.stratify else KFold
+        kind = StratifiedGroupKFold if self.split.grouped else kind
         strata = self.strata if self.split.stratify else np.zeros(len(self.strata), np.int64)
         splitter = kind(n_splits=k, shuffle=True, random_state=seed)
         with warnings.catch_warnings():

@@ -46,7 +46,7 @@ TREATMENTS = (
 MAX_REMEMBERED = 200_000
 AHEAD = 2  # chunks that wait for each process
 FEW = 6  # chunks that take no longer than starting a process
-PIECE = re.compile(r"(\S+|\s)( ?)")
+PIECE = re.compile(r"(\S+|\s)( ?)")  # white space is a word, but for one blank after each word
 
 
 def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Counter[str]]:
@@ -94,10 +94,14 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
     """
     if cleaned == text:
         return tuple(spans)
-    moved, uncut = [], _uncut(text)
+
+    def uncut(part: str) -> str:
+        return clean(part, sys.maxsize)[0]
+
+    moved, whole = [], uncut(text)
     for start, end in spans:
-        first, last = len(_uncut(text[:start])), len(_uncut(text[:end]))
-        if uncut[first:last].split() != _uncut(text[start:end]).split():
+        first, last = len(uncut(text[:start])), len(uncut(text[:end]))
+        if whole[first:last].split() != uncut(text[start:end]).split():
             raise HeedError(
                 f"{location}: the rationale {start}-{end} begins or ends within what is one "
                 "character when the text is cleaned: a <br />, or a letter and its accent. Let it "
@@ -107,10 +111,6 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
         if first < last:
             moved.append((first, last))
     return tuple(moved)
-
-
-def _uncut(text: str) -> str:
-    return clean(text, sys.maxsize)[0]
 
 
 class Chunk(NamedTuple):
@@ -126,22 +126,27 @@ class Chunk(NamedTuple):
 
 
 @functools.cache
-def blank_tokenizer(name: str) -> Any:
-    """Return the tokenizer of a blank spaCy pipeline, which needs no download."""
+def blank_pipeline(name: str) -> Any:
+    """Return a blank spaCy pipeline with this tokenizer, which needs no download."""
     with _without_torch():
         import spacy
     from spacy.attrs import IS_PUNCT, IS_SPACE
     from spacy.tokens import Doc
 
-    pipeline = spacy.blank("xx" if name == "whitespace" else name)
-    vocab: Any = pipeline.vocab
+    pipeline: Any = spacy.blank("xx" if name == "whitespace" else name)
+    vocab = pipeline.vocab
     # of the 23 properties of a new word two are read; all of them took half of its time
     vocab.lex_attr_getters = {key: vocab.lex_attr_getters[key] for key in (IS_PUNCT, IS_SPACE)}
-    if name == "whitespace":
-        return _WhitespaceTokenizer(vocab, lambda text: Doc(vocab, *_split_at_white_space(text)))
-    tokenizer: Any = pipeline.tokenizer
-    tokenizer.max_cache_size = MAX_REMEMBERED
-    return tokenizer
+    if name != "whitespace":
+        pipeline.tokenizer.max_cache_size = MAX_REMEMBERED
+        return pipeline
+
+    def split(text: str) -> Doc:
+        pieces = PIECE.findall(text)
+        return Doc(vocab, [word for word, _ in pieces], [space == " " for _, space in pieces])
+
+    pipeline.tokenizer = split
+    return pipeline
 
 
 @contextlib.contextmanager
@@ -161,16 +166,6 @@ def _without_torch() -> Iterator[None]:
         del sys.modules["torch"]
 
 
-class _WhitespaceTokenizer:
-    """Splits at white space only; called like spaCy's tokenizers."""
-
-    def __init__(self, vocab: Any, split: Callable[[str], Any]) -> None:
-        self.vocab, self._split = vocab, split
-
-    def __call__(self, text: str) -> Any:
-        return self._split(text)
-
-
 @functools.cache
 def _sentence_ends() -> np.ndarray:
     """Return the string ids of characters that end a sentence: spaCy's list, of 100 scripts."""
@@ -180,78 +175,47 @@ def _sentence_ends() -> np.ndarray:
     return np.asarray([get_string_id(end) for end in Sentencizer.default_punct_chars], np.uint64)
 
 
-def sentence_starts(enders: np.ndarray, punctuation: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Find the tokens that begin a sentence by the rule of spaCy's Sentencizer, (tokens,).
-
-    All documents at once, since the Sentencizer itself took 30% of the time. A token begins a
-    sentence when it is a word and a sentence end lies between it and the word before it.
-
-    `enders` says whether a token is a character that ends a sentence, `punctuation` whether spaCy
-    calls it punctuation, (tokens,) each; `first` is the first token of each document, (documents,).
-    """
-    starts = np.zeros(len(enders), bool)
-    ends_so_far = np.cumsum(enders)
-    words = np.flatnonzero(~enders & ~punctuation)
-    starts[words[1:]] = np.diff(ends_so_far[words]) > 0
-    document = np.zeros(len(enders), np.int64)
-    document[first] = 1
-    document = np.cumsum(document)
-    if len(words):
-        # the first word of a document has no word before it: sentence ends count from the start of
-        # the document
-        leads = words[np.flatnonzero(np.diff(document[words], prepend=-1))]
-        begin = first[document[leads] - 1]
-        starts[leads] = ends_so_far[leads] > ends_so_far[begin] - enders[begin]
-    starts[first] = True
-    return starts
-
-
-def _split_at_white_space(text: str) -> tuple[list[str], list[bool]]:
-    """Return the words and spaces of a spaCy Doc, which joined give `text`.
-
-    White space is a word, but for one blank after each word.
-    """
-    pieces = PIECE.findall(text)
-    return [word for word, _ in pieces], [space == " " for _, space in pieces]
-
-
 def tokenize_chunk(texts: list[str], name: str) -> Chunk:
-    """Return the tokens of cleaned texts; `name` is the tokenizer's."""
-    tokenizer = blank_tokenizer(name)
+    """Return the tokens of cleaned texts; `name` is the tokenizer's.
+
+    A token begins a sentence when it is a word and a sentence end lies between it and the word
+    before it: the rule of spaCy's Sentencizer, which itself took 30% of the time.
+    """
+    if len(blank_pipeline(name).vocab) > MAX_REMEMBERED:
+        blank_pipeline.cache_clear()
+    pipeline = blank_pipeline(name)
     from spacy.attrs import IDX, IS_PUNCT, IS_SPACE, LENGTH, ORTH
 
-    if len(tokenizer.vocab) > MAX_REMEMBERED:
-        blank_tokenizer.cache_clear()
-        tokenizer = blank_tokenizer(name)
-    tables = [
-        tokenizer(text).to_array([ORTH, IDX, LENGTH, IS_SPACE, IS_PUNCT]).reshape(-1, 5)
-        for text in texts
-    ]
+    attributes = [ORTH, IDX, LENGTH, IS_SPACE, IS_PUNCT]
+    tables = [pipeline.tokenizer(text).to_array(attributes).reshape(-1, 5) for text in texts]
     flat = np.concatenate(tables)
-    document = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
-    first = np.flatnonzero(np.diff(document, prepend=-1))
-    enders = np.isin(flat[:, 0], _sentence_ends())
-    # before white space is removed, as in spaCy
-    sentence = np.cumsum(sentence_starts(enders, flat[:, 4] == 1, first))
+    sizes = [len(table) for table in tables]
+    document = np.repeat(np.arange(len(tables)), sizes)
+    first = offsets(sizes)[:-1]  # token of each document
+    is_end = np.isin(flat[:, 0], _sentence_ends())
+    ends_before: np.ndarray = np.cumsum(is_end) - is_end
+    words = np.flatnonzero(~is_end & (flat[:, 4] == 0))
+    before = np.maximum(np.concatenate([[-1], words])[:-1], first[document[words]])
+    begins = np.zeros(len(flat), bool)
+    begins[words] = ends_before[words] > ends_before[before]
+    begins[np.flatnonzero(np.diff(document, prepend=-1))] = True
+    sentence = np.cumsum(begins)
+    # white space is removed after this, as in spaCy
     is_token = flat[:, 3] == 0
     flat, document, sentence = flat[is_token], document[is_token], sentence[is_token]
     counts = np.bincount(document, minlength=len(texts))
-    begins = np.flatnonzero(np.diff(sentence, prepend=-1))
-    offsets = np.cumsum(counts) - counts
-    sentences = begins - offsets[document[begins]]
-    sentence_counts = np.bincount(document[begins], minlength=len(texts))
+    starts = np.flatnonzero(np.diff(sentence, prepend=-1))  # token of each sentence
     ids, orths = pd.factorize(flat[:, 0])  # in order of first occurrence
-    strings = tokenizer.vocab.strings
-    lexicon = [strings[orth] for orth in orths.tolist()]
-    begin = flat[:, 1].astype(np.int32)
-    end = (flat[:, 1] + flat[:, 2]).astype(np.int32)
+    lexicon = [pipeline.vocab.strings[orth] for orth in orths.tolist()]
     return Chunk(
-        lexicon, ids.astype(np.int32), begin, end, counts, sentences.astype(np.int32),
-        sentence_counts,
+        lexicon, ids.astype(np.int32), flat[:, 1].astype(np.int32),
+        (flat[:, 1] + flat[:, 2]).astype(np.int32), counts,
+        (starts - offsets(counts)[document[starts]]).astype(np.int32),
+        np.bincount(document[starts], minlength=len(texts)),
     )  # fmt: skip
 
 
-def offsets(counts: np.ndarray) -> np.ndarray:
+def offsets(counts: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the first item of each text from the number of items of each text, (texts + 1,)."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
@@ -294,7 +258,7 @@ def tokenize_chunks(chunks: Iterable[list[str]], tokenizer: str, processes: int)
     chunks = itertools.chain(first, chunks)
     if processes < 2 or len(first) < FEW:
         yield from (tokenize_chunk(texts, tokenizer) for texts in chunks)
-        blank_tokenizer.cache_clear()  # the words that it remembers take up to 0.3 GB
+        blank_pipeline.cache_clear()  # the words that it remembers take up to 0.3 GB
         return
     pending: deque[Future[Chunk]] = deque()
     with process_pool(processes, "spawn") as pool:

@@ -1,13 +1,9 @@
 """The files of a corpus that grow while it is read: cleaned documents, tokens, word vectors."""
 
 import contextlib
-import gzip
-import itertools
 import unicodedata
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -16,14 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from heed.annotations import Span
-from heed.corpora.publication import SPLITS
+from heed.corpora.publication import SPLITS, open_compressed
 from heed.corpora.user_files import VECTORS
 from heed.files import HeedError, write_text
 from heed.hyperparameters import MAX_SIZE
-from heed.progress import Bar, progress_bar
-from heed.tokens.arrays import TYPE_VECTORS, NpyFile
+from heed.progress import progress_bar
+from heed.tokens.arrays import TYPE_VECTORS, open_array
 from heed.tokens.meta import Vectors
-from heed.tokens.splits import arrow_type
 from heed.tokens.tokenizer import Chunk, offsets
 
 # The size of a chunk, which is tokenised at once: enough to hide the transfer between processes,
@@ -40,8 +35,8 @@ ENTRIES = {"rationale": SPANS, "links": LINKS}  # columns whose cells are lists 
 
 Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
 
-AT_ONCE = 20_000  # documents whose tokens are counted together; lines between two updates
-GZIP, MARK = b"\x1f\x8b", b"\xef\xbb\xbf"  # the first bytes of a gzip file; a byte order mark
+AT_ONCE = 20_000  # lines between two updates
+MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
 class CleanedTable:
@@ -56,7 +51,7 @@ class CleanedTable:
         self._characters = 0
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self.starts = [0]  # first document of each chunk, and the number of documents
-        self.published: list[str] = []  # the columns of documents.parquet, but for the split
+        self.columns: list[str] = []
 
     def __enter__(self) -> "CleanedTable":
         """Return this table, to be written."""
@@ -68,11 +63,10 @@ class CleanedTable:
             self._writer.close()
         self._path.unlink(missing_ok=True)
 
-    def append(self, published: dict[str, Cell], others: dict[str, Cell]) -> None:
+    def append(self, row: dict[str, Cell]) -> None:
         """Add a document; all have the same columns."""
-        self.published = self.published or list(published)
-        self._rows.append(published | others)
-        self._characters += sum(map(len, published.values()))
+        self._rows.append(row)
+        self._characters += sum(map(len, row.values()))
         if len(self._rows) == CHUNK_DOCUMENTS or self._characters > MAX_CHUNK_CHARACTERS:
             self._write_chunk()
 
@@ -84,19 +78,17 @@ class CleanedTable:
             self._writer.close()
 
     def _write_chunk(self) -> None:
-        types = {key: ENTRIES.get(key) or arrow_type(cell) for key, cell in self._rows[0].items()}
-        schema = pa.schema(list(types.items()))
+        texts = {True: pa.list_(pa.string()), False: pa.string()}
+        types = [
+            (key, ENTRIES.get(key) or texts[isinstance(cell, tuple)])
+            for key, cell in self._rows[0].items()
+        ]
         if self._writer is None:
-            self._writer = pa.ipc.new_file(self._path, schema)
-        self._writer.write_batch(pa.RecordBatch.from_pylist(self._rows, schema))
+            self._writer = pa.ipc.new_file(self._path, pa.schema(types))
+            self.columns = list(self._rows[0])
+        self._writer.write_batch(pa.RecordBatch.from_pylist(self._rows, pa.schema(types)))
         self.starts.append(self.starts[-1] + len(self._rows))
         self._rows, self._characters = [], 0
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of all columns."""
-        with pa.OSFile(str(self._path)) as file, pa.ipc.open_file(file) as reader:
-            return list(reader.schema.names)
 
     def chunks(
         self, columns: list[str], selected: np.ndarray | None = None
@@ -129,17 +121,16 @@ class CleanedTable:
 
 
 def write_documents(
-    table: CleanedTable, selected: np.ndarray, split: Mapping[str, np.ndarray], path: Path
+    chunks: Iterable[pa.RecordBatch], split: Mapping[str, np.ndarray], path: Path
 ) -> None:
-    """Write documents.parquet: the published columns of the selected documents, and their split.
+    """Write documents.parquet: documents, chunk by chunk, and their split.
 
-    `selected` says whether to write each document, (documents,); `split` has the split columns of
-    the selected ones, (selected,) each.
+    `split` has the split columns, (documents,) each.
     """
     row = 0
     with contextlib.ExitStack() as stack:
         writer: pq.ParquetWriter | None = None
-        for group in _row_groups(table.chunks(table.published, selected)):
+        for group in _row_groups(chunks):
             parts = {key: column[row : row + len(group)] for key, column in split.items()}
             row += len(group)
             if writer is None:
@@ -157,37 +148,35 @@ def write_documents(
     pa.default_memory_pool().release_unused()
 
 
-def _row_groups(chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _row_groups(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield the documents in tables of about ROW_GROUP bytes."""
     batches: list[pa.RecordBatch] = []
-    size = 0
     for batch in chunks:
         if batch.num_rows:
             batches.append(batch)
-            size += batch.nbytes
-        if size > ROW_GROUP:
+        if sum(each.nbytes for each in batches) > ROW_GROUP:
             yield pa.Table.from_batches(batches)
-            batches, size = [], 0
+            batches = []
     if batches:
         yield pa.Table.from_batches(batches)
 
 
 class ArrayWriter:
-    """A .npy file of one dimension that grows: the same bytes as np.save writes at once."""
+    """A .npy file of int32 that grows: the same bytes as np.save writes at once."""
 
-    def __init__(self, path: Path, dtype: type[np.number]) -> None:
+    def __init__(self, path: Path) -> None:
         self._file = path.open("wb")
-        self._dtype, self._length = np.dtype(dtype), 0
+        self._length = 0
         self._write_header()
 
     def _write_header(self) -> None:
         """Write the header, in which numpy leaves space: it has the same size for any length."""
-        header = {"descr": self._dtype.str, "fortran_order": False, "shape": (self._length,)}
+        header = {"descr": "<i4", "fortran_order": False, "shape": (self._length,)}
         np.lib.format.write_array_header_1_0(self._file, header)
 
     def append(self, values: np.ndarray) -> None:
         """Add values to the end."""
-        self._file.write(values.astype(self._dtype).tobytes())
+        self._file.write(values.astype("<i4").tobytes())
         self._length += len(values)
 
     def close(self) -> None:
@@ -208,7 +197,7 @@ class WrittenTokens:
         index: dict[str, int] = {}
         counts, sentence_counts = [], []
         with contextlib.ExitStack() as stack:
-            arrays = {name: ArrayWriter(folder / f"{name}.npy", np.int32) for name in names}
+            arrays = {name: ArrayWriter(folder / f"{name}.npy") for name in names}
             for array in arrays.values():
                 stack.callback(array.close)
             for chunk in chunks:
@@ -225,20 +214,12 @@ class WrittenTokens:
             np.save(folder / "sentence_offsets.npy", offsets(np.concatenate(sentence_counts)))
         write_text(folder / "lexicon.txt", "".join(f"{word}\n" for word in self.lexicon))
 
-    def array(self, name: str) -> NpyFile:
+    def array(self, name: str) -> np.ndarray:
         """Return an array with a value for each token: ids, starts or ends."""
-        return NpyFile(self._folder / f"{name}.npy")
+        return open_array(self._folder / f"{name}.npy")
 
 
 # --- word vectors
-
-
-class Entry(NamedTuple):
-    """A line of a file: its number with the file's name, its word, and the text of its numbers."""
-
-    location: str
-    word: str
-    numbers: bytes
 
 
 def write_vectors(
@@ -258,164 +239,98 @@ def write_vectors(
     path = raw / VECTORS
     if not path.is_file():
         return None
-    with progress_bar(title) as bar, _reading(path) as file:
-        first = file.readline().removeprefix(MARK)
-        words, size = _parse_header(path, first)
-        lines = itertools.chain([first], file) if words is None else file
-        vectors = np.lib.format.open_memmap(
-            out / TYPE_VECTORS, mode="w+", dtype=np.float32, shape=(len(tokens.lexicon), size)
-        )
-        entries = _read_entries(path, lines, words, size, bar)
-        has_vector = _fill(vectors, tokens.lexicon, entries)
-        vectors.flush()
+    as_written = {word: row for row, word in enumerate(tokens.lexicon)}
+    in_lower_case: dict[str, list[int]] = {}
+    for row, word in enumerate(tokens.lexicon):
+        if (lower := word.lower()) != word:
+            in_lower_case.setdefault(lower, []).append(row)
+    size = read_vector_size(path)
+    shape = (len(tokens.lexicon), size)
+    vectors = np.lib.format.open_memmap(out / TYPE_VECTORS, "w+", np.float32, shape)
+    has_vector = np.zeros(len(tokens.lexicon), bool)
+    with progress_bar(title) as bar, open_compressed(path) as file:
+        for number, line in enumerate(file, 1):
+            if number % AT_ONCE == 0:
+                bar.update(number, text=f"{number:,} lines")
+            if not line.strip() or (number == 1 and _is_header(line)):
+                continue
+            word, numbers = _parse_line(f"{path}:{number}", line.removeprefix(MARK), size)
+            # what was found is removed, so that the first of two lines counts
+            rows = [as_written.pop(word)] if word in as_written else []
+            lower_rows = in_lower_case.pop(word, ())
+            rows += [row for row in lower_rows if tokens.lexicon[row] in as_written]
+            if rows:
+                vector = _parse_numbers(f"{path}:{number}", numbers)
+                vectors[rows], has_vector[rows] = vector, vector.any()
+    vectors.flush()
     return Vectors(size, float(has_vector.mean()), _token_shares(tokens, has_vector, splits))
 
 
 def read_vector_size(path: Path) -> int:
     """Return the size of the vectors in a file, by its first line.
 
+    In word2vec's format that has the number of words and the size; in GloVe's it is the first word.
+
     Raises HeedError when the file cannot be read, or its first line does not fit.
     """
     if not path.is_file():
         raise HeedError(f"{path}: not there")
-    with _reading(path) as file:
-        return _parse_header(path, file.readline().removeprefix(MARK))[1]
-
-
-@contextlib.contextmanager
-def _reading(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file, decompressed if it is gzip's. Raises HeedError when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            if file.peek(2).startswith(GZIP):
-                with gzip.open(file) as decompressed:
-                    yield cast(IO[bytes], decompressed)
-            else:
-                yield file
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise HeedError(f"{path}: not a whole gzip file ({error}). Make it again") from None
-
-
-def _parse_header(path: Path, line: bytes) -> tuple[int | None, int]:
-    """Return how many words a file has, and the size of their vectors, from its first line.
-
-    In word2vec's format the line has both; in GloVe's it is the first word, and the number of words
-    is None.
-    """
-    fields = line.split()
-    has_header = len(fields) == 2 and all(field.isdigit() for field in fields)
-    words, size = map(int, fields) if has_header else (None, len(fields) - 1)
+    with open_compressed(path) as file:
+        line = file.readline().removeprefix(MARK)
+    size = int(line.split()[1]) if _is_header(line) else len(line.split()) - 1
     if not 0 < size <= MAX_SIZE:
         raise HeedError(
             f"{path}:1: expected the number of words and the size of their vectors, or a word and "
             f"its vector, found {line[:40]!r}. heed reads the text format of word2vec and GloVe"
         )
-    return words, size
+    return size
 
 
-def _read_entries(
-    path: Path, lines: Iterable[bytes], words: int | None, size: int, bar: Bar
-) -> Iterator[Entry]:
-    """Yield the lines that have a word and a vector of `size`; `words` is their number, if known.
-
-    Raises HeedError for a line that does not fit, and for more or fewer lines than `words`.
-    """
-    count = 0
-    for number, line in enumerate(lines, 1 if words is None else 2):
-        if not line.strip():
-            continue
-        count += 1
-        if count % AT_ONCE == 0:
-            bar.update(count, words)
-        if entry := _parse_line(f"{path}:{number}", line.strip(), size):
-            yield entry
-    if words not in (None, count):
-        raise HeedError(
-            f"{path}: its first line says {words:,} words, and it has {count:,}: not a whole file. "
-            "Make it again"
-        )
+def _is_header(line: bytes) -> bool:
+    fields = line.removeprefix(MARK).split()
+    return len(fields) == 2 and all(field.isdigit() for field in fields)
 
 
-def _parse_line(location: str, line: bytes, size: int) -> Entry | None:
-    """Return the entry of a line, or None for a word with spaces, as GloVe's files have some.
+def _parse_line(location: str, line: bytes, size: int) -> tuple[str, list[bytes]]:
+    """Return a word, which may have spaces, as some of GloVe's have, and its numbers, as text.
 
     Only ASCII's white space separates: a word may have a no-break space.
     """
-    if line.count(b" ") == size:
-        word, _, numbers = line.partition(b" ")
-    else:
-        word, *fields = line.split()
-        if not all(map(_is_number, fields[: len(fields) - size])):
-            return None
-        if len(fields) != size:
-            raise _wrong_size(location, size, len(fields))
-        numbers = b" ".join(fields)
+    word, *numbers = line.rsplit(maxsplit=size)
+    if len(numbers) != size:
+        raise HeedError(
+            f"{location}: expected a word and {size} numbers, as in the first line, found "
+            f"{len(numbers)} numbers. If the file was cut off, make it again"
+        )
     try:
-        return Entry(location, unicodedata.normalize("NFC", word.decode()), numbers)
+        return unicodedata.normalize("NFC", word.decode()), numbers
     except UnicodeDecodeError as error:
         raise HeedError(
             f"{location}: the word is not UTF-8 (byte 0x{word[error.start]:02x}). Convert the file"
         ) from None
 
 
-def _fill(vectors: np.ndarray, lexicon: list[str], entries: Iterator[Entry]) -> np.ndarray:
-    """Put the vector of each type into its row; return which have one, (types,)."""
-    as_written = {word: row for row, word in enumerate(lexicon)}
-    in_lower_case: dict[str, list[int]] = {}
-    for row, word in enumerate(lexicon):
-        if (lower := word.lower()) != word:
-            in_lower_case.setdefault(lower, []).append(row)
-    has_vector = np.zeros(len(lexicon), bool)
-    for entry in entries:
-        # what was found is removed, so that the first of two lines counts
-        rows = [as_written.pop(entry.word)] if entry.word in as_written else []
-        rows += [row for row in in_lower_case.pop(entry.word, ()) if lexicon[row] in as_written]
-        if rows:
-            vector = _parse_numbers(entry, vectors.shape[1])
-            vectors[rows], has_vector[rows] = vector, vector.any()
-    return has_vector
-
-
-def _parse_numbers(entry: Entry, size: int) -> np.ndarray:
-    """Return the vector of an entry, float32 (size,). Raises HeedError unless all are numbers."""
-    fields = entry.numbers.split()
-    if len(fields) != size:
-        raise _wrong_size(entry.location, size, len(fields))
-    numbers = [float(field) if _is_number(field) else np.nan for field in fields]
-    with np.errstate(over="ignore"):
-        vector = np.array(numbers).astype(np.float32)
-    if np.isfinite(vector).all():
-        return vector
-    wrong = fields[int(np.isfinite(vector).argmin())].decode(errors="replace")
-    raise HeedError(f"{entry.location}: expected a finite number, found {wrong[:40]!r}")
-
-
-def _is_number(field: bytes) -> bool:
+def _parse_numbers(location: str, fields: list[bytes]) -> np.ndarray:
+    """Return a vector, float32 (size,). Raises HeedError unless all are finite numbers."""
     try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
-def _wrong_size(location: str, size: int, found: int) -> HeedError:
-    return HeedError(
-        f"{location}: expected a word and {size} numbers, as in the first line, found {found} "
-        "numbers. If the file was cut off, make it again"
-    )
+        with np.errstate(over="ignore"):
+            vector = np.array([float(field) for field in fields]).astype(np.float32)
+    except ValueError as error:
+        raise HeedError(f"{location}: expected a finite number ({error})") from None
+    if not np.isfinite(vector).all():
+        wrong = fields[int(np.isfinite(vector).argmin())]
+        raise HeedError(f"{location}: expected a finite number, found {wrong.decode()[:40]!r}")
+    return vector
 
 
 def _token_shares(
     tokens: WrittenTokens, has_vector: np.ndarray, splits: np.ndarray
 ) -> dict[str, float]:
     """Return the share of the tokens of each split whose type has a vector, 0 to 1."""
-    ids, offsets = tokens.array("ids"), tokens.offsets
-    covered, all_tokens = dict.fromkeys(SPLITS, 0), dict.fromkeys(SPLITS, 0)
-    for start in range(0, len(splits), AT_ONCE):
-        ends = offsets[start : start + AT_ONCE + 1]
-        found = has_vector[ids[ends[0] : ends[-1]]]
-        split_of = np.repeat(splits[start : start + AT_ONCE], np.diff(ends))
-        for split in SPLITS:
-            covered[split] += int(found[split_of == split].sum())
-            all_tokens[split] += int((split_of == split).sum())
-    return {split: covered[split] / max(1, all_tokens[split]) for split in SPLITS}
+    is_covered = np.concatenate([[0], np.cumsum(has_vector[tokens.array("ids")])])
+    covered = np.diff(is_covered[tokens.offsets])  # tokens of each document
+    counts = np.diff(tokens.offsets)
+    return {
+        split: float(covered[splits == split].sum() / max(1, counts[splits == split].sum()))
+        for split in SPLITS
+    }

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,12 +19,19 @@ from torch import Tensor, nn
 
 from heed.digests import loaded_modules, versions
 from heed.files import HeedError, writing
-from heed.models.size import shapes_alone
 from heed.paths import WORK
 from heed.recipe import Recipe
 from heed.task import import_stage_modules
 
 CHECKPOINT = "checkpoint.safetensors"
+
+
+class State(TypedDict):
+    """All of a training between two epochs but for its tensors."""
+
+    history: list[dict[str, float]]
+    best_epoch: int
+    machine_kind: str
 
 
 def code_digest(task: str) -> str:
@@ -62,8 +69,8 @@ def write_tensors(
     path.write_bytes(serialize(written, metadata))
 
 
-def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:
-    """Write groups of tensors and the JSON-able `state`; an interrupted write leaves no file."""
+def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: State) -> None:
+    """Write groups of tensors and the `state`; an interrupted write leaves no file."""
     named = {
         f"{group}/{key}": value
         for group, values in tensors.items()
@@ -73,7 +80,7 @@ def save(path: Path, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any
         write_tensors(temporary, named, {"state": json.dumps(state)})
 
 
-def load(path: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
+def load(path: Path) -> tuple[dict[str, dict[str, Tensor]], State] | None:
     """Return the tensors and state that `save` wrote; None if there is no complete file."""
     try:
         with safe_open(path, "pt") as file:
@@ -117,7 +124,7 @@ def whole_run(folder: Path, command: str) -> Iterator[None]:
     try:
         yield
     except ERRORS as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise HeedError(f"{folder}: not a whole run ({reason}). Run again: {command}") from None
 
 
@@ -126,28 +133,6 @@ def load_weights(path: Path, make_model: Callable[[], Model]) -> Model:
 
     Raises one of ERRORS: the file is missing or broken, or its tensors are not the model's.
     """
-    with shapes_alone():
-        _check_tensors(path, make_model().state_dict())
     model = make_model()
     model.load_state_dict(load_file(path))
     return model
-
-
-def _check_tensors(path: Path, expected: dict[str, Tensor]) -> None:
-    """Raise ValueError unless a file has these tensors; their values are not read."""
-    with safe_open(path, "pt") as file:
-        names = set(file.keys())
-        for name in sorted(names | expected.keys()):
-            if name not in names:
-                raise ValueError(f"{path.name} has no tensor {name}")
-            if name not in expected:
-                raise ValueError(
-                    f"{path.name} has the tensor {name}, which the recipe's model does not have"
-                )
-            header = file.get_slice(name)
-            shape, dtype = header.get_shape(), header.get_dtype()
-            if shape != list(expected[name].shape) or dtype != "F32":
-                raise ValueError(
-                    f"{path.name}: tensor {name} is {dtype} {shape}, not F32 "
-                    f"{list(expected[name].shape)} as the recipe's model has it"
-                )

@@ -51,8 +51,10 @@ class _Training:
         groups["optimizer"] = checkpoint.optimizer_tensors(self.optimizer)
         if self.average is not self.model:
             groups["average"] = self.average.state_dict()
-        names = ("history", "best_epoch", "machine_kind")
-        checkpoint.save(path, groups, {name: getattr(self, name) for name in names})
+        state = checkpoint.State(
+            history=self.history, best_epoch=self.best_epoch, machine_kind=self.machine_kind
+        )
+        checkpoint.save(path, groups, state)
 
     def restore(self, path: Path) -> None:
         """Restore the checkpoint in `path`, if there is one."""
@@ -143,15 +145,11 @@ def train(
     """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
-    on every n-th item of the validation split. That does not change the training.
-
-    After each epoch a checkpoint is written to the folder `work`. A training that was killed
-    resumes after its last whole epoch and ends with the same weights.
+    on every n-th item of the validation split. That does not change the training. After each epoch
+    a checkpoint is written to the folder `work`, after which a killed training resumes.
 
     Returns the history, one row for each epoch (docs/contracts.md), the best epoch, counted from 1,
-    and the machine kind of the machines that trained it.
-
-    Raises DivergedError: the loss, a weight or a metric of validation is no longer finite.
+    and the machine kind. Raises DivergedError: loss, weight or metric is no longer finite.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
     training = _Training(learner, h, device, validations_per_epoch)

@@ -1,21 +1,14 @@
 """The machine of a training: its device, its determinism, its kind, and the time it took.
 
-A training is on the CPU or on one free GPU of this machine, held until the process ends. Snakemake
-counts GPUs (`--resources gpu=2`) but does not assign them. So a training claims a free GPU itself,
-by an flock on one file for each GPU. The kernel releases the lock when the process ends, kill -9
-included.
+A training is on the CPU or on one free GPU of this machine. Snakemake counts GPUs (`--resources
+gpu=2`) but does not assign them, so a training claims one itself, by an flock on one file for each,
+which the kernel releases when the process ends, kill -9 included. With HEED_RUNS_PER_GPU=4 each GPU
+has four slots, and Snakemake counts slots: it depends on the machine, and is no parameter of a
+study.
 
-A small LSTM leaves most of a GPU idle. With HEED_RUNS_PER_GPU=4 each GPU has four slots, and
-Snakemake counts slots: `HEED_RUNS_PER_GPU=4 snakemake --resources gpu=8` on two GPUs. The number
-depends on the machine, so it is not a parameter of a study.
-
-All randomness of a training is controlled here, and nowhere else: same seed, same bytes. The
-machine kind of a training is all that its bytes depend on besides recipe, seed and code. Two runs
-of one kind, recipe and seed are the same bytes. Between two kinds the last digits of sums differ,
-and a training makes more of that with every step (docs/report.md, "Machine kinds").
-
-The time of a training is in results/timing: of all stages, `report` alone reads it, so other code
-that makes the same run repeats no other stage.
+All randomness of a training is controlled here, and nowhere else. Its machine kind is all that its
+bytes depend on besides recipe, seed and code (docs/report.md, "Machine kinds"). Its time is in
+results/timing: of all stages, `report` alone reads it.
 
 Nothing here imports torch before a training asks for its device or its machine kind.
 """
@@ -30,7 +23,6 @@ import platform
 import random
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -51,9 +43,7 @@ _held: tuple[str, IO[str]] | None = None  # the GPU of this process, and its loc
 def list_gpus() -> list[str]:
     """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
 
-    That is CUDA_VISIBLE_DEVICES if it is set (by SLURM, by a user), else as many as HEED_GPU_COUNT,
-    else those that `nvidia-smi -L` lists. Does not import torch.
-
+    By CUDA_VISIBLE_DEVICES (set by SLURM, by a user), else HEED_GPU_COUNT, else `nvidia-smi -L`.
     Raises HeedError if HEED_GPU_COUNT is no whole number.
     """
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
@@ -89,10 +79,7 @@ def _query_uuids() -> dict[str, str]:
 
 
 def runs_per_gpu() -> int:
-    """Return how many trainings share a GPU: HEED_RUNS_PER_GPU, 1 by default.
-
-    Raises HeedError if it is not a whole number from 1.
-    """
+    """Return how many trainings share a GPU: HEED_RUNS_PER_GPU, 1 by default."""
     return _whole_number("HEED_RUNS_PER_GPU", "1", 1)
 
 
@@ -112,9 +99,9 @@ def assigned_gpus() -> int | None:
 def claim_gpu(poll: float = 0.5) -> str | None:
     """Hold a slot of a GPU until this process ends; return the GPU, or None if there is no GPU.
 
-    The GPU becomes the only one that CUDA sees. Every GPU's first slot is taken before any GPU's
-    second. If all slots are taken it waits, and tries again every `poll` seconds. Call it before
-    torch initialises CUDA. A second call returns the same GPU.
+    The GPU becomes the only one that CUDA sees, so torch must not have initialised CUDA. Every
+    GPU's first slot is taken before any GPU's second. If all are taken it waits, and tries again
+    every `poll` seconds. A second call returns the same GPU.
     """
     global _held
     if _held is None:
@@ -186,15 +173,10 @@ def choose_device(name: str) -> str:
         return "cuda"
     if name == "auto":
         return "cpu"
-    reason = "no GPU is visible (nvidia-smi -L, CUDA_VISIBLE_DEVICES)"
-    if not built:
-        reason = (
-            "this torch is built for the CPU (envs/README.md says how to install the CUDA build)"
-        )
-    elif _held:
-        reason = f"torch cannot use GPU {_held[0]}: see the driver's version in nvidia-smi"
     raise HeedError(
-        f"device: cuda: {reason}. Mend it, or set `device: auto` or `cpu` in params.yaml"
+        f"device: cuda: torch {torch.__version__} can use no GPU here; visible are: "
+        f"{', '.join(list_gpus()) or 'none'} (nvidia-smi -L, CUDA_VISIBLE_DEVICES; "
+        "envs/README.md). Mend it, or set `device: auto` or `cpu` in params.yaml"
     )
 
 
@@ -209,18 +191,13 @@ def machine_kind(device: str) -> str:
 
     For example `x86_64 AVX512, AMD family 26 model 2, torch 2.13.0+cpu`. Its parts:
 
-    - the architecture, as the system names it (x86_64, aarch64, arm64 on macOS), and the
-      instructions that torch uses, which ATEN_CPU_CAPABILITY may restrict: the width of a vector
-      decides in which order a sum is added. A training on a GPU has them too, since its initial
-      weights are drawn on the CPU
+    - the architecture and the instructions that torch uses: the width of a vector decides in which
+      order a sum is added (on a GPU too, since its initial weights are drawn on the CPU)
     - on the CPU, the processor's vendor, family and model, by which oneDNN and MKL choose their
-      kernels and the sizes of their blocks; not its name, which differs between processors of one
-      family that compute the same
+      kernels; not its name or the host, since two of one family compute the same
     - on a GPU, its name and the versions of CUDA and cuDNN (of ROCm), which choose the kernels
     - torch's version with its build, which brings the other libraries along
     - RESTRICTIONS that are set
-
-    The host is not in it, so that two hosts of one kind have the same text.
     """
     import torch
 
@@ -298,37 +275,27 @@ def seed_everything(seed: int, epoch: int = 0) -> None:
     torch.manual_seed(mixed)  # CUDA's generators too
 
 
-def keep_memory() -> bool:
-    """Make glibc allocate large tensors on its heap and never shrink it; return whether it did.
+def keep_memory() -> None:
+    """Make glibc allocate large tensors on its heap and never shrink it.
 
     Otherwise every tensor above some size is mapped, faulted in page by page and unmapped again, in
-    every step (benchmarks/training.py measures the difference). The environment variables
-    MALLOC_MMAP_MAX_ and MALLOC_TRIM_THRESHOLD_ do the same, but only before a process starts.
-    Without glibc nothing happens.
+    every step (benchmarks/training.py measures the difference). Without glibc nothing happens.
     """
-    if sys.platform != "linux":
-        return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return (
-        mallopt is not None and bool(mallopt(MMAP_MAX, 0)) and bool(mallopt(TRIM_THRESHOLD, NEVER))
-    )
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(MMAP_MAX, 0)
+        mallopt(TRIM_THRESHOLD, NEVER)
 
 
 @dataclasses.dataclass(frozen=True)
-class Times:
-    """Wall and CPU seconds of a training; those of all threads of its process."""
+class TrainingTime:
+    """The time of a training, where it ran and by which code (heed.training.checkpoint).
+
+    `cpu_seconds` are those of all threads of its process. `code` is empty in a file of an older
+    heed.
+    """
 
     seconds: Annotated[float, {"ge": 0}]
     cpu_seconds: Annotated[float, {"ge": 0}]
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingTime(Times):
-    """The time of a training, where it ran and by which code (heed.training.checkpoint).
-
-    `code` is empty in a file of an older heed.
-    """
-
     code: str = ""
     device: str = ""
     host: str = ""
@@ -354,26 +321,28 @@ class Stopwatch:
 
     def __init__(self, path: Path) -> None:
         """Start at the times that an earlier process has saved in `path`, or at 0."""
-        self._path, self._wall, self._cpu = path, time.perf_counter(), time.process_time()
+        self._path, self._started = path, np.array([time.perf_counter(), time.process_time()])
         with contextlib.suppress(HeedError, ValueError):
-            saved = read_record(Times, read_json(path, ""))
-            self._wall, self._cpu = self._wall - saved.seconds, self._cpu - saved.cpu_seconds
+            saved = read_record(TrainingTime, read_json(path, ""))
+            self._started -= [saved.seconds, saved.cpu_seconds]
 
-    def read(self) -> Times:
-        """Return the times so far."""
-        return Times(
-            round(time.perf_counter() - self._wall, 2), round(time.process_time() - self._cpu, 2)
-        )
+    def read(self) -> tuple[float, float]:
+        """Return the wall and CPU seconds so far."""
+        seconds = np.array([time.perf_counter(), time.process_time()]) - self._started
+        wall, cpu = seconds.round(2).tolist()
+        return wall, cpu
 
     def save(self) -> None:
         """Save the times so far for the process that resumes this training."""
-        write_json(self._path, as_json(self.read()))
+        write_json(self._path, as_json(TrainingTime(*self.read())))
 
 
-def write_training_time(path: Path, times: Times, code: str, device: str, torch: str) -> None:
+def write_training_time(path: Path, times: tuple[float, float], code: str, device: str) -> None:
     """Write the time of a training that ends now on this host."""
+    import torch
+
     host, ended = platform.node(), time.strftime("%Y-%m-%dT%H:%M:%S%z")
-    record = TrainingTime(times.seconds, times.cpu_seconds, code, device, host, torch, ended)
+    record = TrainingTime(*times, code, device, host, torch.__version__, ended)
     write_json(path, as_json(record))
 
 

@@ -18,7 +18,6 @@ ITEM = "document"
 SCALE = Scale(
     {"mean_squared_error": "mean squared error", "r2": "R²"}, in_points=True, bounded=False
 )
-DESCRIPTION = "a number for each document"
 READS_NOISE = False
 
 

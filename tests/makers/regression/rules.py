@@ -9,7 +9,6 @@ from heed.tasks.classification.rules import label_contradictions
 
 REFERENCE_MODELS = ("ridge",)
 LABELS = "number"
-IS_PUBLISHED = False
 EXPLAINED_METRICS = ()
 
 

@@ -1,7 +1,6 @@
 """Documents are made by the talk's rules, and every document is in one part."""
 
 import dataclasses
-import gzip
 import json
 import shutil
 from collections import Counter
@@ -16,9 +15,8 @@ from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import Document, read_members
 from heed.corpora.source import download
 from heed.files import HeedError
-from heed.study import Corpus, Source, Split, load
+from heed.study import Corpus, Source, Split
 from heed.tokens.splits import DocumentLabels, split_columns
-from tests.conftest import ROOT
 from tests.makers.federalist import papers
 
 GIVEN = Split(kind="given")
@@ -85,19 +83,6 @@ def test_the_disputed_papers_are_for_test_alone(tmp_path):
     assert not {int(d.group) for d in folds} & (
         published.DISPUTED | published.JAY | published.JOINT
     )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("FEDERALIST No. 7\n", "FEDERALIST\n", "papers 1 to 85 in their order, found 84 headings"),
-        ("\nJAY\n", "\n", "paper 2: expected one line with its author, found 0"),
-    ],
-)
-def test_a_file_that_is_not_the_federalist_is_said(tmp_path, old, new, message):
-    (tmp_path / published.GUTENBERG_FILE).write_text(papers().replace(old, new))
-    with pytest.raises(HeedError, match=message):
-        list(read_documents(corpus("federalist"), tmp_path))
 
 
 def test_the_letters_use_both_files_as_published(corpora, tmp_path):
@@ -197,48 +182,8 @@ def test_the_rationale_of_sst_wiki_is_the_first_sentence(read):
     assert round(words / sum(len(str(d.text).split()) for d in documents), 3) == 0.455
 
 
-@pytest.mark.parametrize(
-    ("text", "marks", "message"),
-    [
-        ("1\tgood film\n", "1\n", r"test.block:1: expected a mark, 0 or 1, for each of 2 words"),
-        ("1\tgood film\n", "1 2\n", r"found '1 2' \(2 marks\)"),
-        ("good film\n", "1 0\n", r"test.txt:1: expected 0 or 1, a tab and a text"),
-        ("1\tgood\n0\tbad\n", "1\n", r"test.block:2: expected a mark.*found '' \(0 marks\)"),
-    ],
-)
-def test_marks_that_do_not_fit_their_words_are_named(tmp_path, text, marks, message):
-    for split_name in ("train", "dev", "test"):
-        (tmp_path / f"{split_name}.txt").write_text(text if split_name == "test" else "1\tgood\n")
-        (tmp_path / f"{split_name}.block").write_text(marks if split_name == "test" else "1\n")
-    with pytest.raises(HeedError, match=message):
-        list(read_documents(corpus("sst-wiki", split=GIVEN), tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", r":2: not a JSON object"),
-        ("[1]", r":2: expected a JSON object, found list"),
-        ('{"text": 1}', r":2: expected text under 'text', found int"),
-    ],
-)
-def test_a_broken_line_is_named(tmp_path, line, message):
-    good = json.dumps({"text": "a", "author": "b", "lang": "c", "file": "d"})
-    (tmp_path / "classifier_data_eval.json").write_text(f"{good}\n{line}\n")
-    with pytest.raises(HeedError, match=message):
-        list(read_documents(corpus("letters-pieces"), tmp_path))
-
-
-def test_gzipped_lines_are_read(tmp_path):
-    row = {"category": "PARENTS", "headline": "A", "short_description": ""}
-    with gzip.open(tmp_path / published.PREFIX, "wt") as file:
-        file.write(json.dumps(row) + "\n")
-    (document,) = read_documents(corpus("news-big"), tmp_path)
-    assert document.text == "A" and document.labels == {"category": "PARENTING"}
-
-
 def test_the_reviews_of_the_sample_whose_order_does_not_matter(tmp_path):
-    sample.make_sample("x", Source(kind="sample", documents=300, seed=7), tmp_path)
+    sample.SOURCE.make("x", Source(kind="sample", documents=300, seed=7), tmp_path)
     kinds = (sample.SENTIMENT, sample.PLAIN, sample.NEUTRAL)
     all_, plain, neutral = ([*read_documents(corpus(kind), tmp_path)] for kind in kinds)
     assert len(all_) == 300 and 120 < len(plain) < 240
@@ -278,12 +223,6 @@ def test_the_planted_rationale_is_where_the_sample_says():
         kinds[row["kind"], row["where"]] += 1
     assert {kind for kind, _ in kinds} == {"plain", "negated", "apart", "order"}
     assert {where for _, where in kinds} == {"early", "middle", "late", "apart"}
-
-
-def test_every_study_groups_the_folds_of_letter_pieces_by_letter():
-    studies = [load(path) for path in sorted((ROOT / "workflow/studies").glob("*.yaml"))]
-    folds = [c.split for study in studies for c in study.corpora.values() if c.split.k]
-    assert folds and all(split.grouped for split in folds)
 
 
 @pytest.mark.slow

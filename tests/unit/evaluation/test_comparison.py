@@ -116,13 +116,16 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
 
 # keys of the experiment → the value that is put there (None: removed), and the message
 BROKEN = {
-    "models.attention.summary.accuracy.values": (None, r"\.K is missing"),
-    "task": (None, r"\.K is missing"),
+    "models.attention.summary.accuracy.values": (None, r"\.K: missing"),
+    "task": (None, r"\.K: missing"),
     " task": ("summary", ": there is no task summary"),
-    "corpus.generated": (None, r"\.K is missing"),
-    "comparisons.attention.linear.p": ("0.5", r"\.K is no float: '0.5'"),
-    "comparisons.attention.linear.interval_pp": ([1.0], r"\.K has 1 values, not 2"),
-    "models.attention.best_epochs": ([True], r"\.K.0 is no int: True"),
+    "corpus.generated": (None, r"\.K: missing"),
+    "comparisons.attention.linear.p": ("0.5", r"\.K: expected a number, found '0.5'"),
+    "comparisons.attention.linear.interval_pp": (
+        [1.0],
+        r"\.K: expected a list of 2 values, found \[1.0\]",
+    ),
+    "models.attention.best_epochs": ([True], r"\.K.0: expected a whole number, found True"),
     "models.attention.hyperparameters.lemmatize": (True, ": .*unexpected keyword .* 'lemmatize'"),
 }
 
@@ -142,7 +145,7 @@ def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
         expected = rf"{FILE}: cannot be read \({message}.*\). Run again: heed compare"
         assert re.fullmatch(expected, str(caught.value))
     for text, message in (
-        ("[]", r"cannot be read \(all of it is no dict: \[\]\). Run again"),
+        ("[]", r"cannot be read \(expected keys with values, found \[\]\). Run again"),
         ("{", "not valid JSON"),
     ):
         FILE.write_text(text)

@@ -8,7 +8,7 @@ from collections import Counter
 import networkx as nx
 import pytest
 
-from heed.pipeline import PIPELINE, draw_dot, draw_mermaid, link_kinds, read_kinds
+from heed.pipeline import PIPELINE, draw_mermaid, link_kinds, read_kinds
 from heed.study import load
 from tests.conftest import ROOT
 
@@ -58,10 +58,3 @@ def test_no_line_is_drawn_that_follows_from_others(kinds):
     links = link_kinds(kinds)
     assert ("tokenize", "reference_models") in links and ("code", "download") in links
     assert ("code", "train") not in links and ("tokenize", "score") not in links
-
-
-def test_graphviz_gets_the_same_nodes_and_lines(kinds):
-    dot = draw_dot(kinds)
-    assert dot.startswith("digraph {") and dot.endswith("}")
-    assert all(f'    {name} [label="{name}\\n' in dot for name in kinds)
-    assert dot.count(" -> ") == draw_mermaid(kinds).count(" --> ") == len(link_kinds(kinds))

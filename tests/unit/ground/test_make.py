@@ -114,8 +114,3 @@ def test_the_versions_in_the_metadata_are_those_that_were_tested():
     rows = re.findall(r"^\| (3\.\d+) \| [^|]+ \| runs", (ROOT / "envs/README.md").read_text(), re.M)
     assert named == {*rows}
     assert all(f"python{version} " in SETUP.read_text() for version in named)
-
-
-def test_make_lock_drops_the_distribution_by_the_name_that_it_has():
-    name = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["name"]
-    assert f".heed/lock/bin/pip uninstall --quiet --yes {name}\n" in (ROOT / "Makefile").read_text()

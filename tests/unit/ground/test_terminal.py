@@ -4,7 +4,6 @@ import ast
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -77,17 +76,6 @@ def test_the_progress_bar_shows_them_too():
     progress = Progress()
     Bar("a\x1b[31m", progress).update(1, 2, "b\u202e")
     assert progress.description == "a[U+001B][31m: b[U+202E]"
-
-
-def test_the_message_of_an_error_shows_them_too(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "heed.cli", "recipe", "tiny\x1b[2J"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(SOURCE).parent)},
-    )
-    assert done.returncode == 1 and "\x1b" not in done.stderr
 
 
 def test_a_reader_that_has_read_enough_is_no_error():

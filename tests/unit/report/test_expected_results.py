@@ -59,20 +59,20 @@ def message_of(expected_result: str, experiment: str = "topic") -> str:
 
 
 WRONG = {
-    "variant: attention": "one of verdict, metric, criterion; found none",
+    "variant: attention":
+        "has `verdict` with against, or `metric` with at_least or at_most, or `criterion`",
     "variant: attention, against: baseline, verdict: better, metric: accuracy, at_least: 0.5":
-        "found verdict and metric",
-    "variant: attention, verdict: better": "`verdict` and `against` go together",
+        "found against, at_least, metric, verdict",
+    "variant: attention, verdict: better": "`verdict` with against",
     "variant: attention, metric: accuracy, at_least: 0.5, outcome: pass":
-        "`criterion` and `outcome` go together",
-    "variant: attention, metric: accuracy": "a `metric` has a limit",
-    "variant: attention, against: baseline, verdict: better, at_most: 1": "a `metric` has a limit",
+        "found at_least, metric, outcome",
+    "variant: attention, metric: accuracy": "`metric` with at_least or at_most",
+    "variant: attention, against: baseline, verdict: better, at_most: 1": "found against, at_most",
     "verdict: better, against: baseline": "a variant, or else an adversarial model",
-    "adversarial_model: deceive, criterion: seeds, outcome: fail": "a `metric` is known, and no "
-                                                                   "criterion",
-    "variant: attention, metric: accuracy, at_least: 2": "less than or equal to 1",
+    "adversarial_model: deceive, criterion: seeds, outcome: fail": "has `metric`",
+    "variant: attention, metric: accuracy, at_least: 2": "at least 0, at most 1",
     "variant: attention, against: baseline, verdict: good":
-        "'better', 'worse', 'practically the same'",
+        "one of better, worse, practically the same",
     "variant: attention, metrc: accuracy": "unknown key; did you mean metric?",
     "variant: atention, metric: accuracy, at_least: 0.5":
         "no variant of topic atention; did you mean attention?",
@@ -207,8 +207,8 @@ def results_with(folder: Path, *expected_results: ExpectedResult) -> Results:
     experiment = dataclasses.replace(
         params.experiments[SENTIMENT], expected_results=list(expected_results)
     )
-    changed: Params = params.model_copy(
-        update={"experiments": params.experiments | {SENTIMENT: experiment}}
+    changed: Params = dataclasses.replace(
+        params, experiments=params.experiments | {SENTIMENT: experiment}
     )
     return read_results(changed, DATA, ROOT / "data/published", folder, with_documents=False)
 

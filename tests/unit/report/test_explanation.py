@@ -62,7 +62,7 @@ def study(
     some = types.SimpleNamespace
     models = {name: some(corpus=SENTIMENT) for name in explained}
     sections = {name: some(model=model) for name, model in (adversarial_attention or {}).items()}
-    params = made_up.study("sample").model_copy(update={"explain": some(models=models)})
+    params = dataclasses.replace(made_up.study("sample"), explain=some(models=models))
     params.__dict__["adversarial_attention"] = sections
     return params
 

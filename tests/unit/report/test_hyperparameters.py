@@ -3,10 +3,11 @@
 import csv
 import dataclasses
 import io
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_args
 
 import pytest
 
+from heed.records import fields_of
 from heed.report import html, latex
 from heed.report.blocks import Table
 from heed.report.chapters import hyperparameters
@@ -23,9 +24,10 @@ MULTI_HEAD = Hyperparameters(attention="multi-head")
 
 def another_value(field: str) -> Any:
     """Another value of a hyperparameter than that of MULTI_HEAD."""
-    value, kind = getattr(MULTI_HEAD, field), get_type_hints(Hyperparameters)[field]
-    if get_origin(kind) is Literal:
-        return next(option for option in get_args(kind) if option != value)
+    value, declared = getattr(MULTI_HEAD, field), fields_of(Hyperparameters)[field]
+    kind = declared.declared
+    if options := declared.limits.get("choices", get_args(kind)):
+        return next(option for option in options if option != value)
     return not value if kind is bool else value + 1 if kind is int else value + 0.015625
 
 

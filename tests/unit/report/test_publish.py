@@ -178,10 +178,10 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
         f"    - path: {root}/src/heed/files.py\n"
     )
     params, comparison = made_up.study("sample"), made_up.comparison("sample")
-    params = params.model_copy(update={"study": dataclasses.replace(params.study, **texts)})
+    params = dataclasses.replace(params, study=dataclasses.replace(params.study, **texts))
     experiment = dataclasses.replace(params.experiments["sample-author"], title=f"In {root}/x")
-    params = params.model_copy(
-        update={"experiments": params.experiments | {"sample-author": experiment}}
+    params = dataclasses.replace(
+        params, experiments=params.experiments | {"sample-author": experiment}
     )
     results = made_up.results(comparison, root / "results")
     folder = publish(params, comparison, PUBLISHED, results, Path())

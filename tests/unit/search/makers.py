@@ -6,9 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from heed.search.results import FINISHED, TrialRun
-from heed.search.stage import make_plan
-from heed.search.trials import Plan
+from heed.search.plan import Plan, make_plan
+from heed.search.results import FINISHED, Trial
 from heed.study import parse
 
 SPACE = (
@@ -57,13 +56,13 @@ def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-def trial(number: int, *scores: float, stop: str = FINISHED) -> TrialRun:
+def trial(number: int, *scores: float, stop: str = FINISHED, metric: str = "accuracy") -> Trial:
     rows = [
         {"epoch": i, "train_loss": 1.0, "validation_loss": 1 - s}
         | {"validation_accuracy": s, "validation_macro_f1": s}
         for i, s in enumerate(scores, 1)
     ]
-    return TrialRun(number, {"heads": number + 1}, rows, stop)
+    return Trial.from_history(number, {"heads": number + 1}, rows, len(rows), stop, metric)
 
 
 def marked(mark: str) -> list[str]:

@@ -1,13 +1,10 @@
 """Searches: spaces are checked before Ray starts, draws depend on the seed, winners are real."""
 
 import dataclasses
+import functools
 import itertools
 import json
-import os
 import re
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +12,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from heed import study as schema
 from heed.cli import commands, stages
 from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
-from heed.progress import Bar, SearchProgress
 from heed.recipe import read_model_recipe
+from heed.search import trials
 from heed.search.adopt import adopt
-from heed.search.cluster import _temporary_folder, read_address
+from heed.search.cluster import read_address
+from heed.search.plan import draw
 from heed.search.results import (
     ASHA,
     FAILED,
@@ -36,7 +33,7 @@ from heed.search.results import (
     write_search,
 )
 from heed.search.stage import epochs_and_select, run_search
-from heed.search.trials import Space, draw, read_reports
+from heed.search.trials import read_reports
 from heed.study import Dimension, load, parse
 from heed.study.rules import is_valid_configuration
 from heed.training.machine import machine_kind
@@ -46,13 +43,12 @@ from tests.unit.search.makers import SPACE, STUDY, gone, heed, marked, planned, 
 
 
 def test_the_winner_is_the_best_then_the_shortest_then_the_first():
-    assert winner([trial(0, 0.5, 0.6), trial(1, 0.7, 0.2)], "accuracy").number == 1
-    assert winner([trial(0, 0.5, 0.7), trial(1, 0.7, 0.2), trial(2, 0.7)], "accuracy").number == 1
-    assert winner([trial(0, 0.5, 0.7), trial(1, 0.7)], "loss").number == 1
-    assert trial(0, 0.5, 0.7, 0.7).best_epoch("accuracy") == 2, (
-        "the earliest of equals, as training keeps it"
-    )
-    assert winner([trial(0, float("nan")), trial(1, 0.1), trial(2)], "accuracy").number == 1
+    assert winner([trial(0, 0.5, 0.6), trial(1, 0.7, 0.2)], "accuracy").trial == 1
+    assert winner([trial(0, 0.5, 0.7), trial(1, 0.7, 0.2), trial(2, 0.7)], "accuracy").trial == 1
+    of_loss = [trial(0, 0.5, 0.7, metric="loss"), trial(1, 0.7, metric="loss")]
+    assert winner(of_loss, "loss").trial == 1
+    assert trial(0, 0.5, 0.7, 0.7).best_epoch == 2, "the earliest of equals, as training keeps it"
+    assert winner([trial(0, float("nan")), trial(1, 0.1), trial(2)], "accuracy").trial == 1
     assert winner([trial(0)], "accuracy") is None
 
 
@@ -61,7 +57,7 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
     """Dodge et al. 2019: with N scores, the mean of the best over all N^n draws of n with
     replacement.
     """
-    trials = [trial(i, score).as_trial(metric) for i, score in enumerate([0.3, 0.9, 0.5, 0.6])]
+    trials = [trial(i, s, metric=metric) for i, s in enumerate([0.3, 0.9, 0.5, 0.6])]
     scores, best = [each.score for each in trials], max if metric == "accuracy" else min
     for n, expected in enumerate(expected_best(trials, metric, "random").scores, 1):
         mean = np.mean([best(draws) for draws in itertools.product(scores, repeat=n)])
@@ -70,102 +66,79 @@ def test_the_expected_best_is_the_mean_over_all_draws(metric):
 
 def test_the_expected_best_is_given_only_where_its_assumption_holds():
     finished = [trial(0, 0.5), trial(1, 0.6)]
-    for trials, sampler, reason in [
+    for found, sampler, reason in [
         (finished, "random", None),
         (finished, "tpe", "no independent draws"),
         ([*finished, trial(2, 0.1, stop=ASHA)], "random", "1 of 3 trials did not run to their end"),
         ([*finished, trial(2, stop=FAILED)], "random", "1 of 3 trials"),
     ]:
-        runs = [each.as_trial("accuracy") for each in trials]
-        expected = expected_best(runs, "accuracy", sampler)
+        expected = expected_best(found, "accuracy", sampler)
         assert (expected.scores is None) == (reason is not None)
         assert reason is None or reason in expected.reason.format(**expected.values)
 
 
-def test_after_a_kill_asha_gets_the_scores_reported_before(study):
-    from heed.search.tuner import TrialMonitor, _scheduler
-
-    params = parse(STUDY.replace("scheduler: none", "reduction_factor: 2"))
-    plan = planned(STUDY.replace("scheduler: none", "reduction_factor: 2"))
-    for number, score in enumerate((0.9, 0.8)):
-        folder = plan.trial_folder(number)
-        folder.mkdir(parents=True)
-        ended = {"history": trial(number, score, score, score).history, "stop": FINISHED}
-        write_json(folder / "ended.json", ended)
-        reports = f"[1, {score}]\n[2, {score}]\n[3, {score}]\n[4, 0"
-        (folder / "reported.jsonl").write_text(reports)
-    monitor = TrialMonitor(plan, [{"heads": n} for n in range(4)], 4, SearchProgress(Bar("hunt")))
-    assert {*monitor.ended} == {0, 1}
-    asha = _scheduler(params.searches["hunt"], monitor)
-
-    def decision(score: float) -> str:
-        late = type("", (), {"trial_id": f"late-{score}"})
-        asha.on_trial_add(None, late)
-        return asha.on_trial_result(None, late, {"report": 1, "score": score})
-
-    assert decision(0.95) == "CONTINUE"
-    assert decision(0.1) == "STOP", "without the earlier scores it would continue the first trials"
-
-
-def test_after_a_kill_tpe_learns_from_trainings_that_diverged(study):
-    from heed.search.tuner import TrialMonitor, _sampling
-
-    plan, search = planned(), parse(STUDY).searches["hunt"]
-    space = search.space
-    drawn = draw(space, 1, 1, lambda _: True)[0]
-    for number, (history, stop) in enumerate([(trial(0, 0.9).history, FINISHED), ([], FAILED)]):
-        folder = plan.trial_folder(number)
-        folder.mkdir(parents=True)
-        write_json(folder / "configuration.json", drawn)
-        write_json(folder / "ended.json", {"history": history, "stop": stop})
-    (plan.trial_folder(1) / "diverged.txt").write_text("the training diverged")
-    monitor = TrialMonitor(plan, [drawn, drawn], 4, SearchProgress(Bar("hunt")))
-    _, settings = _sampling(plan, search, Space(space, lambda _: True, None), monitor)
-    assert [told.value for told in settings["search_alg"].study.trials] == [0.9, -1e30]
-
-
 def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
     assert read_reports(tmp_path) == {}
-    (tmp_path / "reported.jsonl").write_text("[1, 0.5]\n[4, 0.75]\n[4, 0.75]\n[5, 0")
-    assert read_reports(tmp_path) == {1: 0.5, 4: 0.75}
+    lines = [json.dumps({"report": number, "score": 0.5}) for number in (4, 1, 4)]
+    (tmp_path / "reported.jsonl").write_text("\n".join([*lines, '{"report": 5']))
+    assert [*read_reports(tmp_path)] == [1, 4]
 
 
-def test_tpe_draws_valid_configurations_and_resumes_the_trials_drawn_before_a_kill(study):
-    from heed.search.tuner import Tpe
+def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_everything(
+    study, monkeypatch
+):
+    plan, told = dataclasses.replace(planned(), reports=2), []
 
+    def killed(report: dict, at: int) -> None:
+        told.append(report)
+        if len(told) == at:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(trials, "_record_start", lambda *_: None)
+    monkeypatch.setattr(trials.tune, "report", lambda report: killed(report, 5))
+    configuration = {"learning_rate": 0.01, "hidden_size": 4, "heads": 2}
+    with pytest.raises(KeyboardInterrupt):  # in the middle of the third epoch
+        trials.run_trial(plan, 0, configuration)
+    first = told.copy()
+    monkeypatch.setattr(trials.tune, "report", told.append)
+    told.clear()
+    trials.run_trial(plan, 0, configuration)
+    assert [each["report"] for each in told] == [1, 2, 3, 4, 5, 6]
+    assert told[:5] == first, "the same scores, also of the epoch that was trained again"
+    whole = told.copy()
+    (plan.trial_folder(0) / trials.ENDED).touch()
+    (plan.trial_folder(0) / "checkpoint.safetensors").unlink()
+    told.clear()
+    trials.run_trial(plan, 0, configuration)
+    assert told == whole
+
+
+def test_tpe_draws_valid_configurations_and_begins_with_those_drawn_before_a_kill(study):
     params = parse(STUDY)
     plan, search = planned(), params.searches["hunt"]
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
-
     search = dataclasses.replace(search, trials=12, seed=1000)
+    is_valid = functools.partial(is_valid_configuration, params, "tiny-attention")
 
-    def tpe(ended: dict[int, float | None]) -> Tpe:
-        valid = lambda c: is_valid_configuration(params, "tiny-attention", c)  # noqa: E731
-        return Tpe(plan, search, Space(space, valid, None), ended)
+    def drawn(sampler: trials.Sampler, count: int) -> list[dict]:
+        suggested = []
+        for number in range(count):
+            suggested.append(sampler.suggest(f"t{number}")["trial"])
+            score = float(suggested[-1]["configuration"]["learning_rate"])
+            sampler.on_trial_complete(f"t{number}", {"best": score})
+        return suggested
 
-    def drawn(sampler: Tpe, count: int) -> list[dict]:
-        trials = []
-        for _ in range(count):
-            trial = sampler.suggest(f"t{len(sampler.drawn)}-{count}-{len(trials)}")["trial"]
-            trials.append(trial)
-            score = float(trial["configuration"]["learning_rate"])
-            sampler.on_trial_complete([*sampler._ot_trials][-1], {"best": score})
-        return trials
-
-    first = drawn(tpe({}), 6)
-    assert [trial["number"] for trial in first] == [*range(6)]
-    for each in first:
+    first = drawn(trials.Sampler(plan, search, space, is_valid), 6)
+    assert [each["number"] for each in first] == [*range(6)]
+    again = trials.Sampler(plan, search, space, is_valid)
+    twelve = drawn(again, 12)
+    assert twelve[:6] == first
+    assert again.suggest("one too many") == "FINISHED"
+    assert len({json.dumps(each["configuration"]) for each in twelve}) == 12
+    for each in twelve:
         c = each["configuration"]
         assert 2 * c["hidden_size"] % c["heads"] == 0
         assert c["learning_rate"] == float(f"{c['learning_rate']:.4g}")
-    again = tpe({0: 0.1, 1: 0.2, 3: None})
-    assert drawn(again, 3) == [first[2], first[4], first[5]], (
-        "trials that had not ended come first, unchanged"
-    )
-    more = drawn(again, 6)
-    assert [trial["number"] for trial in more] == [*range(6, 12)]
-    assert again.suggest("one too many") == "FINISHED"
-    assert len({json.dumps(trial["configuration"]) for trial in first + more}) == 12
 
 
 # --- real searches --------------------------------------------------------------------------------
@@ -200,12 +173,12 @@ def test_a_search_on_one_machine_finds_a_winner_that_is_real_and_leaves_nothing(
 def assert_results_are_those_of_four_trials(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == FILES
     results = json.loads((folder / "search.json").read_text())
-    params, trials = load(), pd.read_csv(folder / "trials.csv")
+    params, table = load(), pd.read_csv(folder / "trials.csv")
     space = params.searches["hunt"].space
     drawn = draw(space, 4, 1000, lambda c: is_valid_configuration(params, "tiny-attention", c))
-    assert trials[[*space]].to_dict("records") == drawn
-    assert (trials["epochs"] == 3).all()
-    assert (trials["stop"] == FINISHED).all()
+    assert table[[*space]].to_dict("records") == drawn
+    assert (table["epochs"] == 3).all()
+    assert (table["stop"] == FINISHED).all()
     assert len(results["expected_best"]["scores"]) == 4
     best = drawn[results["best"]["trial"]]
     best |= {"epochs": results["best"]["epoch"], "monitor": "accuracy"}
@@ -378,53 +351,11 @@ def test_adopt_writes_the_winner_where_git_shows_it_and_changes_no_recipe(study,
         commands.adopt("hunt")
 
 
-def test_the_winner_replaces_a_preset_and_so_it_does_when_adopted(study):
-    text = STUDY.replace("heads: 3}", "preset: quick}").replace(
-        "defaults: {", "defaults: {presets: {quick: {heads: 3, hidden_size: 9, dropout: 0.4}}, "
-    )
-    Path("params.yaml").write_text(text)
-    assert load().hyperparameters("tiny-attention").hidden_size == 9
-    best = write_results()
-    recipes = []
-    for _ in range(2):
-        for model in ("tiny-attention", "tiny-parameter-matched"):
-            stages.recipe(model)
-        recipes.append([path.read_bytes() for path in sorted(Path("results/recipe").iterdir())])
-        if len(recipes) == 1:
-            commands.adopt("hunt")
-    assert recipes[0] == recipes[1]
-    recipe = yaml.safe_load(Path("results/recipe/tiny-attention.yaml").read_text())
-    assert recipe["hyperparameters"].items() >= {**best, "dropout": 0.4}.items()
-    wide = yaml.safe_load(Path("results/recipe/tiny-parameter-matched.yaml").read_text())[
-        "hyperparameters"
-    ]
-    assert (wide["dropout"], wide["attention"]) == (0.4, "none")
-
-
 def test_adopt_without_a_result_is_one_line_and_changes_nothing(study):
     for name, message in (("hunt", "Run: heed search hunt"), ("hnt", "did you mean hunt?")):
         with pytest.raises(HeedError, match=message.replace("?", r"\?")):
             adopt(name, Path("params.yaml"), Path("results/search"))
     assert Path("params.yaml").read_text() == STUDY
-
-
-def test_only_the_folders_of_searches_that_have_ended_are_deleted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))  # short enough for Ray
-    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(folder))
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    running, others = folder / f"heed-ray-{os.getpid()}-1", folder / "heed-ray-notes-2026"
-    old = folder / f"heed-ray-{ended.pid}-1"
-    try:
-        for path in (running, others, old):
-            path.mkdir()
-        with _temporary_folder() as new:
-            assert {*folder.iterdir()} == {running, others, Path(new)}
-        assert {*folder.iterdir()} == {running, others}
-    finally:
-        shutil.rmtree(folder)
 
 
 # --- the address of a cluster ---------------------------------------------------------------------
@@ -438,23 +369,20 @@ def test_the_address_of_a_cluster_is_in_the_environment_alone(
     assert read_address() == "local"
     monkeypatch.setenv("HEED_RAY_ADDRESS", "10.0.0.2:6379")
     assert read_address() == "10.0.0.2:6379"
-    assert "address" not in vars(schema.Search)["__dataclass_fields__"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environment", "instead"),
-    [
-        (("--address", "127.0.0.1:9"), {}, "leave out --address"),
-        (("--address", "127.0.0.1:9"), {"HEED_RAY_ADDRESS": "127.0.0.1:8"}, "leave out --address"),
-        ((), {"HEED_RAY_ADDRESS": "127.0.0.1:9"}, "unset HEED_RAY_ADDRESS"),
-    ],
-    ids=["argument", "both", "environment"],
-)
 @pytest.mark.slow
-def test_the_address_of_the_command_line_goes_before_that_of_the_environment(
-    study: Path, arguments: tuple[str, ...], environment: dict[str, str], instead: str
-) -> None:
-    done = heed("search", "hunt", *arguments, **environment)
+@pytest.mark.parametrize(
+    ("arguments", "other", "instead"),
+    [
+        (("--address", "127.0.0.1:9"), "127.0.0.1:8", "leave out --address"),
+        ((), "127.0.0.1:9", "unset HEED_RAY_ADDRESS"),
+    ],
+)
+def test_an_address_without_a_cluster_is_one_line_and_the_option_goes_first(
+    study, arguments, other, instead
+):
+    done = heed("search", "hunt", *arguments, HEED_RAY_ADDRESS=other)
     assert done.returncode == 1
     assert done.stderr.startswith("heed: no Ray cluster at 127.0.0.1:9 (")
     assert instead in done.stderr
@@ -476,6 +404,6 @@ def test_a_search_is_read_back_as_it_was_written(tmp_path):
     values = json.loads((folder / "search.json").read_text())
     assert values["expected_best"] == {"reason": "cut", "values": {"early": 1}}
     write_json(folder / "search.json", values | {"trials": [{"trial": 0}]})
-    message = r"search.json: .*trials.0.configuration is missing\). Run again: heed search hunt"
+    message = r"search.json: .*trials.0.configuration: missing, .*\). Run again: heed search hunt"
     with pytest.raises(HeedError, match=message):
         read_search(folder)

@@ -1,17 +1,13 @@
 """A study's cost is estimated before it starts: sizes of corpora, speeds of models, the table."""
 
-import dataclasses
 import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from heed import study
-from heed.files import write_json
 from heed.speed import parameters
-from heed.study import corpus_size as sizes
 from heed.study.corpus_size import corpus_size
 from heed.study.cost import (
     Cost,
@@ -19,11 +15,9 @@ from heed.study.cost import (
     estimate_cost,
     format_cost,
     format_number,
-    format_seeds,
-    study_workloads,
+    measure_study,
     workload_of,
 )
-from heed.tokens.meta import Meta, NearDuplicates
 from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
@@ -84,56 +78,6 @@ def test_documents_of_a_given_split_alone_are_counted_there(clone: Path) -> None
     assert corpus_size(params, "federalist").documents == 922
 
 
-def test_the_size_of_a_tokenised_corpus_is_read_from_its_tokens(clone: Path) -> None:
-    params, folder = study.parse(SAMPLE), clone / "data/tokens/sample-letters"
-    meta = dataclasses.asdict(
-        Meta(
-            digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
-            labels={"author": ["a", "b", "c"]}, documents=4, tokens=40, types=7,
-            splits={"train": 2, "validation": 1, "test": 1}, reduced=False, generated=True,
-            duplicates={}, near_duplicates=NearDuplicates([0], complete=True), cleaned={},
-        )
-    )  # fmt: skip
-    folder.mkdir(parents=True)
-    write_json(folder / "meta.json", meta)
-    np.save(folder / "offsets.npy", [0, 5, 15, 30, 40])
-    size = corpus_size(params, "sample-letters")
-    assert (size.train, size.validation, size.test) == (2, 1, 1)
-    assert (size.lengths, size.values) == ((5, 10, 10, 15), {"author": 3})
-    (folder / "offsets.npy").write_text("broken")
-    assert corpus_size(params, "sample-letters").mean_length == pytest.approx(10, rel=0.1)
-    write_json(folder / "meta.json", meta | {"tokenizer": "en"})
-    assert corpus_size(params, "sample-letters").documents == 1600, "these are not its tokens"
-    (folder / "meta.json").write_text("{broken")
-    assert corpus_size(params, "sample-letters").documents == 1600
-
-
-@pytest.mark.parametrize(
-    ("split", "train"),
-    [
-        ("", 60),  # all: 40 that were kept, and 20 that were left out
-        (", train: 40", 40),
-        (", train: 10", 10),
-        (", train: 50", 50),
-        (", train: 5000", 60),
-        (", train_per_class: 3", 40),  # as it was tokenised
-    ],
-)
-def test_a_smaller_train_counts_after_tokenising_too(clone: Path, split: str, train: int) -> None:
-    folder = clone / "data/tokens/sample-letters"
-    meta = Meta(
-        digest="", corpus="sample-letters", kind="sample-letters", tokenizer="xx", folds=0,
-        labels={"author": ["a", "b", "c"]}, documents=60, tokens=600, types=7,
-        splits={"train": 40, "validation": 10, "test": 10}, reduced=True, generated=True,
-        duplicates={}, near_duplicates=NearDuplicates([0], complete=True), cleaned={}, left_out=20,
-    )  # fmt: skip
-    folder.mkdir(parents=True)
-    write_json(folder / "meta.json", dataclasses.asdict(meta))
-    text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", rf"\1{split}}}", SAMPLE)
-    size = corpus_size(study.parse(text), "sample-letters")
-    assert (size.train, size.validation, size.test) == (train, 10, 10)
-
-
 def test_classes_that_are_not_known_are_about_ten(clone: Path) -> None:
     text = re.sub(r"(kind: sample-letters, split: \{[^}]*)\}", r"\1, train_per_class: 20}", SAMPLE)
     assert corpus_size(study.parse(text), "sample-letters").train == 200
@@ -143,7 +87,7 @@ def test_the_size_of_a_table_of_ones_own_is_read_from_its_file() -> None:
     write_table()
     size = corpus_size(study.parse(own_study()), "sample-letters")
     assert (size.documents, size.test, size.mean_length) == (100, 20, 10)
-    assert size.values == {"label": 4} and not size.note
+    assert size.values == {"label": 4}
     given = own_study("{kind: given}", columns="split_column: part, ")
     assert corpus_size(study.parse(given), "sample-letters").test == pytest.approx(10)
     sampled = own_study(more=", sample: 50")
@@ -163,24 +107,6 @@ def test_the_size_of_several_files_is_that_of_all_and_their_names_are_parts() ->
     assert (size.train, size.validation, size.test) == (60, 20, 40)
     fewer = text.replace("{kind: given}", "{kind: given, train_per_class: 5}")
     assert corpus_size(study.parse(fewer), "sample-letters").train == 4 * 5
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_of_a_large_table_a_part_is_read(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pandas as pd
-
-    write_table(1000)
-    table = pd.read_csv("table.csv")
-    if suffix == ".jsonl":
-        table.to_json("table.jsonl", orient="records", lines=True)
-    if suffix == ".parquet":
-        table.to_parquet("table.parquet")
-    monkeypatch.setattr(sizes, "MAX_ROWS", 250)
-    monkeypatch.setattr(sizes, "MAX_BYTES", 0)
-    params = study.parse(own_study().replace("table.csv", f"table{suffix}"))
-    size = corpus_size(params, "sample-letters")
-    assert size.documents == pytest.approx(1000, rel=0.1)
-    assert "from about 2" in format_cost(params)
 
 
 def test_a_cell_with_several_labels_counts_each_once() -> None:
@@ -220,17 +146,16 @@ def test_where_a_file_cannot_be_read_the_table_says_so(content: bytes | None, re
 # --- arithmetic -----------------------------------------------------------------------------------
 
 
-def cost_of(*models: float, once: float = 600.0, alone: float = 120.0, seeds: int = 2) -> Cost:
-    costs = [ModelCost(f"m{i}", "e", f"m{i}", 1, each, each, 1.0) for i, each in enumerate(models)]
-    return Cost(9, 9, seeds, costs, {"searches": once}, 0.0, alone, 0.0, {}, {})
+def cost_of(*models: float) -> Cost:
+    costs = [ModelCost(f"m{i}", 1, each, each, 1.0) for i, each in enumerate(models)]
+    return Cost(9, 9, 2, costs, {"searches": 600.0}, 0.0, 0.0, {}, {})
 
 
-def test_the_time_of_a_study_is_divided_among_cores_but_for_what_runs_alone() -> None:
+def test_the_time_of_a_study_is_divided_among_cores_but_not_a_training() -> None:
     cost = cost_of(60, 180)
     assert cost.minutes(2, 1) == pytest.approx((600 + 2 * 240) / 60)
-    assert cost.minutes(2, 4) == pytest.approx((120 + (480 + 480) / 4) / 60)
-    assert cost.minutes(2, 1000) == pytest.approx((120 + 180) / 60), "a training is not divided"
-    assert cost.core_hours == pytest.approx((600 + 480) / 3600)
+    assert cost.minutes(2, 4) == pytest.approx((600 + 2 * 240) / 4 / 60)
+    assert cost.minutes(2, 1000) == pytest.approx(180 / 60)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 16])
@@ -253,7 +178,7 @@ def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(cl
     assert five.seconds_per_seed == pytest.approx(two.seconds_per_seed, rel=0.1)
     assert (five.seeds, two.seeds) == (5, 2)
     short = study.parse(text.replace("max_tokens: 1000", "max_tokens: 50"))
-    assert estimate_cost(short).core_hours < five.core_hours / 2
+    assert estimate_cost(short).seconds(5) < five.seconds(5) / 2
 
 
 def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Path) -> None:
@@ -263,6 +188,9 @@ def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Pa
     plain = estimate_cost(study.parse(text[: text.index("\nexplain:")]))
     assert (whole.stages - alone.stages, alone.stages - plain.stages) == (6, 10)
     assert plain.seed == 0 and alone.seed == 10 * 60 and whole.seed > alone.seed
+    assert estimate_cost(study.parse(text), 2.0).models[0].training == pytest.approx(
+        2 * whole.models[0].training
+    )
 
 
 def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
@@ -278,11 +206,6 @@ def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_mat
     )
     assert wide.hyperparameters.attention == "none"
     assert parameters(wide) == pytest.approx(parameters(matched), rel=0.001)
-
-
-def test_models_that_differ_in_what_takes_no_time_are_one_measurement() -> None:
-    text = SAMPLE.replace("pooling: last}", "pooling: last, learning_rate: 0.5, epochs: 99}", 1)
-    assert len(study_workloads(study.parse(text))) == len(study_workloads(study.parse(SAMPLE)))
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -302,30 +225,24 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     text = " ".join(format_cost(study.parse(SAMPLE), cores=2).split())
     assert "21 trainings: 7 models x 3 seeds" in text
     assert "file systems without reflink" in text and "heed cost" in text
-    assert "7 of 7 models train for fewer than 10 epochs without patience" in text
-    assert re.search(
-        r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+ seeds;", text
-    )
-    measured = SAMPLE.replace(", pooling: last", ", preset: long, pooling: last")
-    assert "5 of 7 models train for fewer" in " ".join(format_cost(study.parse(measured)).split())
-    own = measured.replace("preset: long,", "preset: long, epochs: 2,")
-    assert "7 of 7 models train for fewer" in " ".join(format_cost(study.parse(own)).split())
-    works = study_workloads(study.parse(SAMPLE))
-    slow = format_cost(study.parse(SAMPLE), {works[0]: 1e5}, cores=2)
-    assert "Speeds were measured" in slow
+    assert re.search(r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+;", text)
+    slow = format_cost(study.parse(SAMPLE), 1e5, cores=2)
+    assert "The speed was measured" in slow
     assert "10 minutes:" not in slow and "days" in slow
+
+
+def test_the_speed_is_measured_on_the_model_that_takes_longest(monkeypatch) -> None:
+    measured = []
+    monkeypatch.setattr("heed.study.cost.measure", lambda each: measured.append(each) or 3.0)
+    text = SAMPLE.replace("pooling: last}", "pooling: last, hidden_size: 200, epochs: 99}", 1)
+    assert measure_study(study.parse(text)) == 3.0
+    assert [each.hyperparameters.hidden_size for each in measured] == [200]
 
 
 @pytest.mark.parametrize(
     ("number", "text"),
     [(0.0001, "0.01"), (0.04, "0.04"), (0.5, "0.5"), (3.0, "3"), (3.14, "3.1"), (12.4, "12"),
-     (99.6, "100"), (123.4, "120"), (98_765, "99,000")],
+     (99.6, "100"), (123.4, "120"), (98_765, "99,000"), (1_234_567, "1,200,000")],
 )  # fmt: skip
 def test_numbers_have_two_digits_at_most(number: float, text: str) -> None:
     assert format_number(number) == text
-
-
-def test_seeds_are_rounded_down() -> None:
-    assert [format_seeds(n) for n in (1, 19, 199, 5000)] == [
-        "1 seed", "19 seeds", "190 seeds", "more than 1,000 seeds",
-    ]  # fmt: skip

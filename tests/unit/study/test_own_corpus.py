@@ -1,6 +1,5 @@
 """A file becomes a study of one's own by one command (docs/own-corpus.md)."""
 
-import csv
 import re
 import shlex
 import shutil
@@ -11,9 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from heed import cli
 from heed.cli import stages
-from heed.cli.commands import make_parser
+from heed.cli.commands import OWN, make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
@@ -34,13 +32,7 @@ TABLE = pd.DataFrame(
 VARIANTS = ("baseline", "mean", "pooling", "attention", "hybrid")
 
 
-@pytest.fixture
-def clone(tmp_path, monkeypatch):
-    """A folder with what `heed corpus add` needs of a clone."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
-    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("own_clone")
 
 
 def add(*files, **options) -> str:
@@ -52,33 +44,22 @@ def add_table(table: pd.DataFrame = TABLE, file: str = "table.csv", **options) -
     return add(file, **options)
 
 
-def write(path: Path, table: pd.DataFrame) -> None:
-    {
-        ".csv": lambda: table.to_csv(path, index=False),
-        ".tsv": lambda: table.to_csv(path, index=False, sep="\t"),
-        ".json": lambda: table.to_json(path, orient="records"),
-        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
-        ".parquet": lambda: table.to_parquet(path),
-    }[path.suffix]()
+def write(name: str, table: pd.DataFrame) -> None:
+    table.to_csv(name, index=False, sep="\t" if name.endswith(".tsv") else ",")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
-def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
-    path = Path(f"my_reviews{suffix}")
-    write(path, TABLE)
-    message = add(path, split_column="part")
+def test_a_file_becomes_a_study_with_models_to_compare():
+    message = add_table(file="my_reviews.csv", split_column="part")
     params = load("params.yaml")
-    assert (params.study.name, params.study.title) == (
-        "my-reviews",
-        "Does attention help on my-reviews?",
-    )
+    assert params.study.name == "my-reviews"
+    assert params.study.title == "Does attention help on my-reviews?"
     assert [*params.models] == [f"my-reviews-{variant}" for variant in VARIANTS]
     assert params.study.attention == ["attention", "pooling"] and params.seeds == [1, 2, 3]
     assert "sample" not in Path("params.yaml").read_text()
-    assert (
-        Path("studies/my-reviews.yaml").read_text().split("\n")[1:]
-        == (Path("params.yaml").read_text().split("\n")[1:])
-    )
+    lines = [
+        Path(file).read_text().split("\n") for file in ("params.yaml", "studies/my-reviews.yaml")
+    ]
+    assert lines[0][1:] == lines[1][1:]
     for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
                   "4 tokens a text on average", "preset ", "15 trainings (5 models x"):  # fmt: skip
         assert found in message
@@ -89,20 +70,24 @@ def test_a_file_becomes_a_study_with_models_to_compare(clone, suffix):
     assert table["label_label"].tolist() == TABLE["label"].tolist()
     assert [*changed_file_warnings(params)] == []
     with pytest.raises(HeedError, match="is there already"):
-        add(path, split_column="part", study="my-reviews")
-    path.write_bytes(path.read_bytes() + b"\n")
-    assert [line.rpartition(": ")[2] for line in changed_file_warnings(params)] == [sha256(path)]
+        add("my_reviews.csv", split_column="part", study="my-reviews")
+    TABLE[1:].to_csv("my_reviews.csv", index=False)
+    assert [line.rpartition(": ")[2] for line in changed_file_warnings(params)] == [
+        sha256("my_reviews.csv")
+    ]
 
 
-def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
-    add_table(title="Worth it?")
+def test_further_corpora_are_added_to_the_active_study_and_removed():
+    title = 'Worth "it": ' + "ja " * 50 + "?"
+    add_table(title=title)
+    assert 'ja ?"\n' in Path("params.yaml").read_text().partition("title: ")[2], "one line"
     first = Path("params.yaml").read_text()
     message = add_table(file="more.csv", seeds=5, study="table")
     assert "corpus more is added to the study table" in message
     assert "all models have 5 seeds now" in message and "title is now" not in message
     params = load("params.yaml")
     assert [*params.corpora] == ["table", "more"] and len(params.models) == 2 * len(VARIANTS)
-    assert params.study.title == "Worth it?" and params.seeds == [1, 2, 3, 4, 5]
+    assert params.study.title == title and params.seeds == [1, 2, 3, 4, 5]
     assert "more" in Path("studies/table.yaml").read_text()
     assert "a new study of your own" in add_table(file="other.csv", study="second")
     assert [*load("params.yaml").corpora] == ["other"]
@@ -121,7 +106,7 @@ def test_further_corpora_are_added_to_the_active_study_and_removed(clone):
         remove_corpus("match_parameters_of")
 
 
-def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
+def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it():
     add_table()
     add_table(file="more.csv", study="table")
     text = Path("params.yaml").read_text()
@@ -137,7 +122,7 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it(clone):
     assert not params.explain.models
 
 
-def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
+def test_the_users_own_edits_stay_when_a_corpus_is_added():
     add_table()
     edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]  # two are enough")
     Path("params.yaml").write_text(edited)
@@ -145,17 +130,9 @@ def test_the_users_own_edits_stay_when_a_corpus_is_added(clone):
     assert "seeds: [1, 2]  # two are enough" in Path("studies/table.yaml").read_text()
 
 
-def test_an_edited_study_of_heed_is_not_replaced(clone):
-    edited = Path("params.yaml").read_text().replace("seeds: [1, 2, 3, 4, 5]", "seeds: [1, 2]")
-    Path("params.yaml").write_text(edited)
-    with pytest.raises(HeedError, match=r"params.yaml: edited by hand.*heed study NAME --force"):
-        add_table()
-    assert Path("params.yaml").read_text() == edited and not Path("studies").exists()
-
-
-def test_files_named_by_parts_are_the_users_own_split(clone):
+def test_files_named_by_parts_are_the_users_own_split():
     for split, name in {"train": "train", "validation": "dev", "test": "test"}.items():
-        write(Path(f"{name}.tsv"), TABLE[TABLE["part"] == split].drop(columns="part"))
+        write(f"{name}.tsv", TABLE[TABLE["part"] == split].drop(columns="part"))
     message = add("train.tsv", "dev.tsv", "test.tsv", name="mine")
     assert "train.tsv (train), dev.tsv (validation), test.tsv (test): 60 texts" in message
     assert "40 for train, 10 for validation, 10 for test: as given" in message
@@ -164,50 +141,29 @@ def test_files_named_by_parts_are_the_users_own_split(clone):
     assert params.corpora["mine"].split.kind == "given"
     message = add("train=train.tsv", "test=dev.tsv", name="other")
     assert "36 for train, 4 for validation, 10 for test: as given" in message
+    shutil.copy("train.tsv", "spring.tsv")
+    shutil.copy("test.tsv", "autumn.tsv")
+    assert "spring.tsv, autumn.tsv: 50 texts" in add("spring.tsv", "autumn.tsv", name="both")
+    assert [*load("params.yaml").sources["both"].paths] == ["file_1", "file_2"]
 
 
-def test_other_files_are_one_corpus_in_their_order(clone):
-    for name, rows in {"spring": TABLE[:30], "autumn": TABLE[30:]}.items():
-        write(Path(f"{name}.csv"), rows)
-    assert "spring.csv, autumn.csv: 60 texts" in add("spring.csv", "autumn.csv", name="mine")
-    assert [*load("params.yaml").sources["mine"].paths] == ["file_1", "file_2"]
-
-
-WRONG_FILES = [
-    (["train.csv", "more.csv"], r"more.csv: train, validation or test\? .*train=train.csv PART=mo"),
-    (["train.csv", "dev.csv"], "no file is for test: train.csv, dev.csv. Add it: test=FILE"),
-    (["more.csv", "more.csv"], "more.csv: is named twice"),
-    (["more.csv", "none.csv"], "none.csv: not there"),
-    (["learn=more.csv"], "learn=more.csv: 'learn' is no split: write train, validation, test"),
-]
-
-
-@pytest.mark.parametrize(("files", "message"), WRONG_FILES)
-def test_files_whose_part_is_not_clear_are_an_error(clone, files, message):
-    for name in ("train", "dev", "more"):
-        write(Path(f"{name}.csv"), TABLE)
-    with pytest.raises(HeedError, match=message):
-        add(*files)
-    assert not Path("studies").exists()
-
-
-def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder(clone):
+def test_the_name_of_a_corpus_is_that_of_its_file_or_its_folder():
     for folder in ("Film Reviews", "data"):
         Path(folder).mkdir()
         for split in ("train", "test"):
-            write(Path(f"{folder}/{split}.csv"), TABLE)
-            write(Path(f"{folder}/tweets_{split}.csv"), TABLE)
+            write(f"{folder}/{split}.csv", TABLE)
+            write(f"{folder}/tweets_{split}.csv", TABLE)
     add("Film Reviews/train.csv", "Film Reviews/test.csv")
     add("data/tweets_train.csv", "data/tweets_test.csv", study="film-reviews")
     assert [*load("params.yaml").corpora] == ["film-reviews", "tweets"]
     add_table(file="Größe & Café.v2.csv", study="film-reviews")
     assert [*load("params.yaml").corpora][-1] == "grosse-cafe-v2"
-    with pytest.raises(HeedError, match=r"no name can be made of train.csv .*: add --name NAME"):
+    with pytest.raises(HeedError, match=r"'' is no name: .* Use --name NAME"):
         shutil.copy("data/train.csv", "train.csv")
         add("train.csv", "test=data/test.csv")
 
 
-def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
+def test_known_names_of_columns_are_found_and_others_are_asked_for():
     table = TABLE.rename(columns={"text": "Review", "label": "Sentiment"})
     message = add_table(table)
     assert "60 texts in column 'Review'" in message and "label in column 'Sentiment'" in message
@@ -223,7 +179,7 @@ def test_known_names_of_columns_are_found_and_others_are_asked_for(clone):
         add_table(table, "more.csv", language="en", train=20)
 
 
-def test_options_become_keys(clone):
+def test_options_become_keys():
     table = TABLE.assign(title="a title", author=[f"by {i % 7}" for i in range(60)], nr=range(60))
     table["mood"] = [("up", "down", "flat")[i % 3] for i in range(60)]
     message = add_table(
@@ -237,12 +193,8 @@ def test_options_become_keys(clone):
     assert (corpus.label_columns, corpus.id_column) == (["label", "mood"], "nr")
     assert (corpus.group_column, corpus.tokenizer) == ("author", "en")
     split = corpus.split
-    assert (split.kind, split.test, split.grouped, split.train_per_class) == (
-        "random",
-        0.3,
-        True,
-        10,
-    )
+    assert (split.kind, split.test, split.grouped) == ("random", 0.3, True)
+    assert split.train_per_class == 10
     assert [*params.experiments] == ["notes-label", "notes-mood"]
     assert params.experiments["notes-mood"].title == "notes by mood"
     for model in params.models.values():
@@ -250,7 +202,7 @@ def test_options_become_keys(clone):
     assert "label in column 'mood': 3 classes: " in message
 
 
-def test_labels_in_one_cell_are_a_multilabel_experiment(clone):
+def test_labels_in_one_cell_are_a_multilabel_experiment():
     table = TABLE.assign(tags=[("calm", "loud; calm", "", "loud")[i % 4] for i in range(60)])
     message = add_table(table, label_column=["tags"], label_separator=";", metric="macro_f1")
     params = load("params.yaml")
@@ -259,7 +211,7 @@ def test_labels_in_one_cell_are_a_multilabel_experiment(clone):
     assert "2 classes: calm (50%), loud (50%)" in message
 
 
-def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings(clone):
+def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings():
     Path("words.vec").write_text("fine 1 2 3\npoor 3 2 1\n")
     add_table(vectors="words.vec")
     params = load("params.yaml")
@@ -273,18 +225,7 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
         add_table(file="more.csv", vectors="bad.vec")
 
 
-def test_a_delimiter_is_found(clone):
-    TABLE.to_csv("table.csv", index=False, sep=";")
-    assert "fields are separated by ';'" in add("table.csv")
-    assert load("params.yaml").sources["table"].delimiter == ";"
-    rows = [f'"{text};{label}' for text, label in zip(TABLE["text"], TABLE["label"], strict=True)]
-    Path("quotes.csv").write_text("\n".join(["text;label", *rows]))
-    with pytest.raises(HeedError, match=r"--no-quotes of a command"):
-        add("quotes.csv", delimiter=";", quote='"')
-    assert "60 texts" in add("quotes.csv", no_quotes=True)
-
-
-def test_separators_are_taken_as_a_shell_passes_them(clone):
+def test_separators_are_taken_as_a_shell_passes_them():
     TABLE.to_csv("table.csv", index=False, sep="\t")
     command = ["corpus", "add", "table.csv", "--delimiter", "\\t", "--label-column", "label"]
     texts = ["--text-column", "text", "--text-column", "part", "--text-separator", ""]
@@ -294,10 +235,12 @@ def test_separators_are_taken_as_a_shell_passes_them(clone):
     assert params.sources["table"].delimiter == "\t"
     assert params.corpora["table"].text_separator == ""
     options = CorpusOptions(["a.csv"], text_separator="", delimiter="\t")
+    printed = add("table.csv", delimiter="\t", quote='"', name="again")
+    assert "fields are" not in printed and "quotes" not in printed
     assert options.command() == r"heed corpus add a.csv --text-separator= --delimiter '\t'"
 
 
-def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
+def test_most_texts_are_read_whole_and_very_long_ones_in_part():
     lengths = [10 * (i + 1) for i in range(60)]
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
@@ -308,15 +251,7 @@ def test_most_texts_are_read_whole_and_very_long_ones_in_part(clone):
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
 
 
-def test_a_long_title_is_one_line(clone):
-    title = 'Hilft "Attention": ' + "ja " * 50 + "?"
-    add_table(title=title)
-    assert load("params.yaml").study.title == title
-    make_study("second", title)
-    assert 'ja ?"\n' in Path("params.yaml").read_text().partition("title: ")[2].splitlines(True)[0]
-
-
-def test_texts_of_the_test_part_choose_no_size(clone):
+def test_texts_of_the_test_part_choose_no_size():
     table = TABLE.copy()
     table.loc[table["part"] == "test", "text"] = "word " * 1000
     assert "4 tokens a text on average" in add_table(table, split_column="part")
@@ -324,7 +259,7 @@ def test_texts_of_the_test_part_choose_no_size(clone):
     assert (values.max_tokens, values.batch_size) == (10, 16)
 
 
-def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):
+def test_the_preset_is_that_of_the_texts_that_are_trained_on():
     table = pd.concat([TABLE] * 20, ignore_index=True)
     assert "preset small" in add_table(table)
     assert "preset tiny" in add_table(table, "less.csv", train=500)
@@ -334,21 +269,16 @@ def test_the_preset_is_that_of_the_texts_that_are_trained_on(clone):
     assert "the linear model is recommended: 100 texts of 204 tokens to train on are" in message
 
 
-def test_a_column_with_nearly_as_many_classes_as_rows_is_doubted(clone):
-    columns = {"text_column": ["label"], "label_column": ["text"]}
-    with pytest.raises(HeedError, match=r"'text' has 60 different values in 60 rows: is it a lab"):
-        add_table(**columns)
-
-
-def test_a_class_with_few_rows_is_named(clone):
+def test_a_class_with_few_rows_is_named():
     table = pd.concat([TABLE] * 10, ignore_index=True)
     table["topic"] = table["label"]
     table.loc[:2, "label"] = "question"
     table.loc[:2, "topic"] = ["order", "order", "thanks"]
     message = add_table(table, label_column=["label", "topic", "part"])
     assert "question (<1%)" in message
-    assert "Column 'label': class 'question' has 3 rows, too few to learn from" in message
-    assert "Column 'topic': 2 classes have fewer than 10 rows ('thanks': 1), too few" in message
+    few = "of the classes have fewer than 10 rows"
+    assert f"Column 'label': 1 {few} ('question': 3), too few to learn from" in message
+    assert f"Column 'topic': 2 {few} ('thanks': 1), too few" in message
     assert message.count("too few to learn from") == 2
 
 
@@ -357,35 +287,37 @@ REFUSED = [
     ({"name": "My Corpus"}, "is no name"),
     ({"name": "sample"}, "sample is a study of heed's"),
     ({"study": "sample"}, "sample is a study of heed's"),
-    ({"files": ["none.csv"]}, "none.csv: not there"),
+    ({"files": ["train.csv", "more.csv"]}, "more.csv: train, validation or test? Others are a s"),
+    ({"files": ["train.csv", "dev.csv"]}, "no file is for test: train.csv, dev.csv. Add it: test="),
+    ({"files": ["more.csv", "more.csv"]}, "more.csv: is named twice"),
+    ({"files": ["more.csv", "none.csv"]}, "none.csv: not there"),
+    ({"files": ["learn=more.csv"]}, "learn=more.csv: 'learn' is no split: write train, validation"),
     ({"files": ["empty.txt"]}, "empty.txt: empty: expected rows, and the names of their columns"),
     ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
-    (
-        {"text_column": ["text"], "label_column": ["text"]},
-        "the column 'text' is both text and label",
-    ),
+    ({"text_column": ["text"], "label_column": ["text"]}, "'text' is both text and label"),
     ({"text_column": ["none"]}, "column 'none' has no text in any row"),
+    (
+        {"text_column": ["label"], "label_column": ["text"]},
+        "'text' has 60 different values in 60 rows: is it a label",
+    ),
     ({"split_column": "label"}, "table.csv:2: column 'label': expected train, validation, test"),
     ({"split_column": "no test"}, "column 'no test': the given split needs documents to train an"),
-    (
-        {"split_column": "by class"},
-        "the split train has 1 class (label 'good'): there is nothing t",
-    ),
+    ({"split_column": "by class"}, "the split train has 1 class (label 'good'): there is noth"),
     ({"split_column": "part", "test": 0.1}, "--test is for a split that heed draws"),
-    ({"encoding": "klingon"}, "--encoding: expected one that Python knows"),
-    ({"language": "klingon"}, "--language: Input should be 'xx', "),
-    ({"delimiter": ";;"}, "--delimiter: expected one character"),
+    ({"encoding": "klingon"}, "expected an encoding that Python knows, such"),
+    ({"language": "klingon"}, "--language: expected one of xx, "),
     ({"train": 9, "train_per_class": 3}, "--train: use `train` or `train_per_class`, not both"),
     ({"metric": "bleu"}, "experiments.table.metric: there is no metric of classification bleu"),
 ]
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
-def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone, options, message):
+def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(options, message):
     table = TABLE.assign(same="x", none="")
     table["no test"] = ["train"] * 50 + ["validation"] * 10
     table["by class"] = [("train", "test")[i % 2] for i in range(60)]
-    table.to_csv("table.csv", index=False)
+    for name in ("table", "train", "dev", "more"):
+        table.to_csv(f"{name}.csv", index=False)
     Path("empty.txt").touch()
     before = Path("params.yaml").read_text()
     with pytest.raises(HeedError, match=re.escape(message)):
@@ -398,59 +330,32 @@ def test_a_corpus_that_cannot_be_added_is_an_error_and_nothing_is_written(clone,
     ("rows", "message"),
     [
         (None, "table.csv: empty: expected rows, and the names of their columns"),
-        (["fine thing,good"], "has 1 class in 1 row: there is nothing to learn"),
+        (["fine thing,good"], "has 1 class in 1 rows: there is nothing to learn"),
         ([], "table.csv: empty: expected rows, and the names of their columns"),
         (["fine,good", "poor,bad"], "the split leaves 1 documents to train and 1 to test, of 2"),
         (["a,good", "b,bad", "c,good", "d,"], r"table.csv:5: column 'label': no label"),
     ],
 )
-def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(clone, rows, message):
+def test_a_corpus_too_small_to_learn_from_is_refused_when_it_is_added(rows, message):
     Path("table.csv").write_text("" if rows is None else "\n".join(["text,label", *rows, ""]))
     with pytest.raises(HeedError, match=message):
         add("table.csv")
 
 
-def test_a_changed_file_is_checked_again_when_it_is_downloaded(clone):
-    add_table()
-    with Path("table.csv").open("a") as file:
-        file.write("a text, with a comma,good,train\n")
-    text, old = Path("params.yaml").read_text(), load("params.yaml").sources["table"].sha256
-    Path("params.yaml").write_text(text.replace(old, sha256("table.csv")))
-    with pytest.raises(HeedError, match=r"^table.csv:62: expected 3 fields, .*found 4"):
-        stages.download("table")
-
-
-def test_a_declared_encoding_is_written_and_used(clone):
-    table = TABLE.assign(text=[f"größer als {i}" for i in range(60)])
-    table.to_csv("table.csv", index=False, encoding="windows-1252")
-    with pytest.raises(HeedError, match=r"table.csv:\d+: not utf-8: byte 0xf6. .*--encoding"):
-        add("table.csv")
-    add("table.csv", encoding="windows-1252")
-    stages.download("table")
-    documents = read_documents(load("params.yaml").corpora["table"], Path("data/raw/table"))
-    assert [document.text for document in documents] == table["text"].tolist()
-
-
-def test_a_column_of_rationale_is_checked_written_and_read(clone, monkeypatch):
+def test_a_column_of_rationale_is_checked_written_and_read():
     table = TABLE.assign(why="0-4")
-    table.assign(why="0-400").to_csv("table.csv", index=False)
-    command = "corpus add table.csv --rationale-column why --name mine"
-    monkeypatch.setattr(sys, "argv", ["heed", *command.split()])
-    before = Path("params.yaml").read_text()
-    with pytest.raises(SystemExit, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
-        cli.main()
-    assert Path("params.yaml").read_text() == before
-    table.to_csv("table.csv", index=False)
-    cli.main()
-    stages.download("mine")
-    for document in read_documents(load("params.yaml").corpora["mine"], Path("data/raw/mine")):
+    with pytest.raises(HeedError, match=r"table.csv:2: column 'why': the span 0-400 goes beyond"):
+        add_table(table.assign(why="0-400"), rationale_column="why")
+    add_table(table, rationale_column="why")
+    stages.download("table")
+    for document in read_documents(load("params.yaml").corpora["table"], Path("data/raw/table")):
         ((start, end),) = document.rationale
         assert document.text[start:end] in ("fine", "poor")
 
 
 @pytest.mark.slow
 @pytest.mark.drill("two edits of params.yaml at once")
-def test_corpora_added_at_once_are_all_there(clone):
+def test_corpora_added_at_once_are_all_there():
     """Both processes read and write params.yaml; without a lock the second undoes the first."""
     TABLE.to_csv("table.csv", index=False)
     names = ["one", "two"]
@@ -466,24 +371,20 @@ def test_corpora_added_at_once_are_all_there(clone):
     assert set(names) == set(load("params.yaml").corpora)
 
 
-def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(clone, corpora):
-    lines = (corpora / "sst_wiki/dev.txt").read_text(encoding="utf-8").split("\n")
-    rows = [["label", "text"], *(line.split("\t") for line in lines if line)]
-    assert len(rows) == 873
-    write_csv(Path("sst.csv"), rows)
+def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(corpora):
+    text = (corpora / "sst_wiki/dev.txt").read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.split("\n") if line]
+    assert len(rows) == 872
+    pd.DataFrame(rows, columns=["label", "text"]).to_csv("sst.csv", index=False)
     add("sst.csv")
     stages.download("sst")
     documents = read_documents(load("params.yaml").corpora["sst"], Path("data/raw/sst"))
-    assert [document.labels["label"] for document in documents] == [row[0] for row in rows[1:]]
-    rows[600].append("one more")
-    write_csv(Path("sst.csv"), rows)
+    assert [(each.labels["label"], each.text) for each in documents] == [*map(tuple, rows)]
+    lines = Path("sst.csv").read_text().split("\n")
+    lines[600] += ",one more"
+    Path("sst.csv").write_text("\n".join(lines))
     with pytest.raises(HeedError, match=r"sst.csv:601: expected 2 fields, .*found 3"):
         add("sst.csv", name="again")
-
-
-def write_csv(path: Path, rows: list[list[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)
 
 
 def test_the_documentation_names_the_options_and_the_columns_as_they_are():
@@ -491,12 +392,12 @@ def test_the_documentation_names_the_options_and_the_columns_as_they_are():
     commands = make_parser()
     for command in re.findall(r"^heed (corpus (?:add|remove) .*)$", text, re.MULTILINE):
         commands.parse_args(shlex.split(command))
-    for option in CorpusOptions.__dataclass_fields__:
-        assert option == "files" or f"`--{option.replace('_', '-')}" in text, option
+    assert {"files", *OWN} == {*CorpusOptions.__dataclass_fields__}
+    assert all(f"`--{option.replace('_', '-')}" in text for option in OWN)
 
 
 @pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])
-def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(clone, file):
+def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(file):
     Path(file).parent.mkdir(parents=True)
     with pytest.raises(HeedError, match=r"where heed writes its own files and deletes others\. Mo"):
         add_table(file=file)
@@ -505,7 +406,7 @@ def test_a_file_in_a_folder_in_which_heed_deletes_is_refused(clone, file):
     assert not Path("studies").exists()
 
 
-def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone):
+def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing():
     files = [Path("data/raw/table/mine.csv"), Path("data/raw/table/notes.txt")]
     files[0].parent.mkdir(parents=True)
     for file in files:
@@ -520,22 +421,16 @@ def test_the_download_refuses_a_file_in_its_own_folder_and_deletes_nothing(clone
     ("old", "new", "message"),
     [
         ("kind: table, ", "kind: table ", r"^params\.yaml:\d+: not valid YAML"),
-        (
-            "{experiment: table, ",
-            "{",
-            r"^params\.yaml:\d+: models\.table-baseline\.experiment: missing",
-        ),
-        ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: input should be a valid dict"),
+        ("{experiment: table, ", "{", r"^params\.yaml:\d+: models\.table-baseline\.experiment: m"),
+        ("searches: {}", "searches:", r"^params\.yaml:\d+: searches: expected keys with values"),
     ],
 )
-def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(clone, old, new, message):
+def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new, message):
     add_table()
     edited = Path("params.yaml").read_text().replace(old, new, 1)
     Path("params.yaml").write_text(edited)
-    for command in (
-        lambda: add_table(file="more.csv", study="table"),
-        lambda: remove_corpus("table"),
-    ):
-        with pytest.raises(HeedError, match=message):
-            command()
+    with pytest.raises(HeedError, match=message):
+        add_table(file="more.csv", study="table")
+    with pytest.raises(HeedError, match=message):
+        remove_corpus("table")
     assert Path("params.yaml").read_text() == edited

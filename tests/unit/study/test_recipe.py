@@ -40,25 +40,12 @@ def params(**changes):
 @pytest.fixture
 def tokenised(tmp_path: Path) -> Path:
     meta = {
-        "labels": {"author": ["a", "b"]},
-        "corpus": "sample-letters",
-        "types": 500,
-        "tokenizer": "xx",
-        "folds": 0,
-        "digest": "d",
-        "kind": "sample-letters",
-        "documents": 9,
-        "tokens": 99,
-        "splits": {},
-        "reduced": False,
-        "generated": True,
-        "duplicates": {},
-        "near_duplicates": {"test": [0], "complete": True},
-        "languages": {},
-        "alignments": [],
-        "multilabel": [],
-        "cleaned": {},
-    }
+        "labels": {"author": ["a", "b"]}, "corpus": "sample-letters", "types": 500,
+        "tokenizer": "xx", "folds": 0, "digest": "d", "kind": "sample-letters", "documents": 9,
+        "tokens": 99, "splits": {}, "reduced": False, "generated": True, "duplicates": {},
+        "near_duplicates": {"test": [0], "complete": True}, "languages": {}, "alignments": [],
+        "multilabel": [], "cleaned": {},
+    }  # fmt: skip
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     write_yaml(tmp_path / "best.yaml", {})
     return tmp_path
@@ -78,38 +65,25 @@ def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(
     assert recipes.read_recipe(tokenised / "r.yaml", "heed recipe") == recipe
 
 
-def test_a_wide_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
-    entry = (
-        "sample-author-parameter-matched: "
-        "{experiment: sample-author, corpus: sample-letters, variant: parameter-matched, "
-        "search: none, match_parameters_of: sample-author-attention}"
-    )
-    study = params(**{"  sample-author-mean:": f"  {entry}\n  sample-author-mean:"})
-    attention = make_recipe(study, "sample-author-attention", tokenised, tokenised)
-    wide = make_recipe(study, "sample-author-parameter-matched", tokenised, tokenised)
-    assert wide.hyperparameters.attention == "none"
-    assert wide.hyperparameters.hidden_size > attention.hyperparameters.hidden_size
-    sizes = learning.sizes(wide.data, read_meta(tokenised))
-    as_parameter_matched, matched = (
-        count_parameters(lambda h=each.hyperparameters: learning.build(h, sizes))
-        for each in (wide, attention)
-    )
-    assert as_parameter_matched == pytest.approx(matched, rel=0.02)
+def test_a_parameter_matched_recipe_has_the_parameter_count_of_the_model_it_matches(tokenised):
+    line = "{experiment: sample-author, match_parameters_of: sample-author-attention}"
+    entry = f"  sample-author-parameter-matched: {line}\n  sample-author-mean:"
+    study = params(**{"  sample-author-mean:": entry})
+    recipes_ = [
+        make_recipe(study, f"sample-author-{variant}", tokenised, tokenised)
+        for variant in ("attention", "parameter-matched")
+    ]
+    attention, matched = (recipe.hyperparameters for recipe in recipes_)
+    assert matched.attention == "none" and matched.hidden_size > attention.hidden_size
+    sizes = learning.sizes(recipes_[0].data, read_meta(tokenised))
+    counts = [count_parameters(lambda h=h: learning.build(h, sizes)) for h in (attention, matched)]
+    assert counts[0] == pytest.approx(counts[1], rel=0.02)
 
 
 def test_a_label_that_the_corpus_lacks_is_named(tokenised):
-    with pytest.raises(
-        HeedError,
-        match=(
-            r"params.yaml: experiments.sample-author.data.label: .* no label language. Known: "
-            r"author"
-        ),
-    ):
-        make_recipe(
-            params(**{"{label: author}": "{label: language}"}),
-            "sample-author-attention",
-            tokenised,
-            tokenised,
-        )
+    of_language = params(**{"{label: author}": "{label: language}"})
+    message = r"params.yaml: experiments.sample-author.data.label: .* no label language. Known"
+    with pytest.raises(HeedError, match=message):
+        make_recipe(of_language, "sample-author-attention", tokenised, tokenised)
     with pytest.raises(HeedError, match="heed search other"):
         make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)

@@ -19,7 +19,8 @@ from heed.cli import stages
 from heed.corpora.table import split_labels
 from heed.files import HeedError, sha256
 from heed.prediction import load_predictor
-from heed.study import parse
+from heed.study import load, parse
+from heed.study.cost import format_cost
 from heed.tasks.classification.recipe import Data
 from heed.tasks.classification.recipe import resolve_data as resolve_classification
 from heed.tasks.classification.texts import TextTable, classify, classify_table
@@ -316,6 +317,12 @@ def test_explanations_say_why_no_test_is_defined(study):
     page = Path("reports/index.html").read_text()
     assert "What the weights explain" not in page
     assert "The tests of what they explain are of predictions of one class." in page
+
+
+def test_the_cost_is_estimated(study):
+    shutil.rmtree("data/tokens")
+    params = load("params.yaml")
+    assert "    attention " in format_cost(params)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,6 @@ def test_each_damage_has_one_treatment_that_is_counted(text, expected, counts):
     assert clean(text) == (expected, counts)
 
 
-def test_a_very_long_document_is_cut_and_counted():
-    text, counts = clean("word " * 2_000_000, 1_000_000)
-    assert len(text) == 1_000_000 and counts == {"cut": 1}
-
-
 RAW = {
     "nothing to clean": "a splendid film",
     "line ends of Windows": "a\r\nsplendid\r\nfilm",

@@ -2,7 +2,6 @@
 
 import gzip
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from heed.files import HeedError, sha256
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
 from heed.study.corpora import check_source
-from heed.study.own_files import changed_file_warnings
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import Vectors, read_meta
@@ -89,13 +87,10 @@ def test_word2vecs_header_compression_and_other_white_space_change_nothing(folde
 
 ERRORS = {
     "too few numbers": (b"the 1 2\ncat 3\n", ":2: expected a word and 2 numbers.* found 1"),
-    "too many numbers": (b"the 1 2\ncat 3 4 5\n", ":2: expected a word and 2 numbers.* found 3"),
-    "no number": (b"2 2\ncat 1 2\nthe 1 x2\n", r":3: expected a finite number, found 'x2'"),
+    "no number": (b"2 2\ncat 1 2\nthe 1 x2\n", r":3: expected a finite number .*'x2'"),
     "not finite": (b"cat 1 2\nthe 1 nan\n", r":2: expected a finite number, found 'nan'"),
     "too large": (b"cat 1e39 2\n", r":1: expected a finite number, found '1e39'"),
     "two spaces": (b"2 2\nthe 1 2\ncat  3\n", r":3: expected a word and 2 numbers.* found 1"),
-    "fewer words": (b"3 2\nthe 1 2\ncat 3 4\n", "first line says 3 words, and it has 2"),
-    "more words": (b"1 2\nthe 1 2\ncat 3 4\n", "first line says 1 words, and it has 2"),
     "no UTF-8": ("the 1 2\nschön 1 2\n".encode("latin-1"), r":2: .* not UTF-8 \(byte 0xf6"),
     "empty": (b"", ":1: expected the number of words and the size"),
     "a text": (b"animals\n", r":1: expected the number of words .* found b'animals"),
@@ -122,30 +117,18 @@ def test_a_file_that_is_missing_or_was_changed_is_named_with_its_key(folder):
     make_corpus(WORDS.encode())
     with pytest.raises(HeedError, match=r"changed .* update sources\.animals\.vectors_sha256"):
         download("animals", vectors_source("0" * 64), Path("data/raw/animals"))
-    params = SimpleNamespace(sources={"animals": vectors_source(sha256("words.vec"))})
-    assert [*changed_file_warnings(params)] == []
-    Path("words.vec").write_text("more 1 1\n")
-    (warning,) = changed_file_warnings(params)
-    assert warning.startswith("words.vec: changed since it was added; the study still uses the ")
-    assert warning.endswith(f"sources.animals.vectors_sha256: {sha256('words.vec')}")
     Path("words.vec").unlink()
     with pytest.raises(HeedError, match=r"words\.vec: not there .*sources\.animals\.vectors\)"):
         download("animals", vectors_source("0" * 64), Path("data/raw/animals"))
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"kind": "sample", "vectors": "a.vec"}, "vectors needs vectors_sha256"),
-        (
-            {"kind": "sample-translation", "vectors": "a.vec", "vectors_sha256": "0" * 64},
-            "takes no vectors: no translator reads them",
-        ),
-    ],
-)
-def test_vectors_have_a_hash_and_are_of_documents_with_labels(keys, message):
-    with pytest.raises(ValueError, match=message):
-        check_source(Source(documents=60, seed=1, **keys))
+def test_vectors_have_a_hash_and_are_of_documents_with_labels():
+    with pytest.raises(ValueError, match="vectors needs vectors_sha256"):
+        check_source(Source(kind="sample", documents=60, seed=1, vectors="a.vec"))
+    source = Source(kind="sample-translation", documents=60, seed=1, vectors="a.vec",
+                    vectors_sha256="0" * 64)  # fmt: skip
+    with pytest.raises(ValueError, match="takes no vectors: no translator reads them"):
+        check_source(source)
 
 
 def test_an_entry_of_several_types_has_the_vector_of_the_type_that_it_is(folder):

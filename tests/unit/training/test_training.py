@@ -4,7 +4,6 @@ import dataclasses
 import json
 import math
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -35,7 +34,7 @@ from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training import checkpoint
 from heed.training import run as runs
-from heed.training.loop import AdamW, learning_rate
+from heed.training.loop import learning_rate
 from heed.training.machine import make_deterministic
 from heed.training.run import RunInfo, read_run, train_run
 from tests.conftest import (
@@ -174,7 +173,6 @@ RECIPE, TINY = Path("results/recipe/tiny-attention.yaml"), Path("data/tokens/tin
 @pytest.mark.parametrize(("break_input", "message"), [
     (RECIPE.unlink, "heed recipe tiny-attention"),
     (lambda: RECIPE.write_text("model: ["), "cut off"),
-    (lambda: RECIPE.write_text("model: x\n...\n"), "not a recipe"),
     (lambda: change_file(RECIPE, "task: class", "task: klass"), "no task klass"),
     ((TINY / "meta.json").unlink, "heed tokenize tiny"),
     (lambda: (TINY / "ids.npy").write_bytes(b""), "cannot be read"),
@@ -187,12 +185,12 @@ def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input,
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("  dropout: 0.2\n", "", "hyperparameters.dropout is missing"),
-    ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "hyperparameters.epoch is unknown"),
-    ("hidden_size: 6", "hidden_size: '6'", "hyperparameters.hidden_size is no int: '6'"),
-    ("pooling: mean", "pooling: meen", "hyperparameters.pooling is none of last, mean"),
+    ("  dropout: 0.2\n", "", "hyperparameters.dropout: missing"),
+    ("  epochs: 3\n", "  epochs: 3\n  epoch: 3\n", "epoch: unknown key"),
+    ("hidden_size: 6", "hidden_size: '6'", "hidden_size: expected a whole number, .*'6'"),
+    ("pooling: mean", "pooling: meen", "hyperparameters.pooling: expected .*one of last, mean"),
     ("task: classification", "task: summary", "there is no task summary"),
-    ("label: kind", "lable: kind", "data.label is missing"),
+    ("label: kind", "lable: kind", "data.lable: unknown key; did you mean label"),
 ])  # fmt: skip
 def test_a_recipe_of_an_older_or_another_heed_is_refused_with_its_key_and_command(
     workplace, old, new, says
@@ -208,9 +206,9 @@ def test_a_run_of_an_older_heed_is_refused_with_the_command_that_makes_it(workpl
     (RUN / CHECKSUMS).unlink()
     values = json.loads((RUN / "run.json").read_text())
     for broken, says in (
-        ({k: v for k, v in values.items() if k != "fold"}, "fold is missing"),
-        (values | {"recipe": {"model": "tiny-attention"}}, "experiment is missing"),
-        ([], "is no dict"),
+        ({k: v for k, v in values.items() if k != "fold"}, "fold: missing"),
+        (values | {"recipe": {"model": "tiny-attention"}}, "experiment: missing"),
+        ([], "expected keys with values"),
     ):
         (RUN / "run.json").write_text(json.dumps(broken))
         message = f"run.json: not a .*{says}.*Run again: heed train tiny-attention --seeds 1"
@@ -249,37 +247,21 @@ def refused_run(message: str) -> None:
 
 RUN_VALUES = [
     ("seed", 0, "seed is not at least 1: 0"),
-    ("seed", 2**60, "this is the run of tiny-attention with seed 1152921504606846976"),
-    ("seed", 2**64, "seed is no number of 64 bits"), ("seed", 1.0, "seed is no int"),
-    ("fold", -1, "fold is not at least 0"), ("fold", 7, "fold is not 0"),
-    ("best_epoch", 0, "best_epoch is not at least 1"),
-    ("best_epoch", 4, "best_epoch is above the recipe's 3 epochs: 4"),
-    ("parameters", 0, "parameters is not at least 1"),
-    ("documents.train", -5, "documents.train is not above 0"),
+    ("seed", 2, "this is the run of tiny-attention with seed 2"),
+    ("fold", -1, "fold is not at least 0"), ("seed", 1.0, "seed is no int"),
     ("recipe.corpus", "../../elsewhere", "corpus is no name"),
-    ("recipe.model", "../tiny", "model is no name"),
-    ("recipe.tokenizer", "os", "tokenizer is none of xx, af, .*, whitespace: 'os'"),
-    ("recipe.folds", -1, "folds is not at least 0"),
-    ("recipe.hyperparameters.hidden_size", 0, "hidden_size is not above 0: 0"),
     ("recipe.hyperparameters.learning_rate", math.nan, "learning_rate is no finite number: nan"),
-    ("recipe.hyperparameters.learning_rate", math.inf, "learning_rate is no finite number: inf"),
-    ("recipe.hyperparameters.dropout", 1, "dropout is not below 1: 1"),
     ("recipe.hyperparameters.vocabulary_size", 3, "has [0-9]+ words, and vocabulary_size is 3"),
     ("recipe.hyperparameters.heads", 5, "5 heads do not divide the size 12"),
-    ("recipe.hyperparameters.hidden_size", 7, "not a whole run|do not divide"),
-    ("recipe.hyperparameters.hidden_size", 9, r"is F32 \[.*\], not F32 \[.*\] as the recipe's"),
-    ("recipe.hyperparameters.embedding_dim", 60_000, r"is F32 \[.*, 8\], not F32 \[.*, 60000\]"),
+    ("recipe.hyperparameters.hidden_size", 9, "not a whole run .*size mismatch"),
     ("recipe.hyperparameters.linear_size", 10**18, "linear_size is not at most 65536"),
-    ("recipe.hyperparameters.linear_size", 10**30, "linear_size is no number of 64 bits"),
-    ("recipe.hyperparameters.tfidf_branch", "words", "has no tensor branch.bias"),
-    ("recipe.hyperparameters.attention", "none", "which the recipe's model does not have"),
-    ("recipe.data.classes", ["bad", "good", "ugly"], r"is F32 \[2\], not F32 \[3\]"),
+    ("recipe.data.classes", ["bad", "good", "ugly"], "not a whole run .*size mismatch"),
 ]  # fmt: skip
 
 
 @pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
 @pytest.mark.parametrize(("key", "value", "message"), RUN_VALUES)
-def test_a_run_with_wrong_values_is_refused_before_it_takes_memory(elsewhere, key, value, message):
+def test_a_run_with_wrong_values_is_refused(elsewhere, key, value, message):
     content = json.loads((elsewhere / "run.json").read_text())
     section = content
     *parents, last = key.split(".")
@@ -287,16 +269,10 @@ def test_a_run_with_wrong_values_is_refused_before_it_takes_memory(elsewhere, ke
         section = section[parent]
     section[last] = value
     (elsewhere / "run.json").write_text(json.dumps(content))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     refused_run(message)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200_000, "kB"
 
 
-def deep(text: str) -> str:
-    return text * 100_000
-
-
-def damage_weights(change: Callable[[dict[str, torch.Tensor]], None]) -> Callable[[Path], None]:
+def change_weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         tensors = load_file(folder / "model.safetensors")
         change(tensors)
@@ -313,43 +289,17 @@ def replace_by(name: str, make: Callable[[Path], object]) -> Callable[[Path], No
     return damage
 
 
-def header_of_weights(header: bytes, size: int) -> Callable[[Path], None]:
-    return lambda folder: (folder / "model.safetensors").write_bytes(
-        size.to_bytes(8, "little") + header
-    )
-
-
-WEIGHT, HUGE = "network.output.bias", b'{"a":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}'
+HEADER = (1 << 60).to_bytes(8, "little") + b"{}"
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "json-deep": (lambda folder: (folder / "run.json").write_text(deep("[")), "not valid JSON"),
-    "json-bytes": (lambda folder: (folder / "run.json").write_bytes(b"\xff"), "not valid JSON"),
-    "json-digits": (lambda folder: (folder / "run.json").write_text("1" * 5000), "not valid JSON"),
+    "json-deep": (lambda f: (f / "run.json").write_text("[" * 100_000), "not valid JSON"),
     "words-bytes": (lambda f: (f / "vocabulary.txt").write_bytes(b"\xff\n"), "not a whole run"),
     "words-many": (lambda f: (f / "vocabulary.txt").write_text("w\n" * 51), "has 51 words"),
-    "words-few": (lambda f: (f / "vocabulary.txt").write_text("a\nb\n"), "is F32 .* not F32"),
-    "tensor-more": (
-        damage_weights(lambda tensors: tensors.update(x=torch.zeros(9))),
-        "has the tensor x, which the recipe's model does not have",
-    ),
-    "tensor-less": (damage_weights(lambda t: t.pop(WEIGHT)), f"has no tensor {WEIGHT}"),
-    "tensor-type": (
-        damage_weights(lambda tensors: tensors.update({WEIGHT: tensors[WEIGHT].double()})),
-        f"tensor {WEIGHT} is F64",
-    ),
-    "tensor-shape": (
-        damage_weights(lambda tensors: tensors.update({WEIGHT: torch.zeros(3)})),
-        f"tensor {WEIGHT} is F32 .3., not F32 .2.",
-    ),
-    "header-long": (header_of_weights(b"{}", 1 << 60), "not a whole run"),
-    "header-more-than-file": (
-        header_of_weights(HUGE % (10**12, 4 * 10**12), len(HUGE % (10**12, 4 * 10**12))),
-        "not a whole run",
-    ),
+    "tensor-more": (change_weights(lambda t: t.update(x=torch.zeros(9))), "Unexpected key.*x"),
+    "tensor-less": (change_weights(lambda t: t.pop("network.output.bias")), "Missing key"),
+    "header": (lambda f: (f / "model.safetensors").write_bytes(HEADER), "not a whole run"),
     "pipe": (replace_by("vocabulary.txt", os.mkfifo), "not a file"),
-    "checksums-pipe": (lambda folder: os.mkfifo(folder / CHECKSUMS), "not a file"),
-    "checksums-bytes": (lambda folder: (folder / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
+    "checksums": (lambda f: (f / CHECKSUMS).write_bytes(b"\xff"), "cannot be read"),
     "device": (replace_by("history.csv", lambda path: path.symlink_to("/dev/zero")), "not a file"),
-    "folder": (replace_by("history.csv", Path.mkdir), "not a file"),
 }
 
 
@@ -360,29 +310,6 @@ def test_a_run_whose_files_are_not_those_of_a_run_is_refused(elsewhere, name):
     damage, message = DAMAGES[name]
     damage(elsewhere)
     refused_run(message)
-
-
-def test_a_run_of_links_into_a_cache_is_read_as_one_of_files(trained, tmp_path, monkeypatch):
-    """As DVC leaves it with `cache.type` symlink."""
-    shutil.copytree(trained, tmp_path / "copy")
-    monkeypatch.chdir(tmp_path / "copy")
-    Path("cache").mkdir()
-    for number, path in enumerate(sorted(RUN.iterdir())):
-        path.rename(f"cache/{number}")
-        path.symlink_to(Path.cwd() / f"cache/{number}")
-    assert write_predictions("tiny-attention", [1]) == 24
-    weights = (RUN / "model.safetensors").resolve()
-    weights.write_bytes(flipped(weights.read_bytes()))
-    with pytest.raises(HeedError, match=r"model\.safetensors: not as it was made"):
-        write_predictions("tiny-attention", [1])
-
-
-@pytest.mark.drill("a run from elsewhere: run.json, weights, checksums")
-def test_that_a_run_has_no_checksums_is_said_once(elsewhere, capsys):
-    for _ in range(2):
-        heed.load_run("tiny-attention", 1)
-    text = capsys.readouterr().err
-    assert text.count("tiny-attention/1/SHA256SUMS: not there") == text.count("heed:") == 1
 
 
 def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
@@ -409,14 +336,9 @@ PRACTICE = {
     "label_smoothing": 0.1, "word_dropout": 0.2, "state_dropout": 0.1, "tfidf_dropout": 0.2,
 }  # fmt: skip
 KINDS = [
-    FEATURES | {"truncation": "ends", "max_tokens": 5}, PRACTICE,
+    FEATURES | {"truncation": "ends", "max_tokens": 5, "tfidf_loss": "separate", "tfidf_rate": 3.0},
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
     {"encoder": "none", "attention": "none", "tfidf_branch": "words", "tfidf_buckets": 64},
-    {
-        "encoder": "embeddings", "attention": "none", "pooling": "max-attention",
-        "bigram_buckets": 20,
-    },
-    FEATURES | {"tfidf_loss": "separate", "tfidf_rate": 3.0},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
 ]  # fmt: skip
 
@@ -451,29 +373,9 @@ def test_every_kind_of_model_trains_resumes_loads_and_predicts_the_same(workplac
     )
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, FEATURES, KINDS[2]], ids=["plain", "features", "hierarchical"]
-)
-def test_weights_saved_and_loaded_give_the_same_bytes_of_predictions(workplace, changes):
-    from heed.tasks.classification.learning import probabilities
-    from heed.training.run import train_model
-
-    change(**changes)
-    recipe, tokens = recipes.read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
-    trained = train_model(recipe, tokens, 1, silent, Path("work"))
-    train_and_predict()
-    rows = tokens.rows("validation", 0)
-    batches = trained.learner.encoded.evaluation_batches(rows)
-    computed = probabilities(trained.learner.model, batches, rows, "cpu")
-    saved = predicted(split="validation")[["p:bad", "p:good"]].to_numpy()
-    assert computed.dtype == saved.dtype == np.float32
-    assert computed.tobytes() == np.ascontiguousarray(saved).tobytes()
-
-
-@pytest.mark.parametrize("changes", [{}, FEATURES], ids=["plain", "features"])
-def test_a_training_reads_no_test_document(workplace, changes):
+def test_a_training_reads_no_test_document(workplace):
     """The same weights whatever the test documents say; only predictions change."""
-    change(**changes)
+    change(**FEATURES)
     train_and_predict()
     first, before = hashes(), predicted()
     tokens = load_tokens("data/tokens/tiny")
@@ -506,8 +408,6 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
             {"learning_rate": 1e30},
             r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30",
         ),
-        ({"learning_rate": 1e30, "max_grad_norm": 1.0}, r"step 2 of 15, in epoch 1 of 3"),
-        ({"learning_rate": 1e30, "ema_decay": 0.9}, r"step 2 of 15, in epoch 1 of 3"),
         ({"learning_rate": 1e30, "warmup": 0.5}, r"with learning rate 2.35294e\+29"),
         # one step an epoch: after it the weights are infinite, and no loss has shown it
         ({"learning_rate": 1e39, "batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
@@ -548,10 +448,7 @@ def test_a_training_has_no_denormal_numbers():
     assert (smallest * 1e-10).max() == 0
 
 
-def test_clipping_weight_decay_and_averaging(workplace):
-    """Clipping bounds the step's gradients, decay shrinks weights but no biases, averaging lags
-    behind.
-    """
+def test_decay_shrinks_weights_but_no_biases_and_averaging_lags_behind():
     from heed.training.loop import _make_optimizer, _update_average
 
     torch.manual_seed(0)
@@ -566,23 +463,6 @@ def test_clipping_weight_decay_and_averaging(workplace):
     expected = 0.9 * average.weight.detach() + 0.1 * target.weight.detach()
     _update_average(average, target, 0.9)
     assert torch.allclose(average.weight, expected)
-    largest_norm = {}
-    for clip in (0.0, 1e-3):
-        change(max_grad_norm=clip, epochs=1)
-        norms = []
-        original = AdamW.step
-
-        def step(self, *args, norms=norms, original=original, **kwargs):
-            parameters = [p for group in self.param_groups for p in group["params"]]
-            gradients = [p.grad for p in parameters if p.grad is not None]
-            norms.append(float(torch.nn.utils.get_total_norm(gradients)))
-            return original(self, *args, **kwargs)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(AdamW, "step", step)
-            train("tiny-attention", 1)
-        largest_norm[clip] = max(norms)
-    assert largest_norm[0.0] > 1e-2 and largest_norm[1e-3] <= 1e-3 * 1.001
 
 
 def test_a_step_split_into_batches_gives_the_same_weights(workplace, monkeypatch):
@@ -724,32 +604,6 @@ def test_evaluation_tables_agree_with_scikit_learn_and_refuse_mixed_recipes(work
         evaluate("tiny-attention", [1])
 
 
-BLOCK = """
-import sys
-class Wall:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"dvc", "snakemake", "ray", "spacy", "pydantic"}:
-            raise ImportError(f"{name} is walled off")
-sys.meta_path.insert(0, Wall())
-from heed.cli import main
-program, *commands = sys.argv
-for command in commands:
-    sys.argv = [program, *command.split()]
-    main()
-"""
-
-
-def test_train_and_score_run_without_the_engines_and_without_pydantic(workplace):
-    Path("params.yaml").write_text("seeds: [1]\n")
-    behind = [sys.executable, "-c", BLOCK]
-    commands = ["train tiny-attention --seeds 1", "score tiny-attention"]
-    done = subprocess.run([*behind, *commands], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert Path("results/evaluate/tiny-attention/summary.csv").exists()
-    done = subprocess.run([*behind, "tokenize tiny"], capture_output=True, text=True)
-    assert "walled off" in done.stderr, "the wall stands"
-
-
 @pytest.mark.drill("kill -9 of a training between epochs")
 def test_a_training_killed_for_good_is_resumed_by_the_same_command(workplace):
     change(epochs=30)
@@ -809,19 +663,6 @@ def test_seeds_at_the_same_time_give_the_same_bytes_as_in_turn(workplace):
     assert in_turn[1][1]["model.safetensors"] != in_turn[2][1]["model.safetensors"]
 
 
-@pytest.mark.parametrize("cores", [1, 2])
-def test_a_seed_that_fails_does_not_stop_the_others(workplace, cores):
-    """Nothing is left to train on in the fold of seeds 1 and 3."""
-    in_two_folds()
-    table = pd.read_parquet("data/tokens/tiny/documents.parquet")
-    table.assign(split_0="test").to_parquet("data/tokens/tiny/documents.parquet", index=False)
-    trained = []
-    with pytest.raises(HeedError, match=r"no document is in the train split \(fold 0\)") as error:
-        trained.extend(runs.train_runs("tiny-attention", [1, 2, 3, 4], cores))
-    assert "\n" not in str(error.value)
-    assert sorted(path.name for path in RUN.parent.iterdir()) == ["2", "4"]
-
-
 def test_train_deletes_runs_of_other_seeds_unless_seeds_are_named(workplace, capfd):
     Path("params.yaml").write_text("seeds: [1, 3]\n")
     stages.train("tiny-attention", [1, 2])
@@ -855,7 +696,7 @@ def test_all_seeds_that_fail_are_named_and_the_others_are_trained(workplace, mon
     assert RUN.with_name("2").is_dir()
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"seconds": 1, "cpu_seconds": 1}', "{", "null"])
+@pytest.mark.parametrize("text", ['{"seconds": 1, "cpu_seconds": 1}', "{"])
 def test_a_run_whose_time_is_not_whole_or_of_an_older_heed_is_trained_again(workplace, text):
     trained_runs([1])
     path = timing_file("tiny-attention", 1)

@@ -32,6 +32,7 @@ from heed.report.figures.lecture_002 import (
     papers_text,
     recency,
 )
+from heed.report.figures.scaling import scaling
 from heed.report.formats import (
     POINTS,
     TEXT,
@@ -60,7 +61,7 @@ def chapter(results: Results) -> list[Block]:
         (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
         for each in results.explanations
     ]
-    figures = on_page((*recency(results), *document_rankings(results)))
+    figures = on_page((*recency(results), *document_rankings(results), scaling()))
     title, means = say("What the weights explain"), say("The means of the tests")
     parts: dict[str, tuple[Block, ...]] = {
         say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),

@@ -17,7 +17,6 @@ METRICS = (
 VALIDATION_METRICS = ("accuracy", "macro_f1", "loss")  # epochs are selected by one
 ITEM = "document"  # an item of a corpus, of which the report has words
 SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
-DESCRIPTION = "one class a document"  # of the task, in the documentation of params.yaml
 READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from heed.hyperparameters.classifier import ATTENTION_POOLINGS, encoder_size
-from heed.study.section import suggest
+from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.classification.recipe import Hyperparameters
 
@@ -12,7 +12,6 @@ REFERENCE_MODELS = ("linear", "majority")  # names that no variant may have
 PARAMETER_MATCHED_KEYS = ("pooling",)  # what a variant parameter-matched may set itself
 LABELS = "one"  # how many classes of a label a document of a corpus has
 READS_PAIRS = False  # the items of its corpora are documents with labels
-IS_PUBLISHED = True  # the talk has experiments of this task
 # Metrics of an expected result that are not of the test split; explained models have them.
 EXPLAINED_METRICS = ("rationale_weight", "accuracy_in_middle")
 FURTHER_METRICS = ()

@@ -13,7 +13,6 @@ METRICS = (
     "subset_accuracy", "label_accuracy",
 )  # fmt: skip
 VALIDATION_METRICS = ("micro_f1", "macro_f1", "loss")
-DESCRIPTION = "any number of labels a document"
 READS_NOISE = False
 
 

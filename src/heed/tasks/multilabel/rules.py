@@ -6,7 +6,6 @@ from typing import Any
 from heed.tasks.classification import rules as classification
 
 LABELS = "several"
-IS_PUBLISHED = False
 corpus_contradictions = functools.partial(classification.corpus_contradictions, has_several=True)
 
 

@@ -24,7 +24,6 @@ SCALE = Scale(
     in_points=True,
     percentages=("exact_match",),
 )
-DESCRIPTION = "a sentence from a sentence"  # of the task, in the documentation of params.yaml
 READS_NOISE = False
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from heed.study.section import suggest
+from heed.records import suggest
 from heed.task.interface import Contradiction, DeclaredCorpus
 from heed.tasks.translation.recipe import Hyperparameters
 
@@ -12,7 +12,6 @@ REFERENCE_MODELS = ("copy", "statistical")  # names that no variant may have
 PARAMETER_MATCHED_KEYS = ()  # what a variant parameter-matched may set itself
 LABELS = "none"  # it reads none
 READS_PAIRS = True  # the items of its corpora are sentences in several languages
-IS_PUBLISHED = False  # the talk has no experiment of this task
 EXPLAINED_METRICS = ()
 FURTHER_METRICS = ("aer",)  # of an expected result: not of the test split's statistics
 

@@ -1,7 +1,8 @@
-"""One study is active, and edited params are not overwritten."""
+"""One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,17 @@ from heed import study
 from heed.files import HeedError
 from heed.study.studies import activate_study, list_studies
 from tests.conftest import ROOT
+from tests.makers.hostile_names import NAMES, with_name
+from tests.makers.hostile_names import PARAMS as TOY
 
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(ROOT / "workflow/studies", tmp_path / "workflow/studies")
-    shutil.copy(tmp_path / "workflow/studies/sample.yaml", tmp_path / "params.yaml")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    root = tmp_path / "clone"
+    shutil.copytree(ROOT / "workflow/studies", root / "workflow/studies")
+    shutil.copy(root / "workflow/studies/sample.yaml", root / "params.yaml")
+    monkeypatch.chdir(root)
+    return root
 
 
 def test_the_sample_study_is_what_params_yaml_holds_as_committed() -> None:
@@ -64,9 +68,6 @@ def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
     assert (clone / "params.yaml").read_text() == edited
     activate_study("talk", force=True)
     assert study.load().study.name == "talk"
-
-
-def test_params_yaml_that_is_missing_is_made(clone: Path) -> None:
     (clone / "params.yaml").unlink()
     activate_study("sample", force=False)
     assert study.load().study.name == "sample"
@@ -76,7 +77,7 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     before = (clone / "params.yaml").read_text()
     with pytest.raises(
         HeedError,
-        match=r"no such study. Known: explanation-imdb, .*, headlines, imdb, letters, sample, ",
+        match=r"no such study. Known: explanation-imdb, .*, headlines, imdb, letters, ",
     ):
         activate_study("tlak", force=False)
     (clone / "workflow/studies/talk.yaml").write_text(re.sub(r"epochs: \d+", "epochs: -1", before))
@@ -85,3 +86,45 @@ def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) 
     ):
         activate_study("talk", force=True)
     assert (clone / "params.yaml").read_text() == before
+
+
+MALICIOUS: dict[str, Callable[[str], str]] = {
+    **{what: lambda _, name=name: with_name("corpora", name) for what, name in NAMES.items()},
+    "a size that takes all memory": lambda text: text.replace(
+        "hidden_size: 8", "hidden_size: 1000000000"
+    ),
+    "aliases that expand": lambda text: (
+        text
+        + "a: &a [x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n"
+            for a, b in zip("abcdefg", "bcdefgh", strict=True)
+        )
+    ),
+    "a host of Ray": lambda _: with_name("searches", "hunt").replace(
+        "baseline}}", "baseline, address: '10.0.0.1:6379'}}"
+    ),
+}
+
+
+@pytest.mark.drill("a study from elsewhere: heed study FILE leaves params.yaml as it is")
+@pytest.mark.parametrize("what", MALICIOUS)
+def test_a_malicious_study_leaves_params_yaml_untouched(clone: Path, what: str) -> None:
+    before = (clone / "params.yaml").read_bytes()
+    Path("../elsewhere.yaml").write_text(MALICIOUS[what](TOY))
+    with pytest.raises(HeedError, match=r"^\.\./elsewhere.yaml:\d+: "):
+        activate_study("../elsewhere.yaml", force=True)
+    assert (clone / "params.yaml").read_bytes() == before
+    left = {path.name for path in clone.iterdir()}
+    assert left == {"params.yaml", "workflow", ".heed"}  # the last has the lock of params.yaml
+
+
+def test_a_study_from_elsewhere_becomes_active_once_it_is_checked(clone: Path) -> None:
+    Path("../elsewhere.yaml").write_text(TOY)
+    assert activate_study("../elsewhere.yaml", force=False).startswith("toy is active now")
+    assert TOY in (clone / "params.yaml").read_text()
+    with pytest.raises(HeedError, match=r"from elsewhere.*heed study sample --force"):
+        activate_study("sample", force=False)
+    with pytest.raises(HeedError, match="there is no such file"):
+        activate_study("nowhere.yaml", force=False)
+    assert re.match("toy is active already", activate_study("../elsewhere.yaml", force=False))

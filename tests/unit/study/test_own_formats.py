@@ -1,10 +1,8 @@
 """The files that people have, each by the first command: heed corpus add FILE."""
 
 import csv
-import dataclasses
 import gzip
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +15,9 @@ from heed import cli
 from heed.cli import stages
 from heed.corpora.kinds import read_documents
 from heed.study import load
-from tests.conftest import ROOT
 
 SCREEN = 24
+pytestmark = pytest.mark.usefixtures("own_clone")
 Rows = list[tuple[str, str]]  # text and label
 SPAM: Rows = [
     (f"call {i} now, it is free;{' do not wait' * (i % 3)}", "spam")
@@ -27,15 +25,6 @@ SPAM: Rows = [
     else (f"see you at {i}, ok? I'm late", "ham")
     for i in range(60)
 ]
-
-
-@pytest.fixture
-def clone(tmp_path, monkeypatch):
-    """A folder with what `heed corpus add` needs of a clone."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
-    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
-    return tmp_path
 
 
 def heed(monkeypatch, *arguments: str) -> None:
@@ -64,6 +53,13 @@ def refused(monkeypatch, *arguments: str) -> str:
     return message
 
 
+def declared(source: str) -> dict:
+    """Return what params.yaml says of a source, but for its files."""
+    values = vars(load("params.yaml").sources[source]).items()
+    files = ("kind", "path", "sha256", "paths", "hashes")
+    return {key: value for key, value in values if value is not None and key not in files}
+
+
 def texts_and_labels(documents: list) -> list[tuple]:
     return [(each.text, *each.labels.values()) for each in documents]
 
@@ -73,8 +69,9 @@ def write_lines(name: str, lines: list[str]) -> str:
     return name
 
 
-def sms_collection() -> str:
-    return write_lines("SMSSpamCollection", [f"{label}\t{text}" for text, label in SPAM])
+def lines(form: str, *first: str) -> list[str]:
+    """Return a line of each row, below a first one."""
+    return [*first, *(form.format(text=text, label=label) for text, label in SPAM)]
 
 
 def stray_quotes() -> str:
@@ -93,30 +90,14 @@ def other_quotes() -> str:
     return "articles.csv"
 
 
-def semicolons() -> str:
-    return write_lines(
-        "post.csv", ["Brief;Anliegen", *(f'"{text}";{label}' for text, label in SPAM)]
-    )
-
-
 def compressed() -> str:
-    lines = ["text\tlabel", *(f"{text}\t{label}" for text, label in SPAM)]
     with gzip.open("spam.tsv.gz", "wt", encoding="utf-8") as file:
-        file.write("\n".join(lines))
+        file.write("\n".join(lines("{text}\t{label}", "text\tlabel")))
     return "spam.tsv.gz"
-
-
-def fasttext() -> str:
-    return write_lines("cooking.txt", [f"__label__{label} {text}" for text, label in SPAM])
 
 
 def json_lines(name: str, rows: list[dict]) -> str:
     return write_lines(name, [json.dumps(row) for row in rows])
-
-
-def doccano() -> str:
-    rows = [{"id": i, "text": text, "label": [label]} for i, (text, label) in enumerate(SPAM)]
-    return json_lines("admin.jsonl", rows)
 
 
 def prodigy() -> str:
@@ -156,27 +137,25 @@ def class_labels(rows: Rows) -> pa.Table:
     return table.replace_schema_metadata(metadata)
 
 
-def hub_parquet() -> str:
-    Path("sms_spam/plain_text").mkdir(parents=True)
-    path = "sms_spam/plain_text/train-00000-of-00001.parquet"
-    pyarrow.parquet.write_table(class_labels(SPAM), path)
+def hub_parquet(split: str, rows: Rows) -> str:
+    Path("mails/data").mkdir(parents=True, exist_ok=True)
+    path = f"mails/data/{split}-00000-of-00001.parquet"
+    pyarrow.parquet.write_table(class_labels(rows), path)
     return path
 
 
-def saved_split(folder: Path, rows: Rows) -> None:
+def saved_split(split: str, rows: Rows) -> str:
+    folder, table = Path("mails") / split, class_labels(rows)
     folder.mkdir(parents=True)
-    table = class_labels(rows)
     path = str(folder / "data-00000-of-00001.arrow")
     with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
     (folder / "dataset_info.json").write_text(json.dumps({"features": FEATURES}))
-    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": folder.name}
+    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": split}
     (folder / "state.json").write_text(json.dumps(state))
-
-
-def saved_dataset() -> str:
-    saved_split(Path("saved"), SPAM)
-    return "saved"
+    if split:
+        (folder.parent / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    return "mails"
 
 
 def excel() -> str:
@@ -188,12 +167,12 @@ def excel() -> str:
     return "spam.xlsx"
 
 
-def text_folder() -> str:
-    for i, (text, label) in enumerate(SPAM):
-        path = Path(f"mails/{label}/{i:02}.txt")
+def text_files(split: str, rows: Rows) -> str:
+    for i, (text, label) in enumerate(rows):
+        path = Path("mails") / split / label / f"{i:02}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    Path("mails/readme.txt").write_text("not a text of a class")
+    (Path("mails") / split / "readme.txt").write_text("not a text of a class")
     return "mails"
 
 
@@ -201,7 +180,8 @@ BY_CLASS = sorted(SPAM, key=lambda row: row[1])  # stable: as a folder has them
 # format → (its maker, what is printed on it, the name of the corpus, and the keys of its source)
 FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
     "no header, no ending": (
-        sms_collection, "no names in the first row: the columns are called label, text",
+        lambda: write_lines("SMSSpamCollection", lines("{label}\t{text}")),
+        "no names in the first row: the columns are called label, text",
         "smsspamcollection", {"header": ["label", "text"], "delimiter": "\t", "format": "csv"},
     ),
     "quotes by '": (
@@ -209,28 +189,39 @@ FILES: dict[str, tuple[Callable[[], str], str, str, dict]] = {
         {"header": ["label", "text"], "delimiter": ";", "quote": "'"},
     ),
     "semicolons, names unknown": (
-        semicolons, "texts in column 'Brief'", "post", {"delimiter": ";"},
+        lambda: write_lines("post.csv", lines('"{text}";{label}', "Brief;Anliegen")),
+        "texts in column 'Brief'", "post", {"delimiter": ";"},
     ),
     "compressed": (compressed, "60 texts in column 'text'", "spam", {}),
-    "fastText": (fasttext, "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"}),
-    "doccano": (doccano, "2 classes: ham (75%), spam (25%)", "admin", {}),
+    "fastText": (
+        lambda: write_lines("cooking.txt", lines("__label__{label} {text}")),
+        "2 classes: ham (75%), spam (25%)", "cooking", {"format": "fasttext"},
+    ),
+    "doccano": (
+        lambda: write_lines("admin.jsonl", lines('{{"text": "{text}", "label": ["{label}"]}}')),
+        "2 classes: ham (75%), spam (25%)", "admin", {},
+    ),
     "Prodigy": (
-        prodigy, "2 that are not `accept` are left out", "annotated", {"format": "prodigy"},
+        prodigy, "2 of 62 rows have no label and are left out", "annotated", {"format": "prodigy"},
     ),
     "Label Studio": (
         label_studio, "label in column 'sentiment'", "project-1", {"format": "label-studio"},
     ),
     "parquet of the Hugging Face hub": (
-        hub_parquet, "2 classes: ham (75%), spam (25%)", "train", {},
+        lambda: hub_parquet("train", SPAM), "2 classes: ham (75%), spam (25%)", "train", {},
     ),
-    "save_to_disk": (saved_dataset, "2 classes: ham", "saved", {"format": "saved-dataset"}),
+    "save_to_disk": (
+        lambda: saved_split("", SPAM), "2 classes: ham", "mails", {"format": "saved-dataset"},
+    ),
     "Excel": (excel, "60 texts in column 'text'", "spam", {}),
-    "folders of classes": (text_folder, "2 classes: ham", "mails", {"format": "text-folder"}),
+    "folders of classes": (
+        lambda: text_files("", SPAM), "2 classes: ham", "mails", {"format": "text-folder"},
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatch, capsys, form):
+def test_a_file_as_people_have_it_is_read_by_the_first_command(monkeypatch, capsys, form):
     write, note, name, keys = FILES[form]
     printed, documents = added(monkeypatch, capsys, write())
     rows = BY_CLASS if form == "folders of classes" else SPAM
@@ -238,21 +229,11 @@ def test_a_file_as_people_have_it_is_read_by_the_first_command(clone, monkeypatc
         rows = [(f'{text} "{i}"', label) for i, (text, label) in enumerate(rows)]
     assert texts_and_labels(documents) == rows
     assert note in printed
-    source = load("params.yaml").sources[name]
-    known = {"kind", "path", "sha256"}
-    found = {k: v for k, v in vars(source).items() if v is not None and k not in known}
-    assert found == keys
+    assert declared(name) == keys
 
 
-BINARY = [
-    (["spam"], {"spam": "spam", "ham": "not spam"}, "45 that reject 'spam' have the label 'not sp"),
-    (["ham", "spam"], {"spam": "spam", "ham": "ham"}, "30 that reject 'spam' have the label 'ham'"),
-    (["ham", "spam", "x"], {"spam": "spam", "ham": "ham"}, "that are not `accept` are left out"),
-]
-
-
-@pytest.mark.parametrize(("asked", "names", "note"), BINARY, ids=["one", "two", "three"])
-def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, asked, names, note):
+@pytest.mark.parametrize("asked", [["spam"], ["ham", "spam"], ["ham", "spam", "x"]])
+def test_a_rejected_label_of_two_is_the_other_one(monkeypatch, capsys, asked):
     """Prodigy's binary answers: one label is asked for each text, and accepted or rejected."""
     rows = [
         {"text": text, "label": asked[i % len(asked)],
@@ -261,32 +242,59 @@ def test_a_rejected_label_of_two_is_the_other_one(clone, monkeypatch, capsys, as
     ]  # fmt: skip
     printed, documents = added(monkeypatch, capsys, json_lines("binary.jsonl", rows))
     told = [i for i in range(60) if len(asked) < 3 or rows[i]["answer"] == "accept"]
+    names = {"spam": "spam", "ham": "ham" if len(asked) > 1 else "not spam"}
     assert texts_and_labels(documents) == [(SPAM[i][0], names[SPAM[i][1]]) for i in told]
-    assert note in printed
+    left_out = f"{60 - len(told)} of 60 rows have no label and are left out"
+    assert (left_out in printed) == (len(asked) == 3)
+
+
+def lines_of_split(form: str) -> Callable[[str, Rows], object]:
+    """Return a function that writes a file of lines."""
+
+    def write(split: str, rows: Rows) -> None:
+        Path("mails").mkdir(exist_ok=True)
+        texts = [form.format(text=text, label=label) for text, label in rows]
+        write_lines(f"mails/{split}.txt", texts)
+
+    return write
 
 
 @pytest.mark.parametrize(
     ("write", "found"),
-    [("__label__{1} {0}", {"format": "fasttext"}),
-     ("{1}\t{0}", {"format": "csv", "header": ["label", "text"], "delimiter": "\t"})],
-    ids=["fastText", "tabs"],
+    [
+        (lines_of_split("__label__{label} {text}"), {"format": "fasttext"}),
+        (lines_of_split("{label}\t{text}"),
+         {"format": "csv", "header": ["label", "text"], "delimiter": "\t"}),
+        (text_files, {"format": "text-folder"}),
+        (saved_split, {"format": "saved-dataset"}),
+        (hub_parquet, {}),
+    ],
+    ids=["fastText", "tabs", "text files", "save_to_disk", "the hub"],
 )  # fmt: skip
-def test_a_folder_of_train_txt_and_test_txt_is_its_two_files(
-    clone, monkeypatch, capsys, write, found
-):
-    Path("cooking").mkdir()
-    lines = [write.format(*row) for row in SPAM]
-    write_lines("cooking/train.txt", lines[:40])
-    write_lines("cooking/test.txt", lines[40:])
-    _, documents = added(monkeypatch, capsys, "cooking")
-    assert texts_and_labels(documents) == SPAM[40:] + SPAM[:40]
-    assert [each.split for each in documents] == ["test"] * 20 + ["train"] * 40
-    source = load("params.yaml").sources["cooking"]
-    declared = {key: value for key, value in dataclasses.asdict(source).items() if value}
-    assert {key: declared[key] for key in declared.keys() - {"kind", "paths", "hashes"}} == found
+def test_a_folder_of_train_and_test_is_the_users_own_split(monkeypatch, capsys, write, found):
+    expected = {(*row, "train") for row in SPAM[:40]} | {(*row, "test") for row in SPAM[40:]}
+    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
+        write(split, rows)
+    printed, documents = added(monkeypatch, capsys, "mails")
+    assert "20 for test: as given" in printed
+    assert {(each.text, each.labels["label"], each.split) for each in documents} == expected
+    assert [*load("params.yaml").experiments] == ["mails"] and declared("mails") == found
 
 
-def test_a_folder_of_lines_without_labels_is_asked_for_its_label(clone, monkeypatch):
+def test_texts_without_a_class_are_left_out_when_asked_for(monkeypatch, capsys):
+    text_files("train", SPAM[:40])
+    text_files("test", SPAM[40:])
+    Path("mails/train/unsup").mkdir()
+    Path("mails/train/unsup/0_0.txt").write_text("of no class")
+    message = refused(monkeypatch, "mails")
+    assert "mails/train/unsup/0_0.txt: column 'label': no label: so it is in 1 of 61" in message
+    assert message.endswith("  heed corpus add mails --drop-unlabelled")
+    printed, documents = added(monkeypatch, capsys, "mails", "--drop-unlabelled")
+    assert "1 of 61 rows have no label and are left out" in printed
+    assert documents[0].id == "test/ham/01.txt" and len(documents) == 60
+
+
+def test_a_folder_of_lines_without_labels_is_asked_for_its_label(monkeypatch):
     Path("cooking").mkdir()
     for name in ("train", "test"):
         write_lines(f"cooking/{name}.txt", [f"how long does dish {i} take" for i in range(60)])
@@ -295,7 +303,7 @@ def test_a_folder_of_lines_without_labels_is_asked_for_its_label(clone, monkeypa
     assert "  heed corpus add cooking --text-column text --label-column COLUMN" in message
 
 
-def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys):
+def test_single_double_quotes_in_a_tsv_are_characters(monkeypatch, capsys):
     printed, documents = added(monkeypatch, capsys, stray_quotes())
     assert "double quotes do not pair up" in printed
     rows = [(text + (' 5"' if i == 40 else ""), label) for i, (text, label) in enumerate(SPAM)]
@@ -304,7 +312,7 @@ def test_single_double_quotes_in_a_tsv_are_characters(clone, monkeypatch, capsys
     assert load("params.yaml").sources["sms"].quote == ""
 
 
-def test_several_texts_of_a_file_without_header_are_joined(clone, monkeypatch, capsys):
+def test_several_texts_of_a_file_without_header_are_joined(monkeypatch, capsys):
     lines = [f'"{i % 4 + 1}","A title, the {i}th","All of story {i} is here"' for i in range(60)]
     write_lines("train.csv", lines[:40])
     write_lines("test.csv", lines[40:])
@@ -317,47 +325,7 @@ def test_several_texts_of_a_file_without_header_are_joined(clone, monkeypatch, c
     assert sorted(found) == sorted(expected)
 
 
-def test_a_folder_of_splits_and_classes_is_the_users_own_split(clone, monkeypatch, capsys):
-    for i, (text, label) in enumerate(SPAM):
-        path = Path(f"aclImdb/{'train' if i < 40 else 'test'}/{label}/{i:02}_7.txt")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    Path("aclImdb/train/unsup").mkdir()
-    Path("aclImdb/train/unsup/0_0.txt").write_text("of no class")
-    Path("aclImdb/train/urls_pos.txt").write_text("no text of a class")
-    message = refused(monkeypatch, "aclImdb")
-    assert "aclImdb/train/unsup/0_0.txt: column 'label': no label: so it is in 1 of 61" in message
-    assert message.endswith("  heed corpus add aclImdb --drop-unlabelled")
-    printed, documents = added(monkeypatch, capsys, "aclImdb", "--drop-unlabelled")
-    assert "1 of 61 rows have no label and are left out" in printed
-    assert "20 for test: as given" in printed
-    assert {each.id: (each.text, each.labels["label"], each.split) for each in documents} == {
-        f"{split}/{label}/{i:02}_7.txt": (text, label, split)
-        for i, (text, label) in enumerate(SPAM)
-        for split in ["train" if i < 40 else "test"]
-    }
-
-
-def test_the_splits_of_a_saved_data_set_are_kept(clone, monkeypatch, capsys):
-    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
-        saved_split(Path("saved") / split, rows)
-    Path("saved/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    _, documents = added(monkeypatch, capsys, "saved")
-    assert texts_and_labels(documents) == SPAM
-    assert [each.split for each in documents] == ["train"] * 40 + ["test"] * 20
-
-
-def test_a_folder_of_the_hub_is_its_files_under_its_own_name(clone, monkeypatch, capsys):
-    Path("sms_spam/data").mkdir(parents=True)
-    for split, rows in {"train": SPAM[:40], "test": SPAM[40:]}.items():
-        path = f"sms_spam/data/{split}-00000-of-00001.parquet"
-        pyarrow.parquet.write_table(class_labels(rows), path)
-    _, documents = added(monkeypatch, capsys, "sms_spam")
-    assert [*load("params.yaml").experiments] == ["sms-spam"]
-    assert {*texts_and_labels(documents)} == {*SPAM}
-
-
-def test_a_column_a_label_is_one_task_of_several_labels(clone, monkeypatch, capsys):
+def test_a_column_a_label_is_one_task_of_several_labels(monkeypatch, capsys):
     lines = [f"{i},comment {i} of some words,{i % 2},{int(i % 3 == 0)},0" for i in range(60)]
     lines[5] = "5,comment 5 of some words,1,0,1"
     write_lines("jigsaw.csv", ["id,comment_text,toxic,obscene,threat", *lines])
@@ -369,72 +337,59 @@ def test_a_column_a_label_is_one_task_of_several_labels(clone, monkeypatch, caps
         assert {*document.labels["labels"]} == {name for name, flag in flags.items() if flag}
 
 
-def test_blanks_around_labels_are_trimmed_and_said(clone, monkeypatch, capsys):
-    rows = [
-        f"{text.replace(',', '')},{' ' * (i < 5)}{label}" for i, (text, label) in enumerate(SPAM)
-    ]
+def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, capsys):
+    labels = [f"{' ' * (i < 5)}{label if i % 10 else ''}" for i, (_, label) in enumerate(SPAM)]
+    rows = [f"text {i} of all,{label}" for i, label in enumerate(labels)]
     write_lines("spam.csv", ["text,label", *rows])
-    printed, documents = added(monkeypatch, capsys, "spam.csv")
-    assert "5 labels in column 'label' had blanks around them, which are trimmed" in printed
-    assert [each.labels["label"] for each in documents] == [label for _, label in SPAM]
-
-
-def test_rows_without_a_label_are_counted_at_once(clone, monkeypatch, capsys):
-    rows = [
-        f"{text.replace(',', '')},{label if i % 10 else ''}" for i, (text, label) in enumerate(SPAM)
-    ]
-    write_lines("spam.csv", ["text,label", *rows])
-    message = refused(monkeypatch, "spam.csv")
-    assert message == (
+    assert refused(monkeypatch, "spam.csv") == (
         "heed: spam.csv:2: column 'label': no label: so it is in 6 of 60 rows, of which this is "
         "the first. Run one of these:\n  heed corpus add spam.csv --drop-unlabelled"
     )
     printed, documents = added(monkeypatch, capsys, "spam.csv", "--drop-unlabelled")
     assert "6 of 60 rows have no label and are left out" in printed
-    assert len(documents) == 54 and documents[0].id == "row/2"
+    assert "4 labels in column 'label' had blanks around them, which are trimmed" in printed
+    assert [each.labels["label"] for each in documents] == [
+        label.strip() for label in labels if label.strip()
+    ]
+    assert documents[0].id == "row/2"
 
 
-def test_many_numbers_as_labels_stop_with_a_question(clone, monkeypatch, capsys):
-    write_lines("prices.csv", ["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))])
-    message = refused(monkeypatch, "prices.csv")
-    assert "column 'label' has 1,500 different numbers in 1,500 rows: is it a number" in message
-    assert "  heed corpus add prices.csv --as-labels" in message
+@pytest.mark.parametrize(
+    ("lines", "question", "command"),
+    [
+        (["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))],
+         "column 'label' has 1,500 different numbers in 1,500 rows: is it a label", "--as-labels"),
+        ([f"word{i},{i}" for i in range(60)],
+         "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
+         "--no-header"),
+        ([",".join([*(f"measured_{i}_{'x' * 300}" for i in range(400)), "label"]),
+          *(",".join(["1"] * 401) for _ in range(5))],
+         "which column has the text? Columns: measured_0_", "--text-column COLUMN --label-column"),
+        (["what,label", *(f"{i},{'ab'[i % 2]}" for i in range(60))],
+         "which column has the text? Columns: what, label.",
+         "--text-column COLUMN --label-column label"),
+    ],
+    ids=["numbers", "header", "wide", "text"],
+)  # fmt: skip
+def test_what_is_in_doubt_stops_with_a_question_and_the_command(
+    monkeypatch, lines, question, command
+):
+    message = refused(monkeypatch, write_lines("mine.csv", lines))
+    assert question in message and f"  heed corpus add mine.csv {command}" in message
 
 
-def test_what_cannot_be_told_is_asked_with_the_likely_commands(clone, monkeypatch, capsys):
+def test_what_cannot_be_told_is_asked_with_the_likely_commands(monkeypatch):
     lines = [f"good thing {i} it is,really a nice title {i},{i % 2},{i % 3}" for i in range(60)]
     write_lines("mine.csv", ["what was said,headed by,mood,stars", *lines])
-    message = refused(monkeypatch, "mine.csv")
-    assert (
-        "which column has the text and the label? Columns: what was said, headed by, mood"
-        in message
-    )
-    commands = [line.strip() for line in message.splitlines() if line.startswith("  heed")]
-    assert len(commands) == 2
-    answers = iter(["2"])
-    monkeypatch.setattr("heed.study.own_corpus._is_terminal", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda _: next(answers))
-    _, documents = added(monkeypatch, capsys, "mine.csv")
-    assert texts_and_labels(documents)[3] == ("good thing 3 it is", "0")
+    question, *commands = refused(monkeypatch, "mine.csv").splitlines()
+    assert "which column has the text and the label? Columns: what was said, headed" in question
+    command = "  heed corpus add mine.csv --text-column 'what was said' --label-column"
+    assert commands == [f"{command} mood", f"{command} stars"]
 
 
-def test_a_header_that_is_not_clear_is_asked_for(clone, monkeypatch):
-    write_lines("pairs.csv", [f"word{i},{i}" for i in range(60)])
-    message = refused(monkeypatch, "pairs.csv")
-    assert "does the first row have the names of the columns, or a text?" in message
-    assert "  heed corpus add pairs.csv --no-header" in message
-
-
-def test_a_wide_table_has_a_short_error(clone, monkeypatch):
-    names = [f"measured_{i}_{'x' * 300}" for i in range(400)]
-    write_lines("wide.csv", [",".join(names), *(",".join(["1"] * 400) for _ in range(5))])
-    refused(monkeypatch, "wide.csv")
-
-
-def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch, capsys):
-    lines = ["text,label", *(f"{text.replace(',', '')},{label}" for text, label in SPAM)]
+def test_a_second_file_is_a_study_of_its_own_unless_it_joins(monkeypatch, capsys):
     for name in ("one", "two", "three"):
-        write_lines(f"{name}.csv", lines)
+        write_lines(f"{name}.csv", lines('"{text}",{label}', "text,label"))
     heed(monkeypatch, "corpus", "add", "one.csv")
     heed(monkeypatch, "corpus", "add", "two.csv")
     assert "To add the corpus to one instead: --study one" in capsys.readouterr().out
@@ -443,7 +398,7 @@ def test_a_second_file_is_a_study_of_its_own_unless_it_joins(clone, monkeypatch,
     assert [*load("params.yaml").corpora] == ["two", "three"]
 
 
-def test_excel_without_openpyxl_says_what_to_install(clone, monkeypatch):
+def test_excel_without_openpyxl_says_what_to_install(monkeypatch):
     Path("t.xlsx").write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert "t.xlsx: to read Excel files: pip install openpyxl" in refused(monkeypatch, "t.xlsx")

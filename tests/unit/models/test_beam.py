@@ -121,21 +121,6 @@ def test_the_search_is_its_definition_written_out_and_its_early_end_changes_noth
             assert_same(hypotheses, written_out(model, source, width, alpha)[:width])
 
 
-@torch.no_grad()
-def test_a_beam_of_one_is_greedy_search():
-    model = make_model(20)
-    for source in make_sources(2, [1, 3, 6]):
-        tokens: list[int] = []
-        while len(tokens) < 2 * len(source) + 4:
-            row = log_probabilities(model, source, [tokens])[0]
-            row[list(FORBIDDEN)] = -math.inf
-            best = int(row.argmax())
-            if best == EOS:
-                break
-            tokens.append(best)
-        assert search(model, *pad([source]), 1, 1.0)[0][0].tokens == tokens
-
-
 @pytest.mark.parametrize("decoder", ["last-state", "concatenate", "output", "input", "transformer"])
 @pytest.mark.parametrize("width", [1, 4])
 def test_a_translation_is_the_same_alone_and_in_any_batch(decoder, width):
@@ -236,28 +221,6 @@ A, B, C = 4, 5, 6
 SENTENCE = torch.tensor([[7, 7]]), torch.tensor([2])
 
 
-def test_the_search_goes_on_after_the_first_finished_hypothesis():
-    # log P: "" .4 -> -.92; "A B" .6 * .9 * .9 -> -.72, and -.24 a token
-    model = MarkovChain({BOS: {EOS: 0.4, A: 0.6}, A: {B: 0.9, EOS: 0.1}, B: {EOS: 0.9, A: 0.1}}, 6)
-    (best,) = search(model.eval(), *SENTENCE, 2, 1.0)[0]
-    assert best.tokens == [A, B]
-    assert best.log_probability == pytest.approx(math.log(0.6 * 0.9 * 0.9))
-    assert best.score == pytest.approx(math.log(0.6 * 0.9 * 0.9) / 3)
-
-
-def test_the_length_penalty_decides_between_short_and_long():
-    model = MarkovChain({BOS: {EOS: 0.5, A: 0.5}, A: {B: 0.9, EOS: 0.1}, B: {EOS: 0.9, A: 0.1}}, 6)
-    short, long = (search(model.eval(), *SENTENCE, 2, alpha)[0][0].tokens for alpha in (0.0, 1.0))
-    assert short == [] and long == [A, B]
-
-
-def test_a_wider_beam_finds_what_greedy_search_misses():
-    model = MarkovChain({BOS: {A: 0.6, B: 0.4}, A: {EOS: 0.5, C: 0.5}, B: {EOS: 1.0}}, 7)
-    greedy, wider = (search(model.eval(), *SENTENCE, width, 0.0)[0][0] for width in (1, 2))
-    assert greedy.log_probability == pytest.approx(math.log(0.3))
-    assert wider.tokens == [B] and wider.log_probability == pytest.approx(math.log(0.4))
-
-
 def test_a_sentence_that_cannot_be_won_any_more_is_not_extended():
     # Without normalisation log P only falls: once "" is found no beginning with less can win.
     steps = []
@@ -277,12 +240,3 @@ def test_a_search_with_dropout_or_for_more_than_its_beam_is_an_error():
         search(model, *SENTENCE, 2, 1.0, n_best=3)
     with pytest.raises(ValueError, match="evaluation mode"):
         search(model.train(), *SENTENCE, 2, 1.0)
-
-
-def test_a_search_stores_no_gradients_and_leaves_the_model_as_it_was():
-    model = make_model()
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    search(model, *SENTENCE, 3, 1.0)
-    assert all(parameter.grad is None for parameter in model.parameters())
-    for name, tensor in model.state_dict().items():
-        assert torch.equal(tensor, before[name])

@@ -92,18 +92,6 @@ def test_gradcheck_of_every_score_and_its_attention(name):
         assert all(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(total, parameters))
 
 
-@pytest.mark.parametrize("name", ["additive", "concat", "concat-tanh"])
-def test_a_score_computed_in_chunks_has_the_same_values_and_gradients(name, monkeypatch):
-    results = []
-    for elements in (scores.MAX_ELEMENTS, 2 * KEYS * SIZE):
-        monkeypatch.setattr(scores, "MAX_ELEMENTS", elements)
-        query, keys = (t.requires_grad_() for t in inputs())
-        result = make(name)(query, keys)
-        results.append([result, *torch.autograd.grad(result.square().sum(), (query, keys))])
-    for whole, parts in zip(*results, strict=True):
-        assert torch.allclose(whole, parts, atol=1e-12)
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     name=st.sampled_from(sorted(SCORES)),
@@ -139,12 +127,6 @@ def test_a_fully_masked_row_is_zero_and_sends_no_nan_backwards():
     weights.square().sum().backward()
     assert numbers.grad.isfinite().all()
     assert (numbers.grad[1] == 0).all() and (numbers.grad[0] != 0).any()
-
-
-def test_softmax_is_over_the_keys_not_over_the_queries_or_the_batch():
-    weights = masked_softmax(torch.randn(3, 2, 5), torch.zeros(3, 5, dtype=torch.bool))
-    assert torch.allclose(weights.sum(-1), torch.ones(3, 2))
-    assert not torch.allclose(weights.sum(1), torch.ones(3, 5))
 
 
 VALUES = torch.tensor([[1.0, 4, -3], [2, 2, 2], [0.5, -2, 1], [3, 0, 1]])
@@ -189,25 +171,6 @@ def test_multi_head_attention_equals_torchs(heads):
     assert torch.allclose(ours(query, keys, values, mask), expected[0], atol=1e-12)
 
 
-def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change_them():
-    torch.manual_seed(0)
-    two = MultiHeadAttention(8, 2)
-    states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
-    assert two.weights(states, states, mask).shape == (1, 2, 5, 5)
-    assert not torch.allclose(*two.weights(states, states, mask)[0])
-    weights = two.weights(states, states, mask)
-    two.output.weight.data *= 3
-    assert torch.equal(two.weights(states, states, mask), weights)
-
-
-def test_the_mask_of_fast_attention_is_not_inverted():
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(8, 2)
-    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
-    slow = attention.attend(states, states, states, mask)[0]
-    assert torch.allclose(attention(states, states, states, mask), slow, atol=1e-6)
-
-
 def test_uniform_attention_is_the_mean_of_the_values():
     torch.manual_seed(0)
     attention = MultiHeadAttention(8, 2, uniform=True)
@@ -217,18 +180,6 @@ def test_uniform_attention_is_the_mean_of_the_values():
         attention(states, states, states, mask)[1], expected.expand(5, -1), atol=1e-6
     )
     assert (uniform_weights(states[:, None], states[:, None], mask)[1, 0, :, :3] == 1 / 3).all()
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_single_head_self_attention_attends_to_the_states_themselves(score):
-    torch.manual_seed(0)
-    attention = SingleHeadAttention(score, 8, 6)
-    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
-    assert torch.allclose(
-        attention(states, states, states, mask),
-        attention.weights(states, states, mask)[:, 0] @ states,
-        atol=1e-6,
-    )
 
 
 def test_the_learned_query_with_the_additive_score_is_lecture_003():
@@ -321,24 +272,6 @@ def test_hierarchical_attention_is_yang_et_al_s_two_levels_written_out():
     assert torch.allclose(document, expected, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:TF32 acceleration")
-def test_sentences_may_have_shorter_numbers_than_their_words():
-    """As under autocast, where the layers of a network compute in bfloat16.
-
-    PyTorch's own arithmetic does it: oneDNN's LSTM has no bfloat16 on CPUs without AVX-512.
-    """
-    model = hierarchical(torch.float32)
-    batch = make_batch([[2, 3, 4, 5, 6, 7]], [[4, 2]])
-    with (
-        torch.no_grad(),
-        torch.backends.mkldnn.flags(enabled=False, allow_tf32=False),
-        torch.autocast("cpu", torch.bfloat16),
-    ):
-        shorter = model(batch)
-    with torch.no_grad():
-        assert torch.allclose(shorter.float(), model(batch), atol=0.05)
-
-
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_both_levels_of_weights_are_given_and_sum_to_one(pooling):
     model = hierarchical(torch.float64, pooling=pooling)
@@ -367,7 +300,30 @@ def test_sentences_read_in_groups_are_sentences_read_together(monkeypatch):
     assert torch.allclose(model(make_batch(texts, documents)), whole, atol=1e-12)
 
 
-def test_a_flat_model_has_no_sentence_weights():
+def test_each_head_has_its_own_weights_and_the_output_projection_does_not_change_them():
     torch.manual_seed(0)
-    flat = Classifier(30, 4, HYPERPARAMETERS).eval()
-    assert flat.sentence_weights(make_batch([[3, 4]])) is None
+    two = MultiHeadAttention(8, 2)
+    states, mask = torch.randn(1, 5, 8), torch.zeros(1, 5, dtype=torch.bool)
+    weights = two.weights(states, states, mask)
+    assert weights.shape == (1, 2, 5, 5) and not torch.allclose(*weights[0])
+    two.output.weight.data *= 3
+    assert torch.equal(two.weights(states, states, mask), weights)
+
+
+def test_single_head_self_attention_attends_to_the_states_themselves():
+    attention = SingleHeadAttention("general", 8, 6)
+    states, mask = torch.randn(2, 5, 8), padding_mask(torch.tensor([5, 3]), 5)
+    expected = attention.weights(states, states, mask)[:, 0] @ states
+    assert torch.allclose(attention(states, states, states, mask), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["additive", "concat", "concat-tanh"])
+def test_a_score_computed_in_chunks_has_the_same_values_and_gradients(name, monkeypatch):
+    results = []
+    for elements in (scores.MAX_ELEMENTS, 2 * KEYS * SIZE):
+        monkeypatch.setattr(scores, "MAX_ELEMENTS", elements)
+        query, keys = (t.requires_grad_() for t in inputs())
+        result = make(name)(query, keys)
+        results.append([result, *torch.autograd.grad(result.square().sum(), (query, keys))])
+    for whole, parts in zip(*results, strict=True):
+        assert torch.allclose(whole, parts, atol=1e-12)

@@ -11,15 +11,12 @@ from torch import nn
 
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.inputs.pairs import PairBatch
-from heed.inputs.vocabulary import PADDING
-from heed.models.attention import causal_mask
 from heed.models.classifier import Classifier
 from heed.models.recurrent import padding_mask
 from heed.models.transformer import TransformerEncoder, positions
 from heed.models.translators import TransformerTranslator
 from tests.conftest import HYPERPARAMETERS
 from tests.makers import translators
-from tests.makers.classifiers import make_batch, random_texts
 from tests.makers.translators import copy_attention
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # of nn.Transformer
@@ -111,28 +108,6 @@ def test_the_transformer_equals_torchs_with_the_same_weights(encoder_layers, dec
     assert torch.allclose(forced(model, batch), expected, atol=1e-5)
 
 
-def test_the_loss_has_the_gradients_of_torchs_transformer():
-    model = make(torch.float64)
-    theirs, batch = torchs(model), make_pairs([5, 2], [4, 6])
-    model.loss(batch).backward()
-    tables = [model.source_embedding.weight, model.target_embedding.weight]
-    source, target = (table.detach().clone().requires_grad_() for table in tables)
-    x, y = source[batch.source] * math.sqrt(SIZE), target[batch.target[:, :-1]] * math.sqrt(SIZE)
-    padding = padding_mask(batch.source_lengths, batch.source.shape[1])
-    features = theirs(
-        x + positions(x), y + positions(y),
-        tgt_mask=torch.ones(y.shape[1], y.shape[1], dtype=torch.bool).triu(1),
-        src_key_padding_mask=padding, memory_key_padding_mask=padding,
-    )  # fmt: skip
-    nn.functional.cross_entropy(
-        model.output(features).flatten(0, 1), batch.target[:, 1:].flatten(),
-        ignore_index=PADDING, reduction="sum",
-    ).backward()  # fmt: skip
-    assert torch.allclose(tables[0].grad, source.grad, atol=1e-10)
-    assert torch.allclose(tables[1].grad, target.grad, atol=1e-10)
-    assert (source.grad[PADDING] == 0).all() and (tables[0].grad[PADDING] == 0).all()
-
-
 @pytest.mark.parametrize("size", [6, 7])
 def test_positions_are_the_sinusoids_of_section_3_5(size):
     encoded = positions(torch.empty(1, 5, size), first=90)
@@ -143,24 +118,6 @@ def test_positions_are_the_sinusoids_of_section_3_5(size):
             assert encoded[row, i] == pytest.approx(expected, abs=1e-5)
     shifted = positions(torch.empty(1, 3, size), first=92)
     assert torch.allclose(encoded[2:], shifted, atol=1e-6)
-
-
-def test_the_causal_mask_lets_a_token_see_itself_and_what_was_before():
-    query, keys = torch.empty(1, 2, 4), torch.empty(1, 5, 4)
-    assert causal_mask(query, keys).int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
-    assert causal_mask(keys, keys).equal(torch.ones(5, 5).tril().bool())
-
-
-def test_a_feature_does_not_depend_on_later_tokens():
-    model, batch = make(), make_pairs([5], [6])
-    changed = batch.target.clone()
-    changed[:, 4:] = 5
-    before, after = (
-        forced(model, dataclasses.replace(batch, target=target))
-        for target in (batch.target, changed)
-    )
-    assert torch.equal(before[:, :4], after[:, :4])
-    assert not torch.allclose(before[:, 4:], after[:, 4:])
 
 
 @settings(max_examples=20, deadline=None)
@@ -187,15 +144,6 @@ def test_a_pair_has_the_same_features_and_weights_alone_and_in_any_padded_batch(
             )
 
 
-def test_what_stands_at_padding_never_matters():
-    model, batch = make(torch.float64), make_pairs([5, 2], [6, 3])
-    source, target = batch.source.clone(), batch.target.clone()
-    source[1, 2:], target[1, 5:] = 9, 9
-    changed = dataclasses.replace(batch, source=source, target=target)
-    expected, features = forced(model, batch), forced(model, changed)
-    assert torch.equal(features[0], expected[0]) and torch.equal(features[1, :4], expected[1, :4])
-
-
 @pytest.mark.parametrize("steps", [[1] * 7, [3, 1, 3], [1, 6]])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_steps_with_stored_keys_and_values_equal_teacher_forcing(steps, layers):
@@ -213,18 +161,6 @@ def test_steps_with_stored_keys_and_values_equal_teacher_forcing(steps, layers):
         assert all(each.shape == (3, 7, SIZE) for each in state)
         assert torch.allclose(torch.cat(features, 1), forced(model, batch), atol=1e-5)
         assert torch.allclose(torch.cat(weights, 1), model.weights(batch), atol=1e-5)
-
-
-def test_a_search_can_reorder_and_repeat_hypotheses():
-    model, batch = make(torch.float64), make_pairs([5, 2], [4, 4])
-    rows = torch.tensor([1, 0, 1])
-    with torch.no_grad():
-        memory, state = model.encode(batch.source, batch.source_lengths)
-        state = model.decode(batch.target[:, :3], memory, state).state
-        state = tuple(each[rows] for each in state)
-        tokens = batch.target[rows][:, 3:4]
-        step = model.decode(tokens, memory.select(rows), state).features
-        assert torch.allclose(step, forced(model, batch)[rows][:, 3:4], atol=1e-12)
 
 
 def test_weights_are_those_of_the_last_layer_and_given_back_change_nothing():
@@ -257,32 +193,6 @@ def test_given_weights_replace_those_of_every_head_of_the_last_layer():
     assert torch.allclose(outputs[0], expected, atol=1e-12)
 
 
-def test_a_tied_readout_is_the_target_embedding():
-    tied, free = make(tied_readout=True), make()
-    assert tied.output.weight is tied.target_embedding.weight
-    sizes = [sum(parameter.numel() for parameter in model.parameters()) for model in (tied, free)]
-    assert sizes[1] - sizes[0] == TARGET * SIZE
-
-
-def test_a_transformer_has_the_parameters_of_the_papers_sub_layers():
-    model = make(encoder_layers=2, decoder_layers=3)
-    inner = ARCHITECTURE.feed_forward_size
-    attention, norm = 4 * (SIZE * SIZE + SIZE), 2 * SIZE
-    feed_forward = 2 * SIZE * inner + inner + SIZE
-    encoder = 2 * (attention + feed_forward + 2 * norm) + norm
-    decoder = 3 * (2 * attention + feed_forward + 3 * norm) + norm
-    embeddings, output = (SOURCE + TARGET) * SIZE, TARGET * (SIZE + 1)
-    expected = embeddings + encoder + decoder + output
-    assert sum(parameter.numel() for parameter in model.parameters()) == expected
-
-
-def test_dropout_is_in_training_alone_and_a_large_rate_changes_the_features():
-    model, batch = make(dropout=0.5), make_pairs([5, 2], [4, 4])
-    assert torch.equal(forced(model, batch), forced(model, batch))
-    model.train()
-    assert not torch.allclose(forced(model, batch), forced(model, batch))
-
-
 # The transformer as a classifier's encoder
 
 
@@ -308,13 +218,6 @@ def test_the_classifiers_encoder_equals_torchs_with_the_same_weights():
     assert torch.allclose(encoder(inputs, padding)[~padding], expected[~padding], atol=1e-5)
 
 
-def test_a_transformer_reads_the_order_of_words():
-    model = classifier(torch.float64, pooling="mean")
-    with torch.no_grad():
-        one, other = model(make_batch([[5, 6, 7, 8]])), model(make_batch([[8, 6, 7, 5]]))
-    assert not torch.allclose(one, other, atol=1e-4)
-
-
 def test_embeddings_are_scaled_and_the_vectors_of_sentences_are_not():
     flat, two_levels = classifier(), classifier(hierarchical=True)
     inputs, lengths = torch.randn(2, 5, SIZE), torch.tensor([5, 3])
@@ -324,16 +227,6 @@ def test_embeddings_are_scaled_and_the_vectors_of_sentences_are_not():
     for encoder, scale in (scales | {levels.sentences: 1.0}).items():
         expected = encoder.transformer(inputs * scale, padding)
         assert torch.allclose(encoder.encode(inputs, lengths).vectors, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("pooling", ["mean", "attention", "max"])
-def test_a_transformers_token_weights_are_those_of_its_pooling(pooling):
-    model, batch = classifier(torch.float64, pooling=pooling), make_batch(random_texts([6, 0, 3]))
-    encoder = model.network.encoder
-    with torch.no_grad():
-        states = model.network.encode(batch)
-        expected = encoder.pooling.weights(states.vectors, states.lengths, states.padding)
-        assert torch.equal(model.token_weights(batch), expected)
 
 
 def test_a_transformer_is_not_without_attention():

@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 import heed
 from heed.files import HeedError
 from heed.recipe import read_model_recipe
-from heed.report.experiments import describe_vectors
 from heed.study import load
 from heed.tasks.classification.adversarial_attention import AdversarialLearner
 from heed.tasks.classification.recipe import corpus_contradiction
@@ -112,11 +111,3 @@ def test_a_model_whose_source_has_no_vectors_is_a_mistake_in_params(tmp_path):
     message = r"models\.sample-sentiment-attention\.vectors: frozen, and sources\.sample has no"
     with pytest.raises(HeedError, match=message):
         load(tmp_path / "params.yaml")
-
-
-def test_the_report_says_how_much_the_vectors_cover(workplace):
-    statistics = read_model_recipe("tiny-attention").statistics
-    assert describe_vectors(statistics) == ""
-    covered = Vectors(300, 0.812, {"train": 1.0, "validation": 1.0, "test": 0.9})
-    sentence = describe_vectors(dataclasses.replace(statistics, vectors=covered))
-    assert "of 300 numbers each: 81.2% of the types and 90.0% of the test tokens" in sentence

@@ -1,4 +1,4 @@
-"""A line of params.yaml says what is its own; `heed model add` writes one, and the rest follows."""
+"""A model: what its line says, what follows, its preset; `heed model add` writes a line."""
 
 import re
 from pathlib import Path
@@ -9,8 +9,10 @@ from heed import cli
 from heed.cli import commands
 from heed.files import HeedError
 from heed.study import load, parse
-from heed.study.reader import describe_old_form, use_todays_names
-from heed.study.section import PRESETS
+from heed.study.model_rules import find_mistakes
+from heed.study.reader import use_todays_names
+from heed.study.section import PRESETS, SECTIONS
+from heed.tasks.classification.presets import choose_preset, recommend_linear
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
@@ -37,55 +39,48 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+QUICK = SAMPLE.replace(
+    "defaults:\n", "defaults:\n  presets:\n    quick: {epochs: 2, dropout: 0.4}\n"
+).replace(
+    "sample-author-attention: {experiment: sample-author, ",
+    "sample-author-attention: {experiment: sample-author, preset: quick, ",
+)
+SMALL = PRESETS["classification"]["small"].values
+MATCHED = (
+    "  sample-author-parameter-matched: "
+    "{experiment: sample-author, match_parameters_of: sample-author-attention}\n"
+)
+
+
+def error_message(text: str) -> str:
+    with pytest.raises(HeedError) as caught:
+        parse(text)
+    (line,) = str(caught.value).splitlines()
+    return line
+
+
 # --- what follows ---------------------------------------------------------------------------------
 
 
-def test_a_study_of_an_earlier_heed_is_the_same_and_one_message_shows_the_new_form(
-    clone: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_study_of_an_earlier_heed_with_keys_that_follow_is_the_same() -> None:
     assert OLD.count("search: none") == 6 and "after: none" in OLD
     assert parse(OLD) == parse(SAMPLE)
-    commands.check()
-    assert "follow" not in capsys.readouterr().out
-    PARAMS.write_text(OLD)
-    commands.check()
-    first, line, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("params.yaml: 7 entries have keys that follow from the rest")
-    assert line.strip() in SAMPLE and "no mistake" in last
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("docs/studies/*/params.yaml")), ids=str)
 def test_a_study_of_0_2_0_is_refused_with_todays_names_and_heed_study_writes_them(
-    path: Path, clone: Path
+    path: Path,
 ) -> None:
     old = path.read_text()
-    with pytest.raises(HeedError, match=r"^params.yaml:\d+: heed 0.2.0 had other names: ") as error:
-        parse(old)
-    (message,) = str(error.value).splitlines()
+    message = error_message(old)
+    assert re.match(r"params.yaml:\d+: heed 0.2.0 had other names: ", message)
     names = {old: new for new, old in re.findall(r"([\w-]+) \(was ([\w-]+)\)", message)}
     text, said = use_todays_names(old, path)
     assert said.count("(was ") == len(names) > 0 and use_todays_names(text, path) == (text, "")
-    assert parse(text).models and describe_old_form(text)
+    assert parse(text).models
     changed = [line for line in text.splitlines() if line not in old.splitlines()]
     assert changed and all(any(new in line for new in names.values()) for line in changed)
     assert len(text.splitlines()) == len(old.splitlines())
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("seeds:", "? [a, b]\n: c\nseeds:", r"keys should be strings, found \('a', 'b'\)"),
-        ("metric: accuracy, at_least", "figure: accuracy, at_least",
-         r"^params.yaml:\d+: heed 0.2.0 had other names: metric \(was figure\)\. "),
-    ],
-)  # fmt: skip
-def test_odd_keys_and_a_study_renamed_by_half_are_one_message(
-    old: str, new: str, message: str
-) -> None:
-    text = (ROOT / "params.yaml").read_text()
-    with pytest.raises(HeedError, match=message) as error:
-        parse(text.replace(old, new, 1))
-    assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,72 +91,137 @@ def test_odd_keys_and_a_study_renamed_by_half_are_one_message(
          "sample-letters: remove `corpus`"),
         ("variant: mean", "variant: maen", "variant: mean follows from the rest, found maen"),
         ("match_parameters_of: sample-author-mean", "match_parameters_of: sample-author-baseline",
-         "sample-author-mean follows from the rest, found sample-author-baseline: remove "
-         "`match_parameters_of`"),
-        ("    after: none", "    after: other", "stands in the section `later_searches`: move "),
+         "sample-author-mean follows from the rest, found sample-author-baseline: remove "),
+        ("    after: none", "    after: sample-author-searched", "and stand in `later_searches`"),
     ],
 )  # fmt: skip
 def test_a_value_that_contradicts_what_follows_is_refused(old: str, new: str, message: str) -> None:
-    text = OLD.replace(old, new, 1)
-    number = 1 + next(
-        i for i, (a, b) in enumerate(zip(OLD.split("\n"), text.split("\n"), strict=True)) if a != b
-    )
-    with pytest.raises(HeedError) as caught:
-        parse(text)
-    (error,) = str(caught.value).splitlines()
-    assert error.startswith(f"params.yaml:{number}: ") and message in error
+    assert message in error_message(OLD.replace(old, new, 1))
 
 
 def test_a_variant_may_be_said_where_the_name_does_not_and_no_two_models_have_it() -> None:
     line = "  narrow: {experiment: sample-author, VARIANT, hidden_size: 8}\n"
-    text = SAMPLE + line.replace("VARIANT", "variant: narrow")
-    model = parse(text).models["narrow"]
-    assert (model.variant, model.corpus, model.match_parameters_of) == (
-        "narrow",
-        "sample-letters",
-        "narrow",
-    )
-    for given, message in (
-        ("variant: mean", "models.narrow: sample-author-mean is the variant mean of sample-author"),
-        ("pooling: mean", "narrow: its name does not begin with sample-author-: name it"),
-    ):
-        with pytest.raises(HeedError, match=message):
-            parse(SAMPLE + line.replace("VARIANT", given))
+    model = parse(SAMPLE + line.replace("VARIANT", "variant: narrow")).models["narrow"]
+    assert (model.variant, model.corpus) == ("narrow", "sample-letters")
+    assert model.match_parameters_of == "narrow"
+    with pytest.raises(HeedError, match="narrow: sample-author-mean is the variant mean of sample"):
+        parse(SAMPLE + line.replace("VARIANT", "variant: mean"))
+    message = error_message(SAMPLE + line.replace("VARIANT", "pooling: mean"))
+    assert "narrow: its name does not begin with sample-author-: name it" in message
 
 
-def test_wide_is_tuned_as_the_model_that_it_matches() -> None:
-    line = (
-        "  sample-author-parameter-matched: "
-        "{experiment: sample-author, match_parameters_of: sample-author-searched}\n"
-    )
-    assert (
-        parse(SAMPLE + line).models["sample-author-parameter-matched"].search
-        == "sample-author-searched"
-    )
-    for key, message in (
-        ("gpus: 0", "parameter-matched is as large as which model"),
-        ("match_parameters_of: sample-author-searched, search: none", r"remove `search`"),
-    ):
-        with pytest.raises(HeedError, match=message):
-            parse(
-                SAMPLE
-                + (f"  sample-author-parameter-matched: {{experiment: sample-author, {key}}}\n")
-            )
+def test_a_parameter_matched_model_is_searched_as_the_model_that_it_matches() -> None:
+    line = MATCHED.replace("sample-author-attention", "sample-author-searched")
+    matched = parse(SAMPLE + line).models["sample-author-parameter-matched"]
+    assert matched.search == "sample-author-searched"
+    assert "remove `search`" in error_message(SAMPLE + line.replace("}", ", search: none}"))
+    without = line.replace("match_parameters_of: sample-author-searched", "gpus: 0")
+    assert "parameter-matched is as large as which model" in error_message(SAMPLE + without)
 
 
 @pytest.mark.parametrize(
     ("after", "message"),
     [
-        ("after: hnt", r"later_searches.second.after: there is no search hnt"),
-        ("trials: 2", r"later_searches.second: starts from the winner of which search\? Write"),
-        ("after: second", "searches wait for each other: second after second"),
+        (", after: hnt", "later_searches.second.after: there is no search hnt"),
+        ("", "later_searches.second: searches that start from the winner of another say `after`"),
+        (", after: second", "searches wait for each other: second after second"),
     ],
 )
 def test_a_later_search_names_the_one_before_it(after: str, message: str) -> None:
-    line = f"experiment: sample-author, model: sample-author-searched, trials: 0, {after}"
-    line = line.replace("trials: 0, trials", "trials")
-    with pytest.raises(HeedError, match=message):
-        parse(SAMPLE.replace("defaults:", f"later_searches:\n  second: {{{line}}}\ndefaults:", 1))
+    line = f"{{experiment: sample-author, model: sample-author-searched, trials: 0{after}}}"
+    text = SAMPLE.replace("defaults:", f"later_searches:\n  second: {line}\ndefaults:", 1)
+    assert message in error_message(text)
+
+
+# --- presets --------------------------------------------------------------------------------------
+
+
+def test_the_values_are_the_defaults_then_the_presets_then_the_models_own() -> None:
+    h = parse(QUICK.replace("preset: quick,", "preset: quick, dropout: 0.1,")).hyperparameters
+    attention, mean = h("sample-author-attention"), h("sample-author-mean")
+    assert (attention.epochs, attention.dropout, attention.hidden_size) == (2, 0.1, 32)
+    assert (mean.epochs, mean.dropout) == (6, 0.2)
+
+
+def test_a_preset_of_heeds_own_is_its_values_written_out() -> None:
+    written_out = ", ".join(f"{key}: {str(value).lower()}" for key, value in SMALL.items())
+    by_name, by_keys = (
+        parse(SAMPLE.replace("attention: multi-head", f"{keys}, attention: multi-head"))
+        for keys in ("preset: small", written_out)
+    )
+    for model in by_name.models:
+        assert by_name.resolved(model, {}) == by_keys.resolved(model, {})
+    resolved = vars(by_name.resolved("sample-author-attention", {}))
+    assert resolved.items() >= SMALL.items()
+
+
+def test_the_winner_of_a_search_replaces_the_presets_values() -> None:
+    search = "search: sample-author-searched,"
+    params = parse(SAMPLE.replace(search, f"{search} preset: small,"))
+    resolved = params.resolved("sample-author-searched", {"learning_rate": 0.02})
+    assert (resolved.learning_rate, resolved.batch_size) == (0.02, SMALL["batch_size"])
+
+
+def test_a_parameter_matched_model_has_the_preset_of_the_model_that_it_matches() -> None:
+    params = parse(QUICK.replace("{epochs: 2,", "{epochs: 2, pooling: attention,") + MATCHED)
+    values = params.resolved("sample-author-parameter-matched", {})
+    assert (values.epochs, values.dropout, values.pooling) == (2, 0.4, "attention")
+
+
+def test_a_preset_may_say_how_is_predicted() -> None:
+    text = (ROOT / "workflow/studies/translation.yaml").read_text()
+    text = text.replace("defaults:\n", "defaults:\n  presets: {greedy: {beam: 1}}\n")
+    name, line = re.search(r"^  ([a-z0-9-]+-attention): (.*)$", text, re.MULTILINE).groups()
+    params = parse(text.replace(line, line.replace("decoder:", "preset: greedy, decoder:")))
+    assert params.prediction(name).beam == 1
+    error = error_message(text.replace("decoder:", "preset: small, decoder:", 1))
+    assert ".preset: there is no preset of translation small. Known: greedy" in error
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "message"),
+    [
+        ("preset: quick,", "preset: quik,", "models.sample-author-attention.preset",
+         "there is no preset of classification quik; did you mean quick? Known: "),
+        ("{epochs: 2,", "{epoch: 2,", "defaults.presets.quick.epoch", "did you mean epochs?"),
+        ("{epochs: 2,", "{epochs: 0,", "defaults.presets.quick.epochs", "found 0"),
+        ("{epochs: 2,", "{beam: 2,", "defaults.presets.quick.beam", "unknown key"),
+        ("{epochs: 2,", "{encoder: bidirectional,", "defaults.presets.quick.encoder",
+         "found 'bidirectional'"),
+        ("quick: {", "unused: {word_dropout: 0.1, beam: 2}\n    quick: {",
+         "defaults.presets.unused.beam", "unknown key"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_preset_is_a_line(right: str, wrong: str, key: str, message: str) -> None:
+    text = QUICK.replace(right, wrong, 1)
+    error = error_message(text)
+    line = text[: text.index(wrong)].count("\n") + 1
+    assert error.startswith(f"params.yaml:{line}: {key}: ") and message in error
+
+
+@pytest.mark.parametrize(
+    ("task", "name"), [(task, name) for task in PRESETS for name in PRESETS[task]]
+)
+def test_every_preset_of_heeds_own_is_valid_and_described(task: str, name: str) -> None:
+    preset = PRESETS[task][name]
+    assert not find_mistakes(SECTIONS[task], preset.values)
+    assert preset.description
+
+
+@pytest.mark.parametrize(
+    ("trained", "tokens", "name", "is_linear_recommended"),
+    [
+        (1, 1.0, "tiny", False), (500, 12.0, "tiny", False), (720, 12.0, "small", False),
+        (30_000, 60.0, "small", False), (500, 260.0, "long", True), (1_600, 770.0, "long", True),
+        (1_500, 265.0, "long", False), (30_000, 770.0, "long", False),
+    ],
+)  # fmt: skip
+def test_a_preset_is_chosen_by_length_and_number_of_training_documents(
+    trained: int, tokens: float, name: str, is_linear_recommended: bool
+) -> None:
+    assert choose_preset(trained, tokens) == name
+    recommended = "linear model is recommended" in recommend_linear(trained, tokens)
+    assert recommended == is_linear_recommended
 
 
 # --- heed model add, heed model remove ------------------------------------------------------------
@@ -193,18 +253,14 @@ def test_a_model_like_another_has_its_keys_and_settings_replace_them(clone: Path
         assert models[name].match_parameters_of == name
 
 
-def test_wide_and_presets_are_added(clone: Path) -> None:
+def test_models_with_presets_and_parameter_matched_ones_are_added(clone: Path) -> None:
     commands.model_add("sample-author", "small", ["preset=small", "pooling=mean"], "")
-    commands.model_add(
-        "sample-author", "parameter-matched", ["match_parameters_of=sample-author-searched"], ""
-    )
+    match = ["match_parameters_of=sample-author-searched"]
+    commands.model_add("sample-author", "parameter-matched", match, "")
     params = load()
-    epochs = PRESETS["classification"]["small"].values["epochs"]
-    assert params.hyperparameters("sample-author-small").epochs == epochs != 6
-    assert (
-        params.models["sample-author-parameter-matched"].match_parameters_of
-        == "sample-author-searched"
-    )
+    assert params.hyperparameters("sample-author-small").epochs == SMALL["epochs"] != 6
+    matched = params.models["sample-author-parameter-matched"].match_parameters_of
+    assert matched == "sample-author-searched"
 
 
 @pytest.mark.parametrize(
@@ -216,10 +272,9 @@ def test_wide_and_presets_are_added(clone: Path) -> None:
         (["sample-author", "linear"], "linear is the name of a reference model"),
         (["sample-author", "x", "heds=4"], "x.heds: unknown key; did you mean heads?"),
         (["sample-author", "x", "heads"], "'heads': expected key=value, such as heads=4"),
-        (["sample-author", "x", "heads=four"], "valid integer, found 'four'"),
+        (["sample-author", "x", "heads=four"], "expected a whole number, "),
         (["sample-author", "x", "heads=[4]"], "expected one value, such as 4, 0.5, true or"),
-        (["sample-author", "x", "heads={"], "expected one value, such as 4, 0.5, true or"),
-        (["sample-author", "x", "variant=y"], "variant follows from EXPERIMENT and VARIANT"),
+        (["sample-author", "x", "variant=y"], "which follow from EXPERIMENT and VARIANT"),
         (["sample-author", "x", "--like", "atention"], "--like: there is no variant or model "
          "atention; did you mean attention? Known: baseline, mean, attention, searched"),
         (["sample-author", "x", "attention=multi-head", "heads=5"], "5 heads do not divide 64"),
@@ -273,7 +328,7 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
 ) -> None:
     reviews = (ROOT / "workflow/studies/imdb.yaml").read_text()
     PARAMS.write_text(reviews)
-    text = (ROOT / "docs/params.md").read_text().split("## Writing a model")[1]
+    text = (ROOT / "docs/commands.md").read_text().split("## Write a model")[1]
     commands = text.split("```")[1].strip().splitlines()
     for command in commands:
         monkeypatch.setattr("sys.argv", command.split())

@@ -64,16 +64,6 @@ def test_the_order_depends_on_seed_and_epoch_alone():
     assert order(1, 0) != order(1, 1) and order(1, 0) != order(2, 0)
 
 
-def test_sorting_by_length_leaves_little_padding():
-    def share(batches: list[PairBatch]) -> float:
-        used = sum(int(b.source_lengths.sum() + b.target_lengths.sum()) for b in batches)
-        return used / sum(map(padded_tokens, batches))
-
-    sorted_batches = [step[0] for step in PAIRS.training_steps(ROWS, 10, 1, 0)]
-    shuffled = [PAIRS.batch(ROWS[i : i + 10]) for i in range(0, 300, 10)]
-    assert share(sorted_batches) > share(shuffled) + 0.1
-
-
 def test_evaluation_has_every_pair_once_the_longest_first_and_bounded_padding():
     pairs, rows = make_pairs(2000, 60)
     batches = list(pairs.evaluation_batches(rows))

@@ -74,18 +74,6 @@ def test_weights_given_back_reproduce_the_output_without_queries_and_keys(name):
     assert torch.equal(again, output) and used is weights
 
 
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_one_hot_weights_give_that_value(name):
-    attention, (query, keys, values, mask) = cross_attention(name)
-    weights = torch.zeros_like(attention.attend(query, keys, values, mask)[1])
-    weights[..., 1] = 1.0
-    output = attention.attend(query, keys, values, mask, weights)[0]
-    value = values[:, 1]
-    if isinstance(attention, MultiHeadAttention):
-        value = attention.output(attention.value(value))
-    assert torch.allclose(output, value[:, None].expand_as(output), atol=1e-12)
-
-
 @pytest.mark.parametrize("name", SUMS)
 def test_a_pooling_with_given_weights_is_their_sum(name):
     torch.manual_seed(0)
@@ -151,37 +139,6 @@ def test_encode_attend_and_classify_give_the_logits_and_the_weights_reproduce_th
         assert (attention.movedim(1, -1)[padding] == 0).all()
     given = pooling if changes["pooling"] in SUMS else None
     assert torch.equal(network.attend(states, given, attention)[0], vectors)
-
-
-@pytest.mark.parametrize("changes", NETWORKS)
-def test_gradients_of_a_prediction_are_those_of_its_parts(changes):
-    model = make(**changes)
-    network, batch = model.network, batch_for(model)
-    embeddings = network.embed(batch).detach().requires_grad_()
-    parts = network.classify(network.attend(network.encode(batch, embeddings))[0])
-    parameters = [embeddings, *network.parameters()]
-    part_gradients = torch.autograd.grad(parts.square().sum(), parameters, allow_unused=True)
-    whole = network.encoder(embeddings, network.sequence_lengths(batch))
-    whole_gradients = torch.autograd.grad(
-        network.classify(whole).square().sum(), parameters, allow_unused=True
-    )
-    for gradient, expected in zip(part_gradients, whole_gradients, strict=True):
-        assert (gradient is None) == (expected is None)
-        assert gradient is None or torch.allclose(gradient, expected, atol=1e-10)
-    assert part_gradients[0].abs().sum() > 0 and (part_gradients[0][batch.ids == 0] == 0).all()
-
-
-@pytest.mark.parametrize("changes", REST_ON_A_SUM)
-def test_gradients_reach_given_weights_and_the_embeddings(changes):
-    model = make(**changes)
-    network, batch = model.network, batch_for(model)
-    embeddings = network.embed(batch).detach().requires_grad_()
-    states = network.encode(batch, embeddings)
-    weights = [w for w in network.attend(states)[1:] if w is not None]
-    given = [w.detach().requires_grad_() for w in weights]
-    logits = network.classify(network.attend(states, *given)[0])
-    for gradient in torch.autograd.grad(logits.square().sum(), [embeddings, *given]):
-        assert gradient.isfinite().all() and gradient.abs().sum() > 0
 
 
 def test_a_prediction_uses_fused_attention_and_computes_no_weights(monkeypatch):
@@ -266,35 +223,6 @@ def by_definition(model: Classifier, weighted: WeightedSum, weights: torch.Tenso
     if isinstance(attention, MultiHeadAttention):
         vector = attention.output(vector)
     return model.network.classify(vector) + weighted.constant
-
-
-@pytest.mark.parametrize(
-    "changes", [c for c in REST_ON_A_SUM if c["attention"] == "none" and "tfidf_branch" not in c]
-)
-def test_one_hot_and_uniform_weights_are_one_state_and_the_mean_of_the_states(changes):
-    model = make(**changes)
-    batch = batch_for(model)
-    weighted, states = weighted_sum(model, batch)[0], model.network.encode(batch).vectors[0]
-    classify = model.network.classify
-    time = len(weighted.weights)
-    one_hot = torch.eye(time).double()[..., None]
-    assert torch.allclose(weighted.predict(one_hot), classify(states[:time]))
-    uniform = torch.full_like(weighted.weights, 1 / time)
-    assert torch.allclose(weighted.predict(uniform), classify(states[:time].mean(0)))
-
-
-def test_gradients_of_the_weighted_sum_reach_the_embeddings_through_its_weights_or_past_them():
-    model = make(attention="none", pooling="attention")
-    batch = batch_for(model)
-    embeddings = model.network.embed(batch).detach().requires_grad_()
-    weighted = weighted_sum(model, batch, embeddings)
-    (through,) = torch.autograd.grad(weighted.predict().sum(), embeddings, retain_graph=True)
-    (expected,) = torch.autograd.grad(
-        model.network.classify(model.network.encoder(embeddings, batch.lengths)).sum(), embeddings
-    )
-    (past,) = torch.autograd.grad(weighted.predict(weighted.weights.detach()).sum(), embeddings)
-    assert torch.allclose(through, expected, atol=1e-10) and not torch.allclose(through, past)
-    assert past.abs().sum() > 0 and (past[batch.ids == 0] == 0).all()
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,8 @@ def test_two_trainings_give_the_same_bytes(kind, tmp_path):
 
 
 @pieces
-def test_a_vocabulary_is_smaller_when_the_texts_have_not_so_many_pieces(kind):
-    assert len(make(kind, 80)) <= 80 and len(SPECIAL_OF_PAIRS) < len(make(kind, 30_000)) < 300
-
-
-@pieces
 def test_a_vocabulary_smaller_than_the_characters_is_one_message(kind):
-    with pytest.raises(HeedError, match=r"of 10 entries is too small .* are (\d+). Set source_voc"):
+    with pytest.raises(HeedError, match=r"cannot make 10 pieces of .*vocab_size.* Set source_voc"):
         make(kind, 10)
 
 
@@ -134,11 +129,6 @@ def test_a_word_of_several_unknown_pieces_is_one_unknown_word():
     (pieces, words) = (segmenter.encode(side, row)[0] for segmenter in kinds)
     assert (pieces == UNKNOWN).sum() == 4 and count_unknown_words(kinds[0], pieces) == 2
     assert (words == UNKNOWN).sum() == count_unknown_words(kinds[1], words) == 2
-
-
-def test_each_word_is_a_word():
-    ids = WORDS.encode(SIDE, TEST_ROWS)[0]
-    assert WORDS.words_of(ids).tolist() == list(range(len(ids)))
 
 
 def test_words_are_ranked_by_frequency_and_rare_ones_are_unknown():
@@ -177,9 +167,9 @@ def test_without_knowledge_there_is_a_space_between_all_words():
 
 BROKEN = [
     ("words", "x.txt", lambda text: text.replace(b"<bos>", b"bos"), "its first words are not <pad"),
-    ("words", "x.txt", lambda text: text[: len(text) // 2], r"x.spacing.csv has \d+ words, not"),
+    ("words", "x.txt", lambda text: text[: len(text) // 2], r"have other words"),
     ("words", "x.detokenizer.csv", lambda text: text.replace(b",", b";"), "cannot be read"),
-    ("words", "x.exceptions.csv", lambda text: text + b"9999999,1,1\n", "a form of no word"),
+    ("words", "x.exceptions.csv", lambda text: text + b"9999999,1,1\n", "have other words"),
     ("bpe", "x.model", lambda model: b"no model", "no model of sentencepiece"),
     ("bpe", "x.model", lambda model: model.replace(b"<eos>", b"<EOS>"), "its first pieces are"),
 ]
@@ -191,11 +181,6 @@ def test_units_that_were_changed_are_one_message(tmp_path, kind, name, damage, m
     (tmp_path / name).write_bytes(damage((tmp_path / name).read_bytes()))
     with pytest.raises(HeedError, match=rf"{message}.* Run again: heed train"):
         read_segmenter(tmp_path, "x", settings_of(kind))
-
-
-def test_units_that_are_missing_are_one_message(tmp_path):
-    with pytest.raises(HeedError, match=r"source.model: the units of a run cannot be read"):
-        read_segmenter(tmp_path, "source", settings_of("bpe"))
 
 
 def read_multi30k(folder: Path, name: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,8 @@ from heed.cli import stages
 from heed.files import read_json
 from heed.study import load
 from heed.study.own_corpus import add_corpus
-from heed.study.own_entries import VARIANTS, CorpusOptions
+from heed.study.own_entries import VARIANTS
+from heed.study.own_files import CorpusOptions
 from tests.conftest import ROOT
 from tests.fixtures.own_corpora import (
     write_articles,
@@ -52,10 +52,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, monkeypatch, shape):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
-    shutil.copy("workflow/studies/sample.yaml", "params.yaml")
+def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, own_clone, shape):
     write, options, (classes, tokenizer, max_tokens) = SHAPES[shape]
     files = [path.name for path in write(tmp_path)]
     add_corpus(CorpusOptions(files, **options), cores=2)

@@ -17,22 +17,21 @@ from heed import hyperparameters as described
 from heed import study
 from heed.hyperparameters import CorpusSizes
 from heed.inputs.batches import Bags, character_ngrams
-from heed.models.attention import MultiHeadAttention
 from heed.models.classifier import Classifier
 from heed.models.encoder import make_pooling
-from heed.models.recurrent import BiGRU, BiLSTM, padding_mask, reverse_within_length
+from heed.models.recurrent import LAYERS, Bidirectional, padding_mask
 from heed.models.scores import SCORES
 from heed.models.size import count_parameters
 from heed.tasks.classification import learning
 from heed.tasks.classification.recipe import Hyperparameters
-from heed.tasks.classification.rules import contradictions, no_effect
+from heed.tasks.classification.rules import contradictions
 from tests.conftest import HYPERPARAMETERS, ROOT
 from tests.makers.classifiers import make_batch, random_texts
 
 POOLINGS = ["last", "mean", "max", "attention", "max-attention"]
 
 
-def packed(layer: BiLSTM | BiGRU, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+def packed(layer: Bidirectional, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Return the states of torch's bidirectional layer, same weights, on a packed sequence."""
     forwards, backwards = layer.children()
     both = type(forwards)(
@@ -49,12 +48,12 @@ def packed(layer: BiLSTM | BiGRU, inputs: torch.Tensor, lengths: torch.Tensor) -
     )[0]
 
 
-@pytest.mark.parametrize("kind", [BiLSTM, BiGRU])
+@pytest.mark.parametrize("kind", LAYERS)
 @settings(max_examples=20, deadline=None)
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=6), seed=st.integers(0, 1000))
 def test_a_bidirectional_layer_equals_the_packed_one(kind, lengths, seed):
     torch.manual_seed(seed)
-    layer = kind(4, 3).double()
+    layer = Bidirectional(kind, 4, 3).double()
     inputs = torch.randn(len(lengths), max(lengths) + 2, 4, dtype=torch.float64)
     size = torch.tensor(lengths)
     token_mask = ~padding_mask(size, inputs.shape[1])
@@ -66,15 +65,6 @@ def test_a_bidirectional_layer_equals_the_packed_one(kind, lengths, seed):
         assert torch.autograd.gradcheck(
             lambda x: layer(x, size)[~padding_mask(size, x.shape[1])], inputs
         )
-
-
-def test_reversing_twice_gives_the_input_and_padding_stays_in_place():
-    inputs = torch.arange(10.0).view(2, 5, 1)
-    lengths = torch.tensor([3, 0])
-    once = reverse_within_length(inputs, lengths)
-    assert once[0, :, 0].tolist() == [2, 1, 0, 3, 4]
-    assert once[1, :, 0].tolist() == [5, 6, 7, 8, 9]
-    assert torch.equal(reverse_within_length(once, lengths), inputs)
 
 
 def make(dtype=torch.float32, **changes) -> Classifier:
@@ -156,31 +146,6 @@ def count(vocabulary: int, classes: int, h: Hyperparameters) -> int:
     return count_parameters(lambda: Classifier(vocabulary, classes, h))
 
 
-def test_heads_must_divide_the_states_of_sentences_too():
-    h = replace(
-        HYPERPARAMETERS, hierarchical=True, skip=True, hidden_size=50, embedding_dim=100, heads=8,
-        attention="multi-head", pooling="mean",
-    )  # fmt: skip
-    (found,) = contradictions(h)
-    assert "8 heads do not divide 300" in found[1]
-    assert not [*contradictions(replace(h, heads=4))]
-
-
-def test_what_changes_self_attention_has_no_effect_without_it():
-    h = replace(HYPERPARAMETERS, attention="none", attention_residual=True)
-    assert no_effect(h)["attention_residual"] == "attention: none"
-    assert no_effect(h)["score"] == f"attention: none and pooling: {h.pooling}"
-    transformer = no_effect(replace(h, encoder="transformer"))
-    assert transformer["hidden_size"] == "encoder: transformer" and "heads" not in transformer
-    assert no_effect(h)["tfidf_rate"] == "tfidf_branch: none"
-    assert "hidden_size" not in no_effect(h)
-    alone = no_effect(replace(h, encoder="none", tfidf_branch="words"))
-    for key in ("pooling", "score", "dropout", "word_dropout", "bigram_buckets", "linear_size"):
-        assert alone[key] == "encoder: none", key
-    assert "tfidf_dropout" not in alone and "vocabulary_size" not in alone
-    assert not make(attention="none", attention_residual=True).network.encoder.residual
-
-
 @pytest.mark.parametrize("attention", ["none", "multi-head", "single-head", "uniform"])
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_token_weights_sum_to_one_and_are_zero_at_padding(attention, pooling):
@@ -193,16 +158,6 @@ def test_token_weights_sum_to_one_and_are_zero_at_padding(attention, pooling):
     assert (weights >= 0).all()
 
 
-@pytest.mark.parametrize("variant", VARIANTS[::3])
-def test_gradients_of_padding_are_zero(variant):
-    model = make(**(variant | ({"heads": 2} if variant.get("skip") else {})))
-    inputs = torch.randn(2, 5, 8, requires_grad=True)
-    lengths = torch.tensor([5, 2])
-    model.network.encoder(inputs, lengths).square().sum().backward()
-    assert (inputs.grad[1, 2:] == 0).all()
-    assert (inputs.grad[1, :2] != 0).any()
-
-
 def test_the_embedding_of_padding_stays_zero_in_training():
     model = make(bigram_buckets=7).train()
     h = replace(HYPERPARAMETERS, bigram_buckets=7)
@@ -210,16 +165,6 @@ def test_the_embedding_of_padding_stays_zero_in_training():
     for table in (model.network.embedding.word, model.network.embedding.bigram):
         assert (table.weight.grad[0] == 0).all() and (table.weight[0] == 0).all()
         assert (table.weight.grad != 0).any()
-
-
-def test_evaluation_leaves_no_dropout():
-    dropouts = {"dropout": 0.9, "embedding_dropout": 0.9, "state_dropout": 0.9, "word_dropout": 0.9}
-    batch = make_batch(random_texts([6, 5, 4, 3]))
-    model = make(**dropouts)
-    assert torch.equal(model(batch), model(batch))
-    for name in dropouts:
-        model = make(**(dict.fromkeys(dropouts, 0.0) | {name: 0.9})).train()
-        assert not torch.equal(model(batch), model(batch)), f"{name} does something in training"
 
 
 def test_a_dropped_word_is_an_unknown_one_without_its_ngrams():
@@ -292,12 +237,6 @@ def test_the_twelve_models_have_the_talks_parameter_counts_and_hyperparameters()
         assert abs(millions - float(row["parameters_million"])) <= 0.07, name
         is_exact = round(millions, 1) == float(row["parameters_million"])
         assert is_exact or name == "letters-author-baseline"
-
-
-def test_heads_must_divide_the_size_of_the_states():
-    assert MultiHeadAttention(2 * 171, 2).heads == 2
-    with pytest.raises(ValueError, match="do not divide"):
-        MultiHeadAttention(342, 4)
 
 
 def widened(h: Hyperparameters) -> Hyperparameters:

@@ -1,0 +1,96 @@
+"""The gradient of the softmax of random scores: why dot products are divided by sqrt(d_k).
+
+Vaswani et al. 2017, section 3.2.1: the products of queries and keys with mean 0 and variance 1 have
+the variance d_k, and push the softmax into regions where its gradient is very small. Lecture 002.
+"""
+
+import math
+
+import matplotlib.figure
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+from scipy.special import softmax
+
+from heed.report.blocks import Figure
+from heed.report.figures.drawing import HEIGHT, WIDTH, LineEnd, colour, label_ends, marker
+from heed.report.language import say
+
+DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512)
+KEYS = 16  # that a query chooses among
+DRAWS = 400  # of a query and its keys, for each dimension
+SEED = 2
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+def softmax_gradients(draws: int = DRAWS) -> np.ndarray:
+    """Return quartiles over draws of the softmax's gradient and of its largest weight.
+
+    The shape is (dimensions, scores undivided or divided, gradient or largest weight, quartiles).
+    Queries and keys are standard normal, and the same for both scores.
+    """
+    generator = np.random.default_rng(SEED)
+    found = []
+    for dimension in DIMENSIONS:
+        query = generator.standard_normal((draws, 1, dimension))
+        keys = generator.standard_normal((draws, KEYS, dimension))
+        products = (query * keys).sum(-1)
+        weights = [softmax(products / divisor, axis=-1) for divisor in (1, math.sqrt(dimension))]
+        found.append([(jacobian_norm(each), each.max(-1)) for each in weights])
+    return np.moveaxis(np.quantile(np.asarray(found), QUARTILES, axis=-1), 0, -1)
+
+
+def jacobian_norm(weights: np.ndarray) -> np.ndarray:
+    """Return the Frobenius norm of the softmax's Jacobian diag(p) - p p^T at weights p (..., keys).
+
+    All its entries at once: sum p^2 - 2 sum p^3 + (sum p^2)^2.
+    """
+    squares = (weights**2).sum(-1)
+    return np.sqrt(np.maximum(squares - 2 * (weights**3).sum(-1) + squares**2, 0))
+
+
+def scaling() -> Figure:
+    """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
+    title = say("Gradient of the softmax by the dimension of keys")
+    claim = say(
+        "Shows why scores are divided by the root of the dimension: without it the softmax takes "
+        "one word, and hardly a gradient goes through it. It is computed from random numbers, and "
+        "not from these models."
+    )
+    caption = say(
+        "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
+        "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half.",
+        keys=KEYS,
+    )
+    return Figure(
+        "explanation_scaling", title, caption, (), _draw, (WIDTH, HEIGHT),
+        alt_text=f"{claim} {caption}", claim=claim,
+    )  # fmt: skip
+
+
+def _draw(figure: matplotlib.figure.Figure) -> None:
+    left, right = figure.subplots(1, 2)
+    quartiles, ends = softmax_gradients(), []
+    for number, (index, name) in enumerate(((1, say("divided by √dₖ")), (0, say("not divided")))):
+        _draw_quartiles(left, quartiles[:, index, 0], number)
+        end = _draw_quartiles(right, quartiles[:, index, 1], number)
+        ends.append(LineEnd(DIMENSIONS[-1], end, name, colour(number), marker(number)))
+    left.set_yscale("log")
+    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    left.set_title(say("gradient"))
+    right.set_title(say("largest weight"))
+    right.set_ylim(0, 1.02)
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(DIMENSIONS[::2], [str(dimension) for dimension in DIMENSIONS[::2]])
+        axes.minorticks_off()
+        axes.set_xlabel(say("dimension dₖ"))
+    label_ends(right, ends, 1.7)
+
+
+def _draw_quartiles(axes: Axes, quartiles: np.ndarray, number: int) -> float:
+    """Draw the medians as a line and the other quartiles as a band; return the last median."""
+    low, middle, high = quartiles.T
+    axes.fill_between(DIMENSIONS, low, high, color=colour(number), alpha=0.15, lw=0)
+    axes.plot(DIMENSIONS, middle, color=colour(number), marker=marker(number))
+    return float(middle[-1])

@@ -1,0 +1,159 @@
+"""The plan of a search: its configurations, and what its trials share.
+
+The configurations of a random search are drawn from its space: the same for the same seed.
+"""
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heed.digests import loaded_modules, versions
+from heed.files import HeedError
+from heed.hyperparameters import Configuration, Value
+from heed.paths import WORK
+from heed.recipe import Recipe
+from heed.study import Dimension, Params, rules
+from heed.study.model_rules import search_space
+from heed.study.recipes import resolve
+from heed.task import import_stage_modules, task_module
+from heed.tokens.meta import read_meta
+
+STARTS = "starts.jsonl"  # of a trial, in its folder
+DRAWS = 1000  # of one configuration, before the space is said to have too few
+DIGITS = 4  # significant digits of a real number: best.yaml has exactly the value of the trial
+WHERE_TRIALS_RUN = ("concurrent", "retries", "cpu", "minutes")  # keys that change no trial
+Space = Mapping[str, Dimension]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The part of a search that its trials share, sent to every worker. Paths are absolute.
+
+    `recipe` is the trial's recipe except for the configuration. `work` is the work folder of the
+    search. `seed` is that of the search: all trials share it. `gpu` is the share of a GPU that a
+    trial takes, and `reports` the number of reports an epoch.
+    """
+
+    recipe: Recipe[Any, Any]
+    tokens: Path
+    work: Path
+    seed: int
+    metric: str
+    gpu: float
+    reports: int = 1
+
+    def trial_folder(self, number: int) -> Path:
+        """Return the folder of trial `number`, with its checkpoint, starts and reports."""
+        return self.work / "trials" / f"{number:04}"
+
+
+def make_plan(params: Params, name: str, previous: Configuration, tokens: Path) -> Plan:
+    """Return the plan of a search.
+
+    The name of its work folder depends on space, recipe, seed, code and version of torch; not on
+    the settings that only decide where and how long trials run. `previous` is the winner of the
+    search that this one follows, and `tokens` the folder of its corpus.
+    """
+    search = params.search(name)
+    epochs = search.epochs or params.hyperparameters(search.model).epochs
+    meta = read_meta(tokens)
+    fixed = previous | {"epochs": epochs, "monitor": search.metric}
+    recipe = resolve(params, search.model, fixed, meta)
+    contradiction = task_module(recipe.task, "recipe").corpus_contradiction
+    for value in getattr(search.space.get("vectors"), "values", ()):
+        if message := contradiction(recipe.changed({"vectors": value}).hyperparameters, meta):
+            raise HeedError(f"params.yaml: searches.{name}.space.vectors: {message}")
+    section = dataclasses.asdict(search)
+    section = {key: value for key, value in section.items() if key not in WHERE_TRIALS_RUN}
+    import_stage_modules(recipe.task, "search")
+    # named, not imported: it imports ray, which must come after the environment of ray_running
+    code = [loaded_modules("heed.search.trials"), versions(["torch"])]
+    key = json.dumps([recipe.as_dict(), section, code], sort_keys=True)
+    work = WORK / f"search-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return Plan(
+        recipe, tokens.resolve(), work.resolve(), search.seed, search.metric, search.gpu,
+        search.reports if search.scheduler == "asha" else 1,
+    )  # fmt: skip
+
+
+def draw_configurations(
+    params: Params, name: str, previous: Configuration
+) -> tuple[list[Configuration], Callable[[Configuration], bool]]:
+    """Return the configurations of a random search, and whether one is possible, for a sampler.
+
+    `previous` is the winner of the search that this one follows.
+    """
+    search = params.searches[name]
+
+    def is_valid(configuration: Configuration) -> bool:
+        return rules.is_valid_configuration(params, search.model, previous | configuration)
+
+    try:
+        return draw(search_space(params, name), search.trials, search.seed, is_valid), is_valid
+    except HeedError as error:
+        raise HeedError(f"params.yaml: searches.{name}.space: {error}") from None
+
+
+def draw(
+    space: Space, trials: int, seed: int, is_valid: Callable[[Configuration], bool]
+) -> list[Configuration]:
+    """Return `trials` different, valid configurations, drawn by the seed of the search.
+
+    The order in which trials end cannot change them, and more trials with the same seed begin with
+    the same ones. Raises HeedError where the space has too few.
+    """
+    configurations: list[Configuration] = []
+    for number in range(trials):
+        generator = np.random.default_rng((seed, number))
+        for candidate in itertools.islice(_draw_candidates(space, generator), DRAWS):
+            if candidate not in configurations and is_valid(candidate):
+                configurations.append(candidate)
+                break
+        else:
+            raise HeedError(
+                f"the space has too few configurations: {number} found of {trials} trials after "
+                f"{DRAWS} draws. Ask for fewer `trials`, or widen `space` (heads must divide the "
+                "size of the states)"
+            )
+    return configurations
+
+
+def _draw_candidates(space: Space, generator: np.random.Generator) -> Iterator[Configuration]:
+    """Yield configurations without end; not all of them are possible.
+
+    `heads` is drawn first and kept for 50 configurations: so numbers of heads that divide few sizes
+    are drawn as often as others.
+    """
+    for attempt in itertools.count():
+        if attempt % 50 == 0:
+            kept = {key: _draw_value(space[key], generator) for key in space if key == "heads"}
+        values = {key: _draw_value(space[key], generator) for key in space if key != "heads"}
+        values |= kept
+        yield {key: values[key] for key in space}
+
+
+def _draw_value(dimension: Dimension, generator: np.random.Generator) -> Value:
+    values = dimension.values
+    if dimension.kind == "choice":
+        return values[int(generator.integers(len(values)))]
+    if dimension.kind == "integer":
+        return int(generator.integers(values[0], values[1], endpoint=True))
+    if dimension.kind == "uniform":
+        return round_value(float(generator.uniform(*values)), dimension)
+    logarithm = generator.uniform(math.log(values[0]), math.log(values[1]))
+    return round_value(math.exp(logarithm), dimension)
+
+
+def round_value(value: Any, dimension: Dimension) -> Any:
+    """Return a value of `dimension`; real numbers are rounded to DIGITS significant digits."""
+    if dimension.kind not in ("uniform", "loguniform"):
+        return value
+    low, high = dimension.values
+    return min(max(float(f"{value:.{DIGITS}g}"), low), high)

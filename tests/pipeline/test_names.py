@@ -1,0 +1,66 @@
+"""A name in params.yaml that a shell or a path would obey stops the first stage, before any other.
+
+The real dvc.yaml and DVC, and a stub of `heed` (toy/stub.py). All sections are in
+drills/test_names.py. A command that skips the first stage, such as `dvc repro --single-item`, does
+what such a name says, as every command of a project does.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from heed.paths import is_name
+from tests.conftest import ROOT
+from tests.makers.hostile_names import SECTIONS, harm, make_victims, with_name
+from tests.pipeline.makers import SNAKEMAKE, Toy, make_clone, write_stub
+
+sys.path.insert(0, str(ROOT / "workflow"))
+import stages
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Toy:
+    """A clone of the toy study in which nothing has run."""
+    make_clone(tmp_path / "a/clone", ROOT / "tests/toy/params.yaml")
+    write_stub(tmp_path / "a/bin")
+    toy = Toy(tmp_path / "a/clone")
+    toy.run("git", "init", "--quiet")
+    toy.log.write_text("")
+    return toy
+
+
+def test_every_stage_depends_on_the_check_of_params_yaml(
+    clone: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = "author-baseline: {noise: letters}"
+    second = "feelings-attention: {noise: letters}"
+    explained = f"explain: {{documents: 1, models: {{{first}, {second}}}}}\n"
+    adversarial_model = (
+        SECTIONS["adversarial_attention"][1].replace("NAME", "liar").partition("\n")[0]
+    )
+    clone.params.write_text(with_name("searches", "hunt") + explained + adversarial_model)
+    monkeypatch.chdir(clone.path)
+    found = {stage.name: stage for stage in stages.read_stages()}
+    assert len(found) == 24
+    for name, stage in found.items():
+        if name != "code":
+            assert stage.deps[0].startswith("results/code/"), name
+            assert "code" in stage.upstream, name
+
+
+@pytest.mark.parametrize("driver", [["dvc", "repro"], SNAKEMAKE], ids=["dvc", "snakemake"])
+@pytest.mark.parametrize("name", ["x; touch y", "../../../victim", "a/b"])
+def test_a_corpus_with_such_a_name_stops_a_run(clone: Toy, driver: list[str], name: str) -> None:
+    victims = make_victims(clone)
+    clone.params.write_text(with_name("corpora", name))
+    code, output = clone.try_(*driver)
+    assert code
+    assert clone.logged() in ([], ["code"])
+    assert not harm(clone, victims)
+    assert f"corpora.{name}: expected a name: " in output
+
+
+def test_the_longest_name_is_one_that_files_can_have() -> None:
+    assert is_name("a" * 100)
+    assert not is_name("a" * 101)

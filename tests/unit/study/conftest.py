@@ -1,0 +1,16 @@
+"""Fixtures of studies of the user's own."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def own_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder with what `heed corpus add` needs of a clone."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "workflow/studies", "workflow/studies")
+    shutil.copy("workflow/studies/sample.yaml", "params.yaml")

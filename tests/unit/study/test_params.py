@@ -1,0 +1,301 @@
+"""Each mistake in params.yaml is one line: file, line, key, what was found, what is allowed."""
+
+import itertools
+import json
+import re
+
+import pytest
+
+from heed import study
+from heed.files import HeedError
+from heed.study.corpora import file_splits
+from heed.study.reference import json_schema, reference
+from heed.tasks.classification.recipe import Options, Target
+from tests.conftest import ROOT
+
+SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
+TABLE = re.sub(r"sample: \{kind: sample, [^}]*\}", "sample: {kind: table, FILES}", SAMPLE)
+
+
+def error_message(text: str) -> str:
+    with pytest.raises(HeedError) as caught:
+        study.parse(text)
+    return str(caught.value)
+
+
+# the prefixes of keys
+D = "defaults.classification"
+S = "searches.sample-author-searched"
+M = "models.sample-sentiment"
+C = "corpora.sample-sentiment"
+E = "experiments.sample-author"
+HUGE = 1_000_000_000
+# a text of the study, its replacement, the key of the mistake, a part of the message
+WRONG = [
+    ("hidden_size: 32", "hiden_size: 32", f"{D}.hiden_size", "did you mean hidden_size?"),
+    ("epochs: 6", "epochs: eight", f"{D}.epochs", "expected a whole number, "),
+    ("epochs: 6", "epochs: true", f"{D}.epochs", "expected a whole number, "),
+    ("epochs: 6", f"epochs: {HUGE}", f"{D}.epochs", "above 0, at most 100000, found 1000000000"),
+    ("hidden_size: 32\n", "hidden_size: 1e9\n", f"{D}.hidden_size", "expected a whole number, "),
+    ("dropout: 0.2", "dropout: 1.0", f"{D}.dropout", "at least 0, below 1, found 1.0"),
+    ("learning_rate: 0.01", "learning_rate: 0,01", f"{D}.learning_rate", "found '0,01'"),
+    ("learning_rate: 0.01", "learning_rate: .inf", f"{D}.learning_rate", "found inf"),
+    ("learning_rate: 0.01", "learning_rate:", f"{D}.learning_rate", "found None"),
+    ("pooling: mean", "pooling: average", f"{D}.pooling",
+     "one of last, mean, max, attention, max-attention, found 'average'"),
+    ("  classification:\n", "  clasification:\n", "defaults.clasification",
+     "did you mean classification?"),
+    ("attention: multi-head, heads: 4", "pooling: attention, score: adittive",
+     f"{M}-attention.score", "one of additive, concat"),
+    ("seeds: [1, 2, 3]", "seeds: []", "seeds", "a list, of length at least 1"),
+    ("seeds: [1, 2, 3]", "seeds: [1, 1]", "seeds", "each seed once"),
+    ("seeds: [1, 2, 3]", f"seeds: [1, {2**64}]", "seeds.1", "at least 1, at most 2147483647"),
+    ("seeds: [1, 2, 3]", "seeds: 3", "seeds", "expected a list, of"),
+    ("documents: 1600, ", "", "sources.sample", "needs documents"),
+    ("documents: 1600", f"documents: {HUGE}", "sources.sample.documents", "at most 100000000"),
+    ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
+    ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
+    ("  sample: {kind", f"  {'a' * 101}: {{kind", f"sources.{'a' * 101}", "at most 100"),
+    ("sha256: 488bc1", "sha256: 488BC1", "sources.sample.sha256", "of the form ^[0-9a-f]{64}$"),
+    ("kind: sample, documents", "kind: samples, documents", "sources.sample.kind", "'samples'"),
+    ("source: sample,", "source: simple,", f"{C}.source", "did you mean sample?"),
+    ("kind: sample-letters", "kind: imdb", "corpora.sample-letters.source",
+     "made from a source of kind imdb, found sample"),
+    ("test: 0.25", "test: 1.5", f"{C}.split", "share below 1"),
+    ("kind: random, test: 0.25", "kind: folds", f"{C}.split", "needs `k`"),
+    ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
+    ("{kind: random, test: 0.25, validation: 0.15}", "random", f"{C}.split", "keys with values"),
+    ("  title: Does", "  titel: Does", "study.titel", "did you mean title?"),
+    ("study:\n", "studdy:\n", "studdy", "did you mean study?"),
+    ("name: sample\n", "name: [sample]\n", "study.name", "a name: at most 100"),
+    ("study:\n", "study:\n  attention: [atention]\n", "study.attention", "no variant atention"),
+    ("corpus: sample-sentiment, data", "corpus: sample-sentimant, data",
+     "experiments.sample-sentiment.corpus", "did you mean sample-sentiment?"),
+    ("{label: sentiment}", "{lable: sentiment}", "experiments.sample-sentiment.data.lable",
+     "did you mean label?"),
+    ("{label: author}", "{label: autor}", f"{E}.data.label",
+     "corpus sample-letters has no label autor; did you mean author? Known: author, language"),
+    ("{label: author}", "{label: author, source: de}", f"{E}.data.source", "Allowed: label"),
+    ("{label: author}", "{label: author}, metric: macro_f2", f"{E}.metric", "there is no metric"),
+    ("{task: classification, corpus: sample-letters",
+     "{task: clasification, corpus: sample-letters", f"{E}.task",
+     "one of classification, multilabel, translation, found 'clasification'"),
+    ("{task: classification, corpus: sample-letters", "{corpus: sample-letters", f"{E}.task",
+     "missing, and it has no default"),
+    ("{label: author}", "{label: author}, suboptimal_of: sample-sentiment, metric: macro_f1",
+     f"{E}.metric", "sample-sentiment is compared by accuracy of classification, this by macro_f1"),
+    ("{label: author}",
+     "{label: author}, metric: macro_f1, published: {experiment: imdb, comparable: true}",
+     f"{E}.published", "the talk's gain is one of accuracy"),
+    ("search: sample-author-searched", "search: nine", "models.sample-author-searched.search",
+     "no search nine"),
+    ("sample-author-mean: {experiment: sample-author}",
+     "sample-author-parameter-matched: "
+     "{experiment: sample-author, match_parameters_of: sample-author-baselin}",
+     "models.sample-author-parameter-matched.match_parameters_of",
+     "did you mean sample-author-baseline?"),
+    ("heads: 4", "heads: 5", f"{M}-attention.heads", "5 heads do not divide 64"),
+    ("attention: multi-head, heads: 4", "attention: none", f"{M}-attention.variant",
+     "needs attention (multi-head, single-head)"),
+    ("pooling: last}", "pooling: max-attention}", f"{M}-baseline.pooling",
+     "without attention, found max-attention"),
+    ("pooling: last}", "pooling: last, skip: true}", f"{M}-baseline.skip", "not go with skip"),
+    ("pooling: last}", "pooling: last, encoder: embeddings}", f"{M}-baseline.pooling",
+     "encoder embeddings has none"),
+    ("pooling: last}", "pooling: mean, encoder: none}", f"{M}-baseline.encoder",
+     "tfidf_branch is none"),
+    ("pooling: last}", "patience: 2, monitor: last}", f"{M}-baseline.patience", "does not look"),
+    ("attention: multi-head, heads: 4",
+     "attention: multi-head, heads: 4, encoder: none, tfidf_branch: words",
+     f"{M}-attention.encoder", "no states to attend to"),
+    ("pooling: last}", "vectors: tuned}", f"{M}-baseline.vectors", "sources.sample has no word"),
+    ("pooling: last}", "thread: 4}", f"{M}-baseline.thread", "did you mean threads?"),
+    ("sample-author-mean", "sample-author-linear", "models.sample-author-linear.variant",
+     "linear is the name of a reference model"),
+    ("trials: 6", "trials: -6", f"{S}.trials", "at least 0"),
+    ("trials: 6", "seed: 3\n    trials: 6", f"{S}.seed", "the study's seeds are [1, 2, 3]"),
+    ("trials: 6", "address: 10.0.0.1:6379\n    trials: 6", f"{S}.address", "unknown key"),
+    ("choice: [16, 24, 32]", "choice: [16, 24, 0]", f"{S}.space.hidden_size", "found 0"),
+]  # fmt: skip
+
+
+@pytest.mark.drill("params.yaml: one mistake, one line with file, line and key")
+@pytest.mark.parametrize(
+    ("right", "wrong", "key", "expected"), WRONG, ids=[case[1][:40] for case in WRONG]
+)
+def test_a_mistake_is_named_with_line_key_and_what_to_do(right, wrong, key, expected):
+    assert right in SAMPLE
+    text = SAMPLE.replace(right, wrong, 1)
+    (message,) = error_message(text).splitlines()
+    assert message.startswith("params.yaml:") and f": {key}: " in message and expected in message
+    line = text.splitlines()[int(message.split(":")[1]) - 1]
+    last_key = key.rsplit(".", 1)[-1]
+    # a variant follows from the name of its model
+    assert last_key in line or last_key in ("variant", "task", "1")
+
+
+def test_all_mistakes_are_reported_and_keys_that_a_terminal_would_obey_are_escaped():
+    text = SAMPLE.replace("seeds:", '"a\\e[31m\\nb": 1\nseeds:', 1).replace(
+        "epochs: 6", "epochs: x"
+    )
+    first, second = error_message(text).splitlines()
+    assert first.startswith("params.yaml:42: defaults.classification.epochs: ")
+    assert second.startswith(
+        "params.yaml:10: 'a\\x1b[31m\\nb': unknown key. Allowed: study, seeds, "
+    )
+
+
+def bomb(line: str) -> str:
+    """Return YAML in which each name stands for ten of the one before."""
+    names = itertools.pairwise("abcdefghi")
+    return "".join(
+        f"{b}: &{b} {line.replace('NAMES', ', '.join([f'*{a}'] * 10))}\n" for a, b in names
+    )
+
+
+@pytest.mark.drill("params.yaml: no params file at all")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("study: [", "params.yaml:1: not valid YAML"),
+        ("study:\n  title: yes: no\n", "params.yaml:2: not valid YAML: mapping values are not"),
+        ("a: 1\na: 2\n", 'params.yaml:2: not valid YAML: found duplicate key "a"'),
+        ("", "expected sections"),
+        ("- a", "expected sections (study, seeds, sources, ...), found list"),
+        ("<<<<<<< HEAD\nstudy: 1\n=======\n", "params.yaml:1: a merge conflict: keep one side"),
+        ("a: " + "[" * 5000, "params.yaml:1: not valid YAML"),
+        (
+            "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + bomb("[NAMES]"),
+            ":1: more than 100,000 values",
+        ),
+        ("a: &a {x: 1}\n" + bomb("{<<: [NAMES]}"), "params.yaml:1: more than 100,000 values"),
+        ("a: &a [*a]", "params.yaml:1: more than 100,000 values"),
+        (f"seeds: [{'9' * 5000}]", "params.yaml:1: not valid YAML: Exceeds the limit"),
+    ],
+)
+def test_text_that_no_study_has_is_an_error_of_one_line(text, expected):
+    (message,) = error_message(text).splitlines()
+    assert expected in message
+    assert len(message) < 300
+
+
+def test_aliases_and_merges_of_a_usual_size_are_read():
+    text = SAMPLE.replace("split: {kind", "split: &split {kind", 1)
+    text = re.sub(r"(sample-letters, split: )\{[^}]*\}", r"\1*split", text)
+    params = study.parse(text)
+    assert params.corpora["sample-letters"].split == params.corpora["sample-sentiment"].split
+
+
+@pytest.mark.parametrize("name", ["data", "classification", "split"])
+def test_a_corpus_may_be_named_as_a_section(name):
+    text = re.sub(r"(?<=[ {])sample-letters(?=[:,\n])", name, SAMPLE).replace(
+        "kind: " + name, "kind: sample-letters"
+    )
+    assert name in study.parse(text).corpora
+    text = text.replace(f"  {name}: {{source", f"  {name}: {{sorce")
+    assert f"corpora.{name}.sorce: unknown key; did you mean source?" in error_message(text)
+
+
+def table_study(columns: str) -> str:
+    text = re.sub(r"kind: sample-(sentiment|letters),", f"kind: table, {columns},", TABLE)
+    return text.replace("FILES", f"path: x.csv, sha256: {'a' * 64}")
+
+
+@pytest.mark.parametrize(
+    ("columns", "known"),
+    [
+        ("text_column: t, label_column: sort", "sort"),
+        ("text_columns: [t, u], label_columns: [sort, tone]", "sort, tone"),
+    ],
+)
+def test_the_labels_of_a_table_have_the_names_of_their_columns(columns, known):
+    text = re.sub(r"\{label: \w+\}", "{label: sort}", table_study(columns))
+    assert study.parse(text)
+    message = error_message(text.replace("{label: sort}", "{label: label}", 1))
+    assert f".data.label: corpus sample-sentiment has no label label. Known: {known} (" in message
+
+
+@pytest.mark.parametrize(
+    ("keys", "column", "is_valid"),
+    [
+        (("train", "test"), "", True),
+        (("training_1", "testing_1"), "", True),
+        (("file_1", "file_2"), ", split_column: p", True),
+        (("train", "file_2"), "", False),
+        (("train", "test"), ", split_column: p", False),
+    ],
+)
+def test_a_column_or_the_keys_of_files_give_the_splits(keys, column, is_valid):
+    paths, hashes = (dict.fromkeys(keys, value) for value in ("a.csv", "a" * 64))
+    text = table_study(f"text_column: t, label_column: l{column}")
+    text = re.sub(r"path: [^}]*\}", f"paths: {paths}, hashes: {hashes}}}", text)
+    text = re.sub(r"\{label: \w+\}", "{label: l}", text)
+    text = re.sub(r"split: \{[^}]*\}", "split: {kind: given}", text)
+    if is_valid:
+        assert file_splits(study.parse(text).sources["sample"]) or column
+    else:
+        assert "split kind given needs either split_column, or a source" in error_message(text)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ("path: a.csv", "a source of kind table needs path and sha256, or hashes and paths"),
+        ("paths: {}, hashes: {}", "expected one file or more"),
+        ("paths: {Train: a.csv}, hashes: {Train: HASH}", "expected the name of a file, "),
+        ("paths: {one: a.csv}, hashes: {two: HASH}", "hashes: expected one for each of one"),
+    ],
+)
+def test_the_files_of_a_table_are_declared_with_their_hashes(files, message):
+    assert message in error_message(TABLE.replace("FILES", files.replace("HASH", "a" * 64)))
+
+
+def test_a_missing_file_and_an_unknown_name_say_what_to_do(tmp_path):
+    with pytest.raises(HeedError, match="heed study sample"):
+        study.load(tmp_path / "params.yaml")
+    with pytest.raises(HeedError, match=r"^params.yaml: corpora: there is no corpus x\. Known: "):
+        study.parse(SAMPLE).section("corpora", "x")
+
+
+def test_1e_minus_4_is_a_number_as_dvc_reads_it():
+    params = study.parse(SAMPLE.replace("0.01\n", "1e-2\n"))
+    assert params.hyperparameters("sample-author-mean").learning_rate == 0.01
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "workflow/studies").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_every_study_is_valid_and_named_as_its_file(path):
+    loaded = study.load(path)
+    assert loaded.study.name == path.stem
+    for name in loaded.models:
+        assert loaded.resolved(name, {}).epochs > 0
+
+
+def test_the_documented_schema_is_the_one_in_the_code():
+    assert (ROOT / "docs/params.md").read_text() == reference(), "run `heed schema`"
+    assert json.loads((ROOT / "docs/params.schema.json").read_text()) == json_schema(), (
+        "run `heed schema`"
+    )
+
+
+def test_the_sections_are_plain_dataclasses_as_their_packages_declare_them():
+    params = study.parse(SAMPLE)
+    corpus, experiment = params.corpora["sample-letters"], params.experiments["sample-author"]
+    assert [type(each) for each in (params.sources["sample"], corpus, corpus.split)] == [
+        study.Source, study.Corpus, study.Split,
+    ]  # fmt: skip
+    assert (experiment.data, experiment.options) == (Target("author"), Options("both"))
+    assert type(params.models["sample-author-mean"]) is study.Model
+
+
+def test_a_parameter_matched_model_takes_its_hyperparameters_from_the_model_it_matches():
+    name, match = "sample-author-parameter-matched", "sample-author-attention"
+    line = f"  {name}: {{experiment: sample-author, match_parameters_of: {match}}}\n"
+    loaded = study.parse(SAMPLE + line)
+    assert loaded.resolved(name, {}) == loaded.resolved(match, {})
+    assert loaded.resolved(name, {"epochs": 3}).epochs == 3
+    for key in ("epochs: 3", "preset: small"):
+        message = error_message(SAMPLE + line.replace("}", f", {key}}}"))
+        assert f"takes its hyperparameters from {match}; remove {key.split(':')[0]}" in message
+    assert "names the model" in error_message(SAMPLE + line.replace(match, name))
