@@ -195,12 +195,6 @@ def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp
     assert widths[0] < 1 < widths[1]
 
 
-def test_a_model_whose_every_run_collapsed_has_its_band_and_is_named(tmp_path):
-    figure = collapsed_curves(tmp_path, [0.01] * 3)
-    assert "Every run is degenerate of: attention." in figure.caption
-    assert not any(text.get_text().startswith("seed") for text in draw(figure).axes[0].texts)
-
-
 def test_few_classes_have_matrices_in_one_figure_and_many_one_of_each_model(talk):
     few, many = talk.experiments
     counts = [len(confusion.class_names(talk, each)) for each in (few, many)]

@@ -257,7 +257,6 @@ def test_a_study_with_both_tasks_has_a_table_and_a_chart_for_each_unit(tmp_path)
     assert curves["validation"].notna().all(), "dvc plots draws every model of both tasks"
     page = Page(into / "index.html")
     assert "experiment-sample-translation" in page.ids and "experiment-sample-author" in page.ids
-    assert "<h3>Translation</h3>" not in page.source
 
 
 def test_the_plots_of_a_translation_alone_have_the_columns_that_dvc_draws(report):
