@@ -288,3 +288,21 @@ def test_dvc_reads_no_folder_that_other_users_can_write(toy: Toy) -> None:
     toy.run("dvc", "status")
     assert (toy.path / ".heed").stat().st_mode & 0o777 == 0o700
     assert [*(toy.path / ".heed/dvc/repo").glob("*")]
+
+
+@pytest.mark.slow
+def test_snakemakes_report_and_dvcs_plots_show_the_figures_and_tables(toy: Toy) -> None:
+    toy.run("snakemake", "--report", "report.zip")
+    with zipfile.ZipFile(toy.path / "report.zip") as report:
+        names = report.namelist()
+        texts = [report.read(name) for name in names if name.endswith((".js", ".html"))]
+    text = b"".join(texts).decode(errors="replace") + "\n".join(names)
+    for name in ("Scores", "Tables", "The report", "feelings_curves.svg", "study_gain.svg",
+                 "feelings_seeds.csv", "as it stands in"):  # fmt: skip
+        assert name in text, name
+    assert toy.is_up_to_date()
+    toy.run("dvc", "plots", "show", "--out", "plots")
+    text = (toy.path / "plots/index.html").read_text()
+    for title in ("BLEU on the validation split", "Confusion matrix", "Differences with their"):
+        assert title in text
+    assert '"row": {"field": "model"' in text  # heed's own templates
