@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
