@@ -285,8 +285,8 @@ def test_a_class_with_few_rows_is_named():
 REFUSED = [
     ({"text_column": ["txt"]}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
     ({"name": "My Corpus"}, "is no name"),
-    ({"name": "sample"}, "sample is a study of heed's"),
-    ({"study": "sample"}, "sample is a study of heed's"),
+    ({"name": "sample"}, "sample.yaml: is there already"),
+    ({"study": "sample"}, "sample.yaml: is there already"),
     ({"files": ["train.csv", "more.csv"]}, "more.csv: train, validation or test? Others are a s"),
     ({"files": ["train.csv", "dev.csv"]}, "no file is for test: train.csv, dev.csv. Add it: test="),
     ({"files": ["more.csv", "more.csv"]}, "more.csv: is named twice"),
