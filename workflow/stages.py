@@ -373,23 +373,22 @@ class Run:
         stages = [*map(dataclasses.asdict, self.stages)]
         plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
         Path(self.plan_file).write_text(plan, encoding="utf-8")
-        stale, total = len(self._plan), len(self.stages)
         if executing and self.apart:  # push what stages elsewhere read, and their own output
             running = [stage for stage in self.stages if stage.name in self._plan]
             names = {name for stage in running for name in (stage.name, *stage.upstream)}
             if here := names & read_lock().keys():
                 apart.dvc("push", *sorted(here))
-        if engine.is_drawing():
-            pass
-        elif stale:
-            print_message(
-                f"{stale} of {total} stages {'to run' if executing else 'may run'}, "
-                f"{total - stale} up to date"
-            )
+        if not engine.is_drawing():
+            self._announce(self._plan, "to run" if executing else "may run")
+        return self._plan
+
+    def _announce(self, plan: dict[str, str], words: str) -> None:
+        stale, total = len(plan), len(self.stages)
+        if stale:
+            print_message(f"{stale} of {total} stages {words}, {total - stale} up to date")
         else:
             Path(self.done_file("all")).touch()
             print_message(f"all {total} stages are up to date")
-        return self._plan
 
     def _run_quick_first(self) -> bool:
         """Run the stale quick stages: `code`, then those that it has made stale.

@@ -115,7 +115,7 @@ def reading(path: str | Path, made_by: str, problem: str = "cannot be read") -> 
         yield
     except FileNotFoundError:
         raise HeedError(f"{path}: not there. Run: {made_by}") from None
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except (OSError, EOFError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise HeedError(f"{path}: {problem} ({reason}). Run again: {made_by}") from None
 

@@ -180,9 +180,25 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         **{split: format_count(count) for split, count in statistics.splits.items()},
     )
     folds = say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
+    parts = [
+        size,
+        folds if corpus.folds else "",
+        say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
+        _describe_near_duplicates(corpus, of_sentences),
+        describe_vectors(statistics),
+    ]
+    if statistics.generated:
+        parts.append(say(" Its text is generated: the scores say nothing about real text."))
+    if statistics.reduced:
+        parts.append(say(" REDUCED: a random part of its source, or of its training split."))
+    return "".join(parts)
+
+
+def _describe_near_duplicates(corpus: Corpus, of_sentences: bool) -> str:
+    statistics = corpus.statistics
     near = statistics.near_duplicates  # of all folds together
     tested = statistics.documents if corpus.folds else statistics.splits["test"]
-    near_duplicates = say(
+    return say(
         {
             (False, True): " Test documents with a near duplicate in train: {count} of {tested} "
             "({share}).",
@@ -197,18 +213,6 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         tested=format_count(tested),
         share=f"{near.total / tested:.1%}",
     )
-    parts = [
-        size,
-        folds if corpus.folds else "",
-        say_count("{count} seed ({seeds}).", "{count} seeds ({seeds}).", len(seeds), seeds=listed),
-        near_duplicates,
-        describe_vectors(statistics),
-    ]
-    if statistics.generated:
-        parts.append(say(" Its text is generated: the scores say nothing about real text."))
-    if statistics.reduced:
-        parts.append(say(" REDUCED: a random part of its source, or of its training split."))
-    return "".join(parts)
 
 
 def describe_vectors(statistics: CorpusStatistics) -> str:

@@ -69,7 +69,7 @@ def _schema_of_record(kind: Any) -> Schema:
     """Return the JSON schema of a record; a model has the hyperparameters of any task."""
     keys = keys_of(kind)
     properties = {
-        name: _schema(field.declared, field.limits) | {"description": field.description}
+        name: _schema(field.declared, field.limits) | _described(field.description)
         for name, field in keys.items()
     }
     if kind is Model:
@@ -83,6 +83,10 @@ def _schema_of_record(kind: Any) -> Schema:
         "required": [key for key, field in keys.items() if field.default is dataclasses.MISSING],
         "additionalProperties": False,
     }
+
+
+def _described(description: str) -> Schema:
+    return {"description": description} if description else {}
 
 
 def reference() -> str:

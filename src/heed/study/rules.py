@@ -98,9 +98,17 @@ def _contradictions(params: Params) -> Mistakes:
         (params.experiments, _experiment_contradictions),
         (params.searches, search_contradictions),
         (params.models, model_contradictions),
+        (params.explain.models, _noise_contradictions),
         (params.adversarial_attention, _adversarial_model_contradictions),
     ):
         yield from itertools.chain.from_iterable(rule(params, name) for name in names)
+
+
+def _noise_contradictions(params: Params, name: str) -> Mistakes:
+    noise = params.explain.models[name].noise
+    task = params.experiments[params.models[name].experiment].task
+    if RECIPES[task].READS_NOISE and KINDS[params.corpora[noise].kind].parallel:
+        yield ("explain", "models", name, "noise"), f"{noise} has sentence pairs, and no labels"
 
 
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:

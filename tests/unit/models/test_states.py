@@ -74,6 +74,7 @@ def results(tmp_path):
         sources=Sources(),
         models=lambda experiment: MODELS,
         comparison=SimpleNamespace(experiments={"pair": results}),
+        comparison_sources=(),
     )
 
 

@@ -26,7 +26,7 @@ WRONG = [
     ("learning_rate: {log", "learning_rte: {log", "space.learning_rte", "did you mean learning_"),
     (RATE, "loguniform: [0, 0.05]", "space.learning_rate", "needs numbers above 0, found [0"),
     (RATE, "loguniform: [0.05, 0.001]", "space.learning_rate", "from a smaller to a larger number"),
-    (RATE, "integer: [1, 5]", "space.learning_rate", "use uniform or loguniform"),
+    (RATE, "integer: [1, 5]", "space.learning_rate", "use uniform or choice, found integer"),
     (f"{{{RATE}}}", "{}", "space.learning_rate", "exactly one of uniform, loguniform, integer"),
     ("integer: [2, 9]", "choice: [2, 2]", "space.hidden_size", "names a value twice"),
     (SIZES, "epochs: {integer", "space.epochs", "the winner's best epoch is kept"),
@@ -34,9 +34,9 @@ WRONG = [
     (f"{SIZES}: [2, 9]}}", "attention: {choice: [none, multi-head]}", "space.attention", "needs"),
     ("model: tiny-attention", "model: tiny-baseline", "space.heads", "has no effect: model tiny-b"),
     ("model: tiny-attention", "model: tiny-parameter-matched", "model", "takes its hyperparameter"),
-    ("    experiment: tiny", "    experiment: other", "experiment", "model tiny-attention has exp"),
+    ("    experiment: tiny", "    experiment: other", "experiment", "there is no experiment other"),
     ("    corpus: tiny\n", "    corpus: other\n", "corpus", "tiny follows from the rest, found"),
-    ("after: none", "after: hunt", "after", "stands in the section `later_searches`: move hunt"),
+    ("after: none", "after: hunt", "after", "and stand in `later_searches`"),
     ("scheduler: none", "grace_period: 4", "grace_period", "at most the epochs of a trial, 3"),
     (f"    space: {SPACE}\n", "", "space", "nothing to search"),
     (
@@ -45,7 +45,7 @@ WRONG = [
         "space.vectors",
         "sources.tiny has",
     ),
-    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "'group-1' or 'group-2'"),
+    (f"    space: {SPACE}\n", "    groups: [group-3]\n", "groups.0", "one of group-1, group-2"),
 ]
 
 

@@ -294,7 +294,7 @@ REFUSED = [
     ({"files": ["learn=more.csv"]}, "learn=more.csv: 'learn' is no split: write train, validation"),
     ({"files": ["empty.txt"]}, "empty.txt: empty: expected rows, and the names of their columns"),
     ({"label_column": ["same"]}, "column 'same' has 1 class in 60 rows"),
-    ({"text_column": ["text"], "label_column": ["text"]}, "'text' is both text and label"),
+    ({"text_column": ["text"], "label_column": ["text"]}, "each column once, found text, text"),
     ({"text_column": ["none"]}, "column 'none' has no text in any row"),
     (
         {"text_column": ["label"], "label_column": ["text"]},

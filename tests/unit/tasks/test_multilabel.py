@@ -276,7 +276,7 @@ def test_the_linear_reference_model_finds_the_words_and_the_constant_one_has_no_
 def test_the_page_says_micro_f1_and_nowhere_accuracy_as_what_decides(study):
     page = Path("reports/index.html").read_text()
     text = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL).split())
-    assert "micro F1 on test, and gain, of every experiment" in text
+    assert "Micro F1 on test, and gain, of every experiment" in text
     assert "Differences of micro F1 in percentage points" in text
     without = re.sub("subset accuracy|label accuracy", "", text, flags=re.IGNORECASE)
     assert "accuracy" not in without.lower()

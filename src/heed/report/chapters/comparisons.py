@@ -22,6 +22,7 @@ from heed.report.formats import (
     format_points,
 )
 from heed.report.language import say
+from heed.report.measures import Measure
 from heed.report.results import Results
 
 VERDICT = Format(verdict_text, str, "left")
@@ -77,8 +78,6 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
     )
     # a translation is not right or wrong
     counts_right = measure.in_percentage_points and not measure.in_hundreds
-    units = say("p, sentences" if measure.is_of_sentences else "p, documents")
-    others = "result.others"
     return (
         *join_columns(lambda _: experiment),
         Column("", say("Compared"), TEXT, _compared),
@@ -103,7 +102,15 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
             "detectable_pp", say("Minimum detectable difference"), decimals(2),
             "result.detectable_pp", meaning=detectable, short=say("min. detect."),
         ),
-        # tests that decide nothing
+        *_undeciding_columns(measure),
+    )  # fmt: skip
+
+
+def _undeciding_columns(measure: Measure) -> tuple[Column, ...]:
+    """Return the columns of tests that decide nothing."""
+    units = say("p, sentences" if measure.is_of_sentences else "p, documents")
+    others = "result.others"
+    return (
         Column("", "Bootstrap", INTERVAL, f"{others}.bootstrap_pp", paper=False),
         Column("bootstrap_low_pp", "", POINTS, lambda each: _bootstrap(each)[0]),
         Column("bootstrap_high_pp", "", POINTS, lambda each: _bootstrap(each)[1]),

@@ -101,12 +101,9 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
     return tuple(texts)
 
 
-def scores(results: Results, experiment: Experiment) -> list[Block]:
-    """Return the table with a row for each model and reference model."""
-    result, measure = experiment.result, experiment.measure
-    attention, metric = next(iter(result.attention), ""), measure.metric
-    tested = {(each.first, each.second): each for each in experiment.comparisons}
-    lines = [
+def _lines(experiment: Experiment, attention: str) -> list[Line]:
+    result, tested = experiment.result, {(e.first, e.second): e for e in experiment.comparisons}
+    return [
         Line(
             name,
             each,
@@ -115,6 +112,12 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
         )
         for name, each in (result.models | result.reference_models).items()
     ]
+
+
+def scores(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the table with a row for each model and reference model."""
+    measure, attention = experiment.measure, next(iter(experiment.result.attention), "")
+    metric = measure.metric
     recipe = task_module(measure.task, "recipe")
     others = [  # further validated figures, of which the last is in the table
         each for each in recipe.VALIDATION_METRICS if each in recipe.METRICS and each != metric
@@ -144,7 +147,7 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
             f"{experiment.key}_scores",
             say("Scores on test"),
             columns,
-            make_rows(columns, lines),
+            make_rows(columns, _lines(experiment, attention)),
             sources=results.comparison_sources,
             location=f"experiments.{experiment.key}",
             mark=experiment.mark,

@@ -176,11 +176,6 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
-    method = results.comparison.significance
-    measures = [each.measure for each in results.experiments]
-    level = f"{method.alpha:g}"
-    margin = _alternatives(each.margin(method.equivalence_margin) for each in measures)
-    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
     gain = say("Attention minus baseline, paired by seed and test document.")
     control = say(
         "A model of the study without learned attention; its entry above says how else it "
@@ -191,6 +186,23 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
         "A number that fixes the initial weights and the order of the batches. A training "
         "is repeated with several, since its result varies with them."
     )
+    degenerate = dict.fromkeys(explain_degenerate(each.result) for each in results.experiments)
+    return {
+        "gain": (say("gain"), gain),
+        "control": (say("control"), control),
+        "reference_model": (say("reference model"), reference_model),
+        "seed": (say("seed"), seed),
+        **_words_of_verdicts(results),
+        DEGENERATE: (say("degenerate run"), " ".join(degenerate)),
+    }
+
+
+def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
+    method = results.comparison.significance
+    measures = [each.measure for each in results.experiments]
+    level = f"{method.alpha:g}"
+    margin = _alternatives(each.margin(method.equivalence_margin) for each in measures)
+    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
     better = say(
         "The difference is significant: its corrected p is below {level}. It is not "
         "practically none, and both models had converged; “worse” is also said where only "
@@ -217,19 +229,13 @@ def _words(results: Results) -> dict[str, tuple[str, str]]:
         level=level,
     )
     verdict = say("What the tests support on a difference, in a word.")
-    degenerate = dict.fromkeys(explain_degenerate(each.result) for each in results.experiments)
     return {
-        "gain": (say("gain"), gain),
-        "control": (say("control"), control),
-        "reference_model": (say("reference model"), reference_model),
-        "seed": (say("seed"), seed),
         "verdict": (say("verdict"), verdict),
         "better": (say("better, worse"), better),
         "same": (say("the same"), same),
         "undecided": (say("undecided"), undecided),
         "not-converged": (say("not converged"), not_converged),
         "corrected-p": (say("corrected p"), corrected_p),
-        DEGENERATE: (say("degenerate run"), " ".join(degenerate)),
     }
 
 

@@ -67,20 +67,7 @@ def curves(
         "on the same scales.",
         metric=measure.name,
     )
-    if alone:
-        runs = "; ".join(
-            say_count(
-                "{name} with seed {seeds}",
-                "{name} with seeds {seeds}",
-                len(each),
-                name=name,
-                seeds=", ".join(map(str, each)),
-            )
-            for name, each in alone.items()
-        )
-        caption += " " + say("Thin, and no part of a band: degenerate runs ({runs}).", runs=runs)
-    if names := [name for name, runs in degenerate.items() if runs and name not in alone]:
-        caption += " " + say("Every run is degenerate of: {names}.", names=", ".join(names))
+    caption += _describe_degenerate(degenerate, alone)
     rows = 2 * -(-len(variants) // panel_columns(len(variants)))
     size = (WIDTH if len(variants) <= MAX_VARIANTS else WIDE, min(FRAME + PANEL * rows, MAX_HEIGHT))
     return make_figure(
@@ -94,6 +81,26 @@ def curves(
         lambda figure: _draw(figure, tables, looks(results), alone, measure),
         variants,
     )
+
+
+def _describe_degenerate(degenerate: dict[str, list[int]], alone: dict[str, list[int]]) -> str:
+    """Return sentences on degenerate runs: those drawn `alone`, and models that have no other."""
+    text = ""
+    if alone:
+        runs = "; ".join(
+            say_count(
+                "{name} with seed {seeds}",
+                "{name} with seeds {seeds}",
+                len(each),
+                name=name,
+                seeds=", ".join(map(str, each)),
+            )
+            for name, each in alone.items()
+        )
+        text += " " + say("Thin, and no part of a band: degenerate runs ({runs}).", runs=runs)
+    if names := [name for name, runs in degenerate.items() if runs and name not in alone]:
+        text += " " + say("Every run is degenerate of: {names}.", names=", ".join(names))
+    return text
 
 
 def _draw(
