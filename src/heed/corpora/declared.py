@@ -150,8 +150,7 @@ class Corpus:
         "of no language); `whitespace`: the text is tokenised already",
     )  # fmt: skip
     tokenizers: dict[str, str] | None = key(
-        None,
-        "texts in several languages: the tokenizer of a language, where it is not `tokenizer`",
+        None, "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
     )
     optional_languages: list[str] | None = key(
         None, "texts in several languages: those in which a document may have no text, such as "

@@ -126,10 +126,7 @@ def _append(url: str, partial: Path, max_bytes: float) -> None:
         is_resumed = response.status_code == 206
         completed = completed if is_resumed else 0
         total = completed + (response.raw.length_remaining or 0)
-        with (
-            partial.open("ab" if is_resumed else "wb") as out,
-            progress_bar(partial.name) as bar,
-        ):
+        with partial.open("ab" if is_resumed else "wb") as out, progress_bar(partial.name) as bar:
             for block in response.iter_content(BLOCK):
                 out.write(block)
                 completed += len(block)

@@ -11,14 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from heed.corpora.declared import Split
 from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import (
-    EXPERIMENTS,
-    Dimension,
-    ExpectedResult,
-    Published,
-    Search,
-    Study,
-)
+from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
 from heed.study.schema import AdversarialAttention, AnyParams, Explain, ExplainedModel, Model
 from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS
 

@@ -74,7 +74,7 @@ class ExplainedModel:
         "the corpus whose words are put beside texts to see whether they disturb the model; "
         "its words must not speak of the label. The model's own corpus is possible where "
         "rationale, which is left out, covers all words that do. A translator does not read it: "
-        "name its own corpus",
+        "name its own corpus"
     )
 
 
