@@ -44,7 +44,6 @@ def main() -> None:
 
 
 def _run_command() -> None:
-    """Run the command in the arguments of this process; that of a stage alone in its folder."""
     from heed.cli.commands import make_parser
     from heed.cli.stages import STAGES, search, train
 

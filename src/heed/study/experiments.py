@@ -122,14 +122,13 @@ class Experiment(DeclaredExperiment):
     )
 
 
-def _type_of_experiments(task: str, schema: Any) -> Any:
-    """Return the type of the experiments of a task, with its `Target` and `Options`."""
-    options = Annotated[schema.Options, FLATTENED]
-    types = Types(task=Literal[task], data=schema.Target, options=options)
-    return Annotated[Experiment, types]
-
-
-EXPERIMENTS = {task: _type_of_experiments(task, schema) for task, schema in RECIPES.items()}
+EXPERIMENTS = {
+    task: Annotated[
+        Experiment,
+        Types(task=Literal[task], data=schema.Target, options=Annotated[schema.Options, FLATTENED]),
+    ]
+    for task, schema in RECIPES.items()
+}
 AnyExperiment = Annotated[Experiment, OneOf("task", EXPERIMENTS)]
 
 
@@ -270,8 +269,6 @@ class Search:
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = (
-            "trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period",
-            "reduction_factor",
-        )  # fmt: skip
-        return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
+        keys = "trials minutes metric sampler scheduler reports grace_period reduction_factor"
+        budget = {key: getattr(self, key) for key in keys.split()}
+        return {"epochs": self.epochs or h.epochs} | budget

@@ -1,6 +1,5 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,10 +71,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     """Make a study of a corpus of the user's own, or add it to the active one; return a message.
 
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
-
-    Raises HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit,
-    or cannot be split; a name is invalid or already used; params.yaml was edited by hand and is no
-    study of the user's own. UnclearError: something cannot be told from the files.
+    Raises HeedError for any mistake, UnclearError where something cannot be told from the files.
     """
     files = name_files(typed.files)
     name = typed.name or default_name(files)
@@ -93,34 +89,22 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     notes += describe_format(typed.form, form)
     if options.label_separator != typed.label_separator:
         notes.append("a text may have several labels")
-    return "\n".join(
-        [
-            *describe_corpus(str(files), corpus, statistics),
-            *(f"  {note}" for note in [*notes, *_unused(tables, corpus)]),
-            *describe_entries(entries, statistics),
-            *lines,
-            summarise_cost(parse(text, PARAMS), cores),
-        ]
-    )
-
-
-def _unused(tables: Tables, corpus: "Corpus") -> Iterator[str]:
-    """Yield a line for each column that may have the parts."""
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
-    for column in next(iter(tables.values())).column_names if corpus.split.kind != "given" else ():
-        if column.lower() in SPLIT_NAMES and column not in used:
-            yield f"column {column!r} is not used: if it has the parts, --split-column {column}"
+    notes += [
+        f"column {column!r} is not used: if it has the parts, --split-column {column}"
+        for column in next(iter(tables.values())).column_names
+        if column.lower() in SPLIT_NAMES and corpus.split.kind != "given" and column not in used
+    ]
+    found = [*describe_corpus(str(files), corpus, statistics), *(f"  {note}" for note in notes)]
+    cost = summarise_cost(parse(text, PARAMS), cores)
+    return "\n".join([*found, *describe_entries(entries, statistics), *lines, cost])
 
 
 # --- reading the files ----------------------------------------------------------------------------
 
 
 def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:
-    """Return the options with what the content of the files adds, their format and their tables.
-
-    The format and the columns are found in the first file. Raises UnclearError where the encoding
-    or a column is not clear.
-    """
+    """Return the options with what the first file's content adds, the format and all tables."""
     first = next(iter(files.paths.values()))
     try:
         found = find_format(first, typed.form, typed.no_header)
@@ -141,7 +125,6 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
 
 
 def _complete(typed: CorpusOptions, form: Format, table: "pa.Table", roles: Roles) -> CorpusOptions:
-    """Return the options with what the content of the first table shows."""
     is_folder = form.format in ("text-folder", "saved-dataset")
     done = replace(typed, text_column=roles.texts, label_column=roles.labels)
     cells = [cell for label in roles.labels for cell in _column(table, label)]
@@ -163,7 +146,6 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 def _unclear_columns(
     typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: Roles
 ) -> UnclearError:
-    """Return the question which columns have the text and the label, with the likely commands."""
     columns = [name for name in table.column_names if name != AT]
     unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
     answers = [
@@ -181,10 +163,7 @@ def _unclear_columns(
 def _check_documents(
     tables: Tables, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
 ) -> tuple[OwnCorpusStatistics, list[str]]:
-    """Return the facts of all documents, and notes on their labels.
-
-    Raises UnclearError: rows have no label, or a label may be a number or an id.
-    """
+    """Return the facts of all documents, and notes on their labels."""
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
@@ -197,10 +176,8 @@ def _check_documents(
         for column, count in reader.trimmed.items()
         if count
     ]
-    if reader.unlabelled:
-        notes.append(
-            f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
-        )
+    if left := reader.unlabelled:
+        notes.append(f"{left:,} of {reader.rows:,} rows have no label and are left out")
     for label, classes in statistics.classes.items():
         are_numbers = len(classes) > MANY_NUMBERS and all(map(is_number, classes))
         are_many = 2 * len(classes) > statistics.documents > FEW_ROWS
@@ -220,10 +197,7 @@ def _check_documents(
 
 
 def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list[str], str]:
-    """Write the entries into a new study, or the active own one that is named.
-
-    Return lines that say so, and the text of the study.
-    """
+    """Write the entries into a new study, or the named active one; return lines, and its text."""
     own = find_active_own_study()
     extends = own is not None and options.study == own.stem
     if options.study and own is None:
@@ -253,7 +227,6 @@ def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list
 def remove_corpus(name: str) -> str:
     """Remove a corpus, and all that is made from it, from the active study; return a message.
 
-    The results that it had are deleted by the next run of snakemake, and stay in DVC's cache.
     Raises HeedError: the active study is none of the user's own, or has no such corpus.
     """
     with changing_studies():
@@ -271,7 +244,6 @@ def remove_corpus(name: str) -> str:
 
 
 def _replace_study(name: str, text: str) -> None:
-    """Write the new text of the active study into params.yaml and into its own file."""
     save_active_study(False, name)  # refuses where the file has edits that params.yaml has not
     write_text(PARAMS, text)
     save_study(name, text)

@@ -111,20 +111,13 @@ class AdversarialAttention:
     )  # fmt: skip
 
 
+PRESETS_KEY = key({}, "hyperparameters under a name, for the models that name it")
+OF_TASKS = [
+    (task, section, key(section(), f"for the models of experiments with task {task}"))
+    for task, section in SECTIONS.items()
+]
 DEFAULTS = dataclasses.make_dataclass(
-    "Defaults",
-    [
-        (task, section, key(section(), f"for the models of experiments with task {task}"))
-        for task, section in SECTIONS.items()
-    ]
-    + [
-        (
-            "presets",
-            dict[Name, Configuration],
-            key({}, "hyperparameters under a name, for the models that name it"),
-        )
-    ],
-    frozen=True,
+    "Defaults", [*OF_TASKS, ("presets", dict[Name, Configuration], PRESETS_KEY)], frozen=True
 )
 DEFAULTS.__doc__ = "The hyperparameters of all models that do not set their own, for each task."
 
@@ -155,10 +148,7 @@ class Params:
         return not (self.sources or self.corpora or self.experiments or self.models)
 
     def section(self, kind: str, name: str) -> Any:
-        """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).
-
-        Raises HeedError when there is none.
-        """
+        """Return entry `name` of a section. Raises HeedError when there is none."""
         entries = getattr(self, kind)
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
@@ -184,10 +174,7 @@ class Params:
         return self.experiments[model.experiment].task
 
     def resolved(self, model: str, best: Configuration) -> Any:
-        """Return the hyperparameters of `model` with a search's winner `best` in place.
-
-        Raises ValueError when a value is outside its limits.
-        """
+        """Return a model's hyperparameters with a winner `best`. Raises ValueError by limits."""
         section = self.models[model]
         matched = self.models[section.match_parameters_of]
         values = self._values(matched) | best
@@ -212,7 +199,6 @@ class Params:
         return read_record(RECIPES[self.task(model)].Hyperparameters, self._values(model))
 
     def _values(self, model: Model) -> Configuration:
-        """Return the defaults of a model's task, replaced by its preset, and this by its keys."""
         task = self.task(model)
         values = dataclasses.asdict(getattr(self.defaults, task))
         return values | self.presets(task).get(model.preset, {}) | model.overrides
@@ -226,7 +212,11 @@ def follow(params: Params) -> Params:
     """Return a study whose names are all known with every key in its place."""
     models = {name: _follow_model(params, name, model) for name, model in params.models.items()}
     searches = {
-        name: dataclasses.replace(search, corpus=params.experiments[search.experiment].corpus)
+        name: dataclasses.replace(
+            search,
+            corpus=params.experiments[search.experiment].corpus,
+            after=search.after or "none",
+        )
         for name, search in (params.searches | params.later_searches).items()
     }
     explained = {
@@ -236,10 +226,7 @@ def follow(params: Params) -> Params:
     return dataclasses.replace(
         params,
         models=models,
-        searches={
-            name: search if search.after else dataclasses.replace(search, after="none")
-            for name, search in searches.items()
-        },
+        searches=searches,
         explain=dataclasses.replace(params.explain, models=explained),
         adversarial_attention={
             name: dataclasses.replace(each, corpus=models[each.model].corpus)
@@ -249,7 +236,6 @@ def follow(params: Params) -> Params:
 
 
 def _follow_model(params: Params, name: str, model: Model) -> Model:
-    """Return a model with what follows from its name, its experiment and the model it matches."""
     start = f"{model.experiment}-"
     variant = name.removeprefix(start) if name.startswith(start) else model.variant
     is_matched = variant == PARAMETER_MATCHED
