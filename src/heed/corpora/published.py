@@ -354,14 +354,10 @@ def _kind(
 
 
 KINDS = (
-    _kind(
-        "imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", 50_000, 269, splits=ANY_SPLIT,
-        learned=25_000,
-    ),
-    _kind(
-        "letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language", 43_958,
-        62, splits=("given",),
-    ),
+    _kind("imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", 50_000, 269, splits=ANY_SPLIT,
+        learned=25_000),
+    _kind("letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language", 43_958,
+        62, splits=("given",)),
     _kind(  # the 4,881 pieces of the eval file, without a split
         "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)),
         "author language", 4_881, 62, grouped=True,
@@ -371,27 +367,18 @@ KINDS = (
         "category", 64_000, 32,
     ),
     _kind("news-big", "huffpost", lambda raw, _: read_articles(raw), "category", 199_700, 32),
-    _kind(
-        "news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), "category", 36_000, 11,
-    ),
-    _kind(
-        "news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw),
-        "category", 36_000 // JOINED, 11 * JOINED,
-    ),
+    _kind("news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), "category", 36_000,
+        11),
+    _kind("news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw),
+        "category", 36_000 // JOINED, 11 * JOINED),
     _kind(  # no other split: test is marked by another rule than train and validation
         "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,
         splits=("given",), rationale="human", learned=1_800, validated=200,
     ),
-    _kind(
-        "sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
-        splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872,
-    ),
-    _kind(
-        "federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
-        grouped=True, learned=922, added=157,
-    ),
-    _kind(
-        "multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
-        languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014,
-    ),
+    _kind("sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
+        splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872),
+    _kind("federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
+        grouped=True, learned=922, added=157),
+    _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
+        languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014),
 )  # fmt: skip

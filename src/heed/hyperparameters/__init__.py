@@ -76,18 +76,12 @@ class Training:
     max_grad_norm: float = hyperparameter(
         0.0, "largest norm of all gradients together; larger ones are scaled down. 0: none", ge=0
     )
-    label_smoothing: float = hyperparameter(
-        0.0, "share of each target that is spread evenly over all that could be predicted",
-        ge=0, lt=1,
-    )  # fmt: skip
-    ema_decay: float = hyperparameter(
-        0.0, "decay of the exponential moving average of the weights that is validated and kept; "
-        "0: none", ge=0, lt=1,
-    )  # fmt: skip
-    patience: int = hyperparameter(
-        0, "stop after this many epochs without a better one by `monitor`; 0: never",
-        ge=0, le=MAX_COUNT,
-    )  # fmt: skip
+    label_smoothing: float = hyperparameter(0.0, "share of each target that is spread evenly over "
+        "all that could be predicted", ge=0, lt=1)  # fmt: skip
+    ema_decay: float = hyperparameter(0.0, "decay of the exponential moving average of the weights "
+        "that is validated and kept; 0: none", ge=0, lt=1)  # fmt: skip
+    patience: int = hyperparameter(0, "stop after this many epochs without a better one by "
+        "`monitor`; 0: never", ge=0, le=MAX_COUNT)  # fmt: skip
     precision: Literal["float32", "bfloat16"] = hyperparameter(
         "float32", "bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
     )
@@ -127,53 +121,37 @@ def part(default: str, start: str, parts: dict[str, Part]) -> Any:
 
 
 ENCODERS = {
-    "bilstm": Part(
-        "a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM", recurrent=True
-    ),
-    "gru": Part(
-        "a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU", label="BiGRU",
-        recurrent=True,
-    ),
-    "transformer": Part(
-        "a transformer of {count} layer makes a state of each word",
+    "bilstm": Part("a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM",
+        recurrent=True),
+    "gru": Part("a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU",
+        label="BiGRU", recurrent=True),
+    "transformer": Part("a transformer of {count} layer makes a state of each word",
         "a transformer: self-attention without recurrence", label="transformer",
-        count="encoder_layers", plural="a transformer of {count} layers makes a state of each word",
-    ),
-    "embeddings": Part(
-        "each word is its embedding, without a network that reads its neighbours",
-        "the embeddings themselves (features only: a control)", label="embeddings",
-    ),
+        count="encoder_layers",
+        plural="a transformer of {count} layers makes a state of each word"),
+    "embeddings": Part("each word is its embedding, without a network that reads its neighbours",
+        "the embeddings themselves (features only: a control)", label="embeddings"),
     "none": Part("", "none: the linear branch alone (a control)"),
 }  # fmt: skip
 ATTENTIONS = {
     "none": Part(""),
-    "multi-head": Part(
-        "self-attention of {count} head lets each state read all others",
+    "multi-head": Part("self-attention of {count} head lets each state read all others",
         "multi-head scaled dot-product", label="self-attention", count="heads",
-        plural="self-attention of {count} heads lets each state read all others",
-    ),
-    "single-head": Part(
-        "self-attention with the score {score} lets each state read all others",
-        "single-head with any `score`, without projections", label="self-attention",
-    ),
-    "uniform": Part(
-        "the layer of self-attention, but with equal weights in place of learned ones",
+        plural="self-attention of {count} heads lets each state read all others"),
+    "single-head": Part("self-attention with the score {score} lets each state read all others",
+        "single-head with any `score`, without projections", label="self-attention"),
+    "uniform": Part("the layer of self-attention, but with equal weights in place of learned ones",
         "uniform: multi-head with equal weights in place of learned ones (a control)",
-        label="equal weights",
-    ),
+        label="equal weights"),
 }  # fmt: skip
 POOLINGS = {
     "last": Part("the text is the last state", label="last state"),
     "mean": Part("the text is the mean of the states", label="mean"),
     "max": Part("the text is the maximum of the states in each of their numbers", label="maximum"),
-    "attention": Part(
-        "the text is the average of the states, weighted by a learned query (score {score})",
-        "attention: by a learned query and `score`", label="learned query",
-    ),
-    "max-attention": Part(
-        "the text is the average of the states, weighted by their own maximum as query",
-        "max-attention: the query is the maximum of the states", label="maximum as query",
-    ),
+    "attention": Part("the text is the average of the states, weighted by a learned query (score "
+        "{score})", "attention: by a learned query and `score`", label="learned query"),
+    "max-attention": Part("the text is the average of the states, weighted by their own maximum as "
+        "query", "max-attention: the query is the maximum of the states", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part(
@@ -191,32 +169,20 @@ SOURCE_ENCODERS = {
     ),
 }
 DECODERS = {
-    "last-state": Part(
-        "the translation is written from its last state alone",
-        "last-state: from the encoder's last state alone", recurrent=True,
-    ),
-    "concatenate": Part(
-        "the translation is written from all states in one vector",
-        "concatenate: from all states in one vector", recurrent=True,
-    ),
-    "output": Part(
-        "in each step attention (score {score}) reads all states, before the output layer",
-        "output: attention before the output layer", recurrent=True,
-    ),
-    "input": Part(
-        "in each step attention (score {score}) reads all states, and is the decoder’s input",
-        "input: attention in the input of the recurrence", recurrent=True,
-    ),
-    "input-literal": Part(
-        "in each step attention (score {score}) reads all states, and is the decoder’s only "
-        "input: not the previous word",
-        "input-literal: as lecture 004 writes it, without the previous word", recurrent=True,
-    ),
-    "transformer": Part(
-        "each layer of the decoder reads all states, by attention of {count} head", "transformer",
-        count="heads",
-        plural="each layer of the decoder reads all states, by attention of {count} heads",
-    ),
+    "last-state": Part("the translation is written from its last state alone",
+        "last-state: from the encoder's last state alone", recurrent=True),
+    "concatenate": Part("the translation is written from all states in one vector",
+        "concatenate: from all states in one vector", recurrent=True),
+    "output": Part("in each step attention (score {score}) reads all states, before the output "
+        "layer", "output: attention before the output layer", recurrent=True),
+    "input": Part("in each step attention (score {score}) reads all states, and is the decoder’s "
+        "input", "input: attention in the input of the recurrence", recurrent=True),
+    "input-literal": Part("in each step attention (score {score}) reads all states, and is the "
+        "decoder’s only input: not the previous word", "input-literal: as lecture 004 writes it, "
+        "without the previous word", recurrent=True),
+    "transformer": Part("each layer of the decoder reads all states, by attention of {count} head",
+        "transformer", count="heads",
+        plural="each layer of the decoder reads all states, by attention of {count} heads"),
 }  # fmt: skip
 # the same decoders where equal weights take the place of learned ones (score: uniform)
 UNIFORM_DECODERS = {

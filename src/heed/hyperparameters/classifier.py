@@ -22,18 +22,14 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
-    vocabulary_size: int = key(
-        30000, "types of the run's training split in the vocabulary, with padding and unknown",
-        ge=3, le=MAX_ROWS,
-    )  # fmt: skip
+    vocabulary_size: int = key(30000, "types of the run's training split in the vocabulary, with "
+        "padding and unknown", ge=3, le=MAX_ROWS)  # fmt: skip
     lowercase: bool = key(True, "types that differ only in case are one entry of the vocabulary")
     max_tokens: int = key(
         400, "length cap: the tokens of a document that are read", gt=0, le=1_000_000
     )
-    truncation: Literal["head", "ends"] = key(
-        "head", "of a longer document the first tokens are read, or half from its start and half "
-        "up to its end",
-    )  # fmt: skip
+    truncation: Literal["head", "ends"] = key("head", "of a longer document the first tokens are "
+        "read, or half from its start and half up to its end")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,21 +37,16 @@ class Architecture(Preprocessing):
     """The architecture of a classifier: the network and a linear branch."""
 
     embedding_dim: int = key(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
-    embedding_std: float = key(
-        0.1, "standard deviation of the initial embeddings, which are normal (torch's default is "
-        "1)", gt=0,
-    )  # fmt: skip
-    vectors: Literal["none", "frozen", "tuned"] = key(
-        "none", "the corpus's word vectors (`vectors` of its source), of size embedding_dim, are "
-        "the initial embeddings of the words that have one; frozen: no word's embedding is trained",
-    )  # fmt: skip
+    embedding_std: float = key(0.1, "standard deviation of the initial embeddings, which are "
+        "normal (torch's default is 1)", gt=0)  # fmt: skip
+    vectors: Literal["none", "frozen", "tuned"] = key("none", "the corpus's word vectors "
+        "(`vectors` of its source), of size embedding_dim, are the initial embeddings of the words "
+        "that have one; frozen: no word's embedding is trained")  # fmt: skip
     bigram_buckets: int = key(
         0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0, le=MAX_ROWS
     )
-    character_buckets: int = key(
-        0, "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
-        ge=0, le=MAX_ROWS,
-    )  # fmt: skip
+    character_buckets: int = key(0, "rows of hashed character 2- to 5-grams, their mean added to "
+        "the embedding; 0: none", ge=0, le=MAX_ROWS)  # fmt: skip
     encoder: str = part("bilstm", "what makes states: ", ENCODERS)
     encoder_layers: int = key(1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS)
     feed_forward_size: int = key(
@@ -72,20 +63,14 @@ class Architecture(Preprocessing):
     )
     linear_size: int = key(64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE)
     attention: str = part("none", "self-attention over the states: ", ATTENTIONS)
-    heads: int = key(
-        1, "heads of multi-head and uniform attention and of a transformer; divides the states' "
-        "size", gt=0, le=MAX_SIZE,
-    )  # fmt: skip
+    heads: int = key(1, "heads of multi-head and uniform attention and of a transformer; divides "
+        "the states' size", gt=0, le=MAX_SIZE)  # fmt: skip
     attention_residual: bool = key(False, "the states are added to the output of self-attention")
-    attention_positions: bool = key(
-        False, "encodings of the positions (Vaswani et al. 2017, section 3.5) are added to the "
-        "states before self-attention reads them",
-    )  # fmt: skip
+    attention_positions: bool = key(False, "encodings of the positions (Vaswani et al. 2017, "
+        "section 3.5) are added to the states before self-attention reads them")  # fmt: skip
     pooling: str = part("last", "how the states become one vector; ", POOLINGS)
-    score: str = key(
-        "additive", "the score of single-head attention and of the pooling attention "
-        "(docs/attention.md)", choices=SCORES,
-    )  # fmt: skip
+    score: str = key("additive", "the score of single-head attention and of the pooling attention "
+        "(docs/attention.md)", choices=SCORES)  # fmt: skip
     tfidf_branch: Literal["none", "words", "characters", "both"] = key(
         "none",
         ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),
@@ -93,23 +78,18 @@ class Architecture(Preprocessing):
     tfidf_buckets: int = key(
         262144, "columns that each kind of the branch's features is hashed into", gt=0, le=MAX_ROWS
     )
-    tfidf_loss: Literal["joint", "separate"] = key(
-        "joint", "joint: one loss on the sum of both logits; separate: a loss for each part; the "
-        "sum of logits is only for prediction",
-    )  # fmt: skip
+    tfidf_loss: Literal["joint", "separate"] = key("joint", "joint: one loss on the sum of both "
+        "logits; separate: a loss for each part; the sum of logits is only for "
+        "prediction")  # fmt: skip
     tfidf_rate: float = key(
         1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0
     )
     tfidf_dropout: float = key(0.0, "dropout on the branch's features", ge=0, lt=1)
-    word_dropout: float = key(
-        0.0, "share of tokens that are replaced by the unknown word, at random in every step",
-        ge=0, lt=1,
-    )  # fmt: skip
+    word_dropout: float = key(0.0, "share of tokens that are replaced by the unknown word, at "
+        "random in every step", ge=0, lt=1)  # fmt: skip
     embedding_dropout: float = key(0.0, "dropout on the embeddings", ge=0, lt=1)
-    state_dropout: float = key(
-        0.0, "dropout on the states, and on the output of each sub-layer of a transformer",
-        ge=0, lt=1,
-    )  # fmt: skip
+    state_dropout: float = key(0.0, "dropout on the states, and on the output of each sub-layer of "
+        "a transformer", ge=0, lt=1)  # fmt: skip
     dropout: float = key(
         0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
     )

@@ -24,39 +24,28 @@ ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
 class Segmentation:
     """How the sentences of a pair become the input and the output of a network."""
 
-    segmentation: Literal["words", "bpe", "unigram"] = key(
-        "words", "the units of a sentence: the corpus's tokens, or pieces of words by "
-        "sentencepiece, trained on the run's own training split",
-    )  # fmt: skip
+    segmentation: Literal["words", "bpe", "unigram"] = key("words", "the units of a sentence: the "
+        "corpus's tokens, or pieces of words by sentencepiece, trained on the run's own training "
+        "split")  # fmt: skip
     lowercase: bool = key(
         False, "words: types that differ only in case are one entry of the vocabulary"
     )
-    source_vocabulary: int = key(
-        10_000, "entries of the source vocabulary, at most; special ones included",
-        ge=5, le=MAX_ROWS,
-    )  # fmt: skip
-    target_vocabulary: int = key(
-        10_000, "entries of the target vocabulary, at most; special ones included",
-        ge=5, le=MAX_ROWS,
-    )  # fmt: skip
+    source_vocabulary: int = key(10_000, "entries of the source vocabulary, at most; special ones "
+        "included", ge=5, le=MAX_ROWS)  # fmt: skip
+    target_vocabulary: int = key(10_000, "entries of the target vocabulary, at most; special ones "
+        "included", ge=5, le=MAX_ROWS)  # fmt: skip
     min_count: int = key(
         1, "words: types that occur less often in the training split are unknown", ge=1, le=MAX_ROWS
     )
-    training_share: float = key(
-        1.0, "share of the training split that is used, drawn by the run's seed: less data, same "
-        "test", gt=0, le=1,
-    )  # fmt: skip
-    max_source_tokens: int = key(
-        60, "training pairs with a longer source are left out; decoder concatenate: its states; "
-        "score location: its positions", gt=0, le=MAX_TOKENS,
-    )  # fmt: skip
+    training_share: float = key(1.0, "share of the training split that is used, drawn by the run's "
+        "seed: less data, same test", gt=0, le=1)  # fmt: skip
+    max_source_tokens: int = key(60, "training pairs with a longer source are left out; decoder "
+        "concatenate: its states; score location: its positions", gt=0, le=MAX_TOKENS)  # fmt: skip
     max_target_tokens: int = key(
         60, "training pairs with a longer target are left out", gt=0, le=MAX_TOKENS
     )
-    max_length_ratio: float = key(
-        0.0, "training pairs of which one side is more than so many times as long are left out; 0: "
-        "none", ge=0,
-    )  # fmt: skip
+    max_length_ratio: float = key(0.0, "training pairs of which one side is more than so many "
+        "times as long are left out; 0: none", ge=0)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,14 +55,11 @@ class TranslatorArchitecture(Segmentation):
     encoder: str = part("bidirectional", "what reads the source: ", SOURCE_ENCODERS)
     decoder: str = part("output", "what writes the target: ", DECODERS)
     recurrence: Literal["lstm", "gru"] = key("lstm", "the recurrent cell of encoder and decoder")
-    score: str = key(
-        "general", "the score of a recurrent decoder's attention (docs/attention.md); uniform: "
-        "equal weights in place of learned ones, a control", choices=(*SCORES, UNIFORM),
-    )  # fmt: skip
-    embedding_dim: int = key(
-        256, "E, size of a token embedding; of a transformer the size of everything",
-        gt=0, le=MAX_SIZE,
-    )  # fmt: skip
+    score: str = key("general", "the score of a recurrent decoder's attention (docs/attention.md); "
+        "uniform: equal weights in place of learned ones, a control",
+        choices=(*SCORES, UNIFORM))  # fmt: skip
+    embedding_dim: int = key(256, "E, size of a token embedding; of a transformer the size of "
+        "everything", gt=0, le=MAX_SIZE)  # fmt: skip
     hidden_size: int = key(
         256, "H, size of a recurrent state, of encoder and decoder", gt=0, le=MAX_SIZE
     )
@@ -91,10 +77,8 @@ class TranslatorArchitecture(Segmentation):
     feed_forward_size: int = key(
         512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
     )
-    tied_readout: bool = key(
-        False, "the output layer is the target embedding, and reads tanh(W [s; h*]) of its size "
-        "(Luong et al. 2015, equation 5)",
-    )  # fmt: skip
+    tied_readout: bool = key(False, "the output layer is the target embedding, and reads tanh(W "
+        "[s; h*]) of its size (Luong et al. 2015, equation 5)")  # fmt: skip
     dropout: float = key(
         0.3, "dropout on embeddings, between layers and before the output layer", ge=0, lt=1
     )

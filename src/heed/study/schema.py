@@ -32,27 +32,19 @@ class Model:
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
     experiment: str = required("a key of `experiments`")
-    variant: Name = key(
-        "", "what is compared: baseline, attention, parameter-matched, or another name; only where "
-        "the model is not named EXPERIMENT-VARIANT",
-    )  # fmt: skip
+    variant: Name = key("", "what is compared: baseline, attention, parameter-matched, or another "
+        "name; only where the model is not named EXPERIMENT-VARIANT")  # fmt: skip
     search: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
     match_parameters_of: str = key(
         "", "of variant parameter-matched: the model to whose parameter count it is widened"
     )
-    threads: int = key(
-        0, "cores of its trainings: so many seeds are trained at the same time; 0: as many as the "
-        "run can spare", ge=0, le=MAX_THREADS,
-    )  # fmt: skip
-    gpus: int = key(
-        0, "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
-        "time, each on one", ge=0, le=MAX_GPUS,
-    )  # fmt: skip
+    threads: int = key(0, "cores of its trainings: so many seeds are trained at the same time; 0: "
+        "as many as the run can spare", ge=0, le=MAX_THREADS)  # fmt: skip
+    gpus: int = key(0, "GPUs of its trainings, which Snakemake counts: so many seeds are trained "
+        "at the same time, each on one", ge=0, le=MAX_GPUS)  # fmt: skip
     corpus: str = key("", FOLLOWS)
-    preset: str = key(
-        "", "hyperparameters that this model takes by a name: of heed's presets (below) or of "
-        "`defaults.presets`; its own keys replace them",
-    )  # fmt: skip
+    preset: str = key("", "hyperparameters that this model takes by a name: of heed's presets "
+        "(below) or of `defaults.presets`; its own keys replace them")  # fmt: skip
     overrides: Annotated[Configuration, FLATTENED] = dataclasses.field(default_factory=dict)
 
     def line(self) -> dict[str, object]:
@@ -82,11 +74,9 @@ class ExplainedModel:
 class Explain:
     """The models to be explained, and on how many documents; without this section none is."""
 
-    documents: float = required(
-        "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
-        "leave-one-out and adversarial weights, 60 for tests that change the input most",
-        gt=0, le=100,
-    )  # fmt: skip
+    documents: float = required("multiplies the numbers of test documents: 1 is 500 for tests of "
+        "the weights, 250 for leave-one-out and adversarial weights, 60 for tests that change the "
+        "input most", gt=0, le=100)  # fmt: skip
     models: dict[Name, ExplainedModel] = required("the models, by name")
 
 
@@ -100,15 +90,12 @@ class AdversarialAttention:
         "differ: weights unlike the base's for the same predictions; deceive: no weight on "
         "rationales"
     )
-    strength: float = required(
-        "lambda, what the goal counts against the predictions; in trials 0.01 for differ, 0.3 for "
-        "deceive", gt=0, le=1000,
-    )  # fmt: skip
+    strength: float = required("lambda, what the goal counts against the predictions; in trials "
+        "0.01 for differ, 0.3 for deceive", gt=0, le=1000)  # fmt: skip
     epochs: Count = required("passes over the training split; the last is kept")
-    diagnostic_mlps: bool = key(
-        True, "whether to train networks that read each word alone and weigh it by the weights of "
-        "both models: half of an adversarial model's time in the sample study",
-    )  # fmt: skip
+    diagnostic_mlps: bool = key(True, "whether to train networks that read each word alone and "
+        "weigh it by the weights of both models: half of an adversarial model's time in the sample "
+        "study")  # fmt: skip
 
 
 PRESETS_KEY = key({}, "hyperparameters under a name, for the models that name it")
