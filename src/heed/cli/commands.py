@@ -1,8 +1,4 @@
-"""The command line: each command is a function, with its docstring as help.
-
-The commands of stages are in `stages`; here are the others, on studies and their publication and on
-texts of a user, and the parser of all.
-"""
+"""The commands that are no stage, each a function with its docstring as help; and the parser."""
 
 import argparse
 import inspect
@@ -167,10 +163,7 @@ def translate(
 
 
 def _texts_of(model: str, command: str) -> Any:
-    """Return the part `texts` of a model's task, which has this function.
-
-    Raises HeedError: the model has no trained run, or is of a task without such a command.
-    """
+    """Return the part `texts` of a model's task. Raises HeedError: it has no such command."""
     from heed.files import HeedError
     from heed.task import task_module
     from heed.tasks.texts import trained_seeds
@@ -335,10 +328,8 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    for function in (
-        *stages.STAGES, provenance, publish, adopt, study, cost, graph, classify, translate, check,
-        schema,
-    ):  # fmt: skip
+    further = (provenance, publish, adopt, study, cost, graph, classify, translate, check, schema)
+    for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (
         ("corpus", "corpora of your own: heed corpus add --help", (corpus_add, corpus_remove)),
@@ -353,10 +344,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_command(subparsers: Commands, function: Callable[..., None], name: str) -> None:
-    """Add the command of a function, with its parameters as arguments.
-
-    An option that is not given is not passed to the function, which has its default.
-    """
+    """Add the command of a function; only options that are given are passed to it."""
     description = (function.__doc__ or "").strip().rstrip(".")
     command = subparsers.add_parser(name, help=description, description=description)
     command.set_defaults(function=function)

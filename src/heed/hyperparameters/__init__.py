@@ -1,14 +1,8 @@
 """The hyperparameters of networks and their training, each declared once.
 
-Here are those of every training, and the parts that a network is made of, each described once;
-`classifier` and `translator` have the hyperparameters of one architecture each.
-
-A part is a value of a hyperparameter: `encoder: gru`. The values that params.yaml may have, the
-docs, the sentence on a variant in the report's glossary and its drawing are read from here. The
-layers of a part are in `models`.
-
-params.yaml and recipes are read into these declarations (heed.records). A task combines those that
-its models have (tasks/TASK/recipe.py).
+Here are those of every training, and the parts of a network, values such as `encoder: gru`, with
+their words in docs, glossary and drawing; `classifier` and `translator` have one architecture each.
+A task combines those that its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses
@@ -26,14 +20,10 @@ MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is add
 
 
 class CorpusSizes(NamedTuple):
-    """The sizes of a corpus on which the shapes of a network depend.
+    """The sizes of a corpus on which the shapes of a network depend."""
 
-    types: different tokens of a corpus, of each language that a network reads or writes.
-    outputs: what is predicted, if it is no word: one of how many values, or how many at once.
-    """
-
-    types: tuple[int, ...]
-    outputs: int = 0
+    types: tuple[int, ...]  # different tokens of each language
+    outputs: int = 0  # what is predicted, if no word: one of how many values, or how many at once
 
 
 def required(description: str = "", **limits: object) -> Any:
@@ -96,22 +86,14 @@ class Training:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A value of a hyperparameter that chooses a part of a network.
+    """A value of a hyperparameter that chooses a part of a network."""
 
-    sentence: what the part does, in the report; it may name {hyperparameters}. For the values that
-        say nothing to a reader it is empty.
-    meaning: what it is, in the description of the hyperparameter; empty where the name says it.
-    label: in the drawing of a network.
-    count, plural: the hyperparameter that is counted, and the sentence for several.
-    recurrent: whether states are computed one after the other.
-    """
-
-    sentence: str
-    meaning: str = ""
-    label: str = ""
-    count: str = ""
-    plural: str = ""
-    recurrent: bool = False
+    sentence: str  # in the report, on what it does; it may name {hyperparameters}
+    meaning: str = ""  # in the hyperparameter's description; empty where the name says it
+    label: str = ""  # in the drawing of a network
+    count: str = ""  # the hyperparameter that is counted
+    plural: str = ""  # the sentence for several
+    recurrent: bool = False  # whether states are computed one after the other
 
 
 def part(default: str, start: str, parts: dict[str, Part]) -> Any:

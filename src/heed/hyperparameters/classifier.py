@@ -123,31 +123,18 @@ class Architecture(Preprocessing):
 
     @property
     def score_functions(self) -> dict[str, str]:
-        """The network's score functions → where they are.
-
-        Places are transformer, multi-head, single-head, pooling, and max-attention, whose keys
-        have length 1.
-        """
-        scores: dict[str, str] = {}
-        if self.encoder == "none":
-            return scores
-        if self.encoder == "transformer":
-            scores["scaled-dot"] = "transformer"
-        if self.pooling == "max-attention":
-            scores["dot"] = "max-attention"
-        if self.pooling == "attention":
-            scores[self.score] = "pooling"
-        if self.attention == "single-head":
-            scores[self.score] = "single-head"
-        if self.attention == "multi-head":
-            scores["scaled-dot"] = "multi-head"
-        return scores
+        """The network's score functions → where they are; keys of max-attention have length 1."""
+        places = (
+            ("scaled-dot", "transformer", self.encoder == "transformer"),
+            ("dot", "max-attention", self.pooling == "max-attention"),
+            (self.score, "pooling", self.pooling == "attention"),
+            (self.score, "single-head", self.attention == "single-head"),
+            ("scaled-dot", "multi-head", self.attention == "multi-head"),
+        )
+        return {score: where for score, where, has in places if has and self.encoder != "none"}
 
     def without_attention(self) -> Self:
-        """Return the same network without attention; a pooling by attention becomes the mean.
-
-        Raises ValueError for a transformer, which without attention would read each word alone.
-        """
+        """Return the network without attention; a transformer without it raises ValueError."""
         if self.encoder == "transformer":
             raise ValueError("encoder transformer is attention: there is none without it")
         pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
@@ -155,10 +142,7 @@ class Architecture(Preprocessing):
 
     @property
     def learns_weights(self) -> bool:
-        """Whether the states become one vector by learned weights.
-
-        The attention within a transformer makes the states, and gives them no weights.
-        """
+        """Whether the states become one vector by learned weights: none within a transformer."""
         by_attention = self.attention in ("multi-head", "single-head")
         return self.encoder != "none" and (by_attention or self.pooling in ATTENTION_POOLINGS)
 

@@ -100,8 +100,7 @@ class UserFiles:
             f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_splits else str(path)
             for key, path in self.paths.items()
         ]
-        shown = names if len(names) <= MANY_FILES else [names[0], "…", names[-1]]
-        return ", ".join(shown)
+        return ", ".join(names if len(names) <= MANY_FILES else [names[0], "…", names[-1]])
 
 
 def name_files(arguments: list[str]) -> UserFiles:

@@ -58,9 +58,8 @@ def rename(text: str, tree: Node) -> tuple[str, str, int]:
     nodes = sorted(found, key=lambda node: node.start_mark.index)
     for node in reversed(nodes):
         text = text[: node.start_mark.index] + found[node] + text[node.end_mark.index :]
-    line = nodes[0].start_mark.line + 1 if nodes else 0
     names = dict.fromkeys(f"{found[node]} (was {node.value})" for node in nodes)
-    return text, ", ".join(names), line
+    return text, ", ".join(names), nodes[0].start_mark.line + 1 if nodes else 0
 
 
 def _scalars(node: Node, place: str) -> Iterator[tuple[str, ScalarNode]]:
