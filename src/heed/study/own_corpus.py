@@ -6,45 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.formats import (
-    SPLIT_NAMES,
-    Roles,
-    describe_format,
-    find_format,
-    find_roles,
-    is_number,
-    read_found,
-)
+from heed.corpora import formats
 from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
+from heed.study import own_entries, studies
 from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
-from heed.study.own_entries import (
-    CorpusEntries,
-    OwnCorpusStatistics,
-    add_entries,
-    as_yaml,
-    check_corpus,
-    corpus_section,
-    describe_corpus,
-    describe_entries,
-    make_entries,
-    read_corpus_statistics,
-    remove_entries,
-)
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
-from heed.study.studies import (
-    changing_studies,
-    empty_study,
-    find_active_own_study,
-    own_study_file,
-    save_active_study,
-    save_study,
-    start_study,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,24 +51,29 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
     options, form, tables = _read(files, typed)
-    section = corpus_section(name, options, files)
-    corpus = check_corpus(section)
+    section = own_entries.corpus_section(name, options, files)
+    corpus = own_entries.check_corpus(section)
     statistics, notes = _check_documents(tables, files, corpus, typed)
-    entries = make_entries(name, options, files, form, section, statistics)
-    with changing_studies():
+    entries = own_entries.make_entries(name, options, files, form, section, statistics)
+    with studies.changing_studies():
         lines, text = _write_entries(options, entries)
-    notes += describe_format(typed.form, form)
+    notes += formats.describe_format(typed.form, form)
     if options.label_separator != typed.label_separator:
         notes.append("a text may have several labels")
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
     notes += [
         f"column {column!r} is not used: if it has the parts, --split-column {column}"
         for column in next(iter(tables.values())).column_names
-        if column.lower() in SPLIT_NAMES and corpus.split.kind != "given" and column not in used
+        if column.lower() in formats.SPLIT_NAMES
+        and corpus.split.kind != "given"
+        and column not in used
     ]
-    found = [*describe_corpus(str(files), corpus, statistics), *(f"  {note}" for note in notes)]
+    found = [
+        *own_entries.describe_corpus(str(files), corpus, statistics),
+        *(f"  {note}" for note in notes),
+    ]
     cost = summarise_cost(parse(text, PARAMS), cores)
-    return "\n".join([*found, *describe_entries(entries, statistics), *lines, cost])
+    return "\n".join([*found, *own_entries.describe_entries(entries, statistics), *lines, cost])
 
 
 # --- reading the files ----------------------------------------------------------------------------
@@ -107,8 +83,8 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
     """Return the options with what the first file's content adds, the format and all tables."""
     first = next(iter(files.paths.values()))
     try:
-        found = find_format(first, typed.form, typed.no_header)
-        table, form = read_found(first, found, typed.form)
+        found = formats.find_format(first, typed.form, typed.no_header)
+        table, form = formats.read_found(first, found, typed.form)
     except EncodingError as error:
         if typed.encoding:
             raise
@@ -116,7 +92,7 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
         raise UnclearError(f"{error}.", *answers) from None
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
-    roles = find_roles(table, typed.text_column, typed.label_column)
+    roles = formats.find_roles(table, typed.text_column, typed.label_column)
     if not (roles.texts and roles.labels):
         raise _unclear_columns(typed, first, form, table, roles)
     form = replace(form, flags=roles.flags)
@@ -124,7 +100,9 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
     return _complete(typed, form, next(iter(tables.values())), roles), form, tables
 
 
-def _complete(typed: CorpusOptions, form: Format, table: "pa.Table", roles: Roles) -> CorpusOptions:
+def _complete(
+    typed: CorpusOptions, form: Format, table: "pa.Table", roles: formats.Roles
+) -> CorpusOptions:
     is_folder = form.format in ("text-folder", "saved-dataset")
     done = replace(typed, text_column=roles.texts, label_column=roles.labels)
     cells = [cell for label in roles.labels for cell in _column(table, label)]
@@ -144,7 +122,7 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 
 
 def _unclear_columns(
-    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: Roles
+    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: formats.Roles
 ) -> UnclearError:
     columns = [name for name in table.column_names if name != AT]
     unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
@@ -162,12 +140,12 @@ def _unclear_columns(
 
 def _check_documents(
     tables: Tables, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
-) -> tuple[OwnCorpusStatistics, list[str]]:
+) -> tuple[own_entries.OwnCorpusStatistics, list[str]]:
     """Return the facts of all documents, and notes on their labels."""
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
-        statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
+        statistics = own_entries.read_corpus_statistics(reader.read(batches), corpus, str(files))
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
@@ -179,7 +157,7 @@ def _check_documents(
     if left := reader.unlabelled:
         notes.append(f"{left:,} of {reader.rows:,} rows have no label and are left out")
     for label, classes in statistics.classes.items():
-        are_numbers = len(classes) > MANY_NUMBERS and all(map(is_number, classes))
+        are_numbers = len(classes) > MANY_NUMBERS and all(map(formats.is_number, classes))
         are_many = 2 * len(classes) > statistics.documents > FEW_ROWS
         if not typed.as_labels and (are_numbers or are_many):
             raise UnclearError(
@@ -196,27 +174,31 @@ def _check_documents(
 # --- writing the study ----------------------------------------------------------------------------
 
 
-def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list[str], str]:
+def _write_entries(
+    options: CorpusOptions, entries: own_entries.CorpusEntries
+) -> tuple[list[str], str]:
     """Write the entries into a new study, or the named active one; return lines, and its text."""
-    own = find_active_own_study()
+    own = studies.find_active_own_study()
     extends = own is not None and options.study == own.stem
     if options.study and own is None:
         read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
     study = options.study or entries.name
-    path = PARAMS if extends else own_study_file(study)
+    path = PARAMS if extends else studies.own_study_file(study)
 
     def change(tree: Any) -> None:
-        add_entries(tree, entries, path)
+        own_entries.add_entries(tree, entries, path)
         if options.seeds:
-            tree["seeds"] = as_yaml([*range(1, options.seeds + 1)])
+            tree["seeds"] = own_entries.as_yaml([*range(1, options.seeds + 1)])
         if options.title:
             tree["study"]["title"] = DoubleQuotedScalarString(options.title)
 
-    old = PARAMS.read_text(encoding="utf-8") if extends else empty_study(study, options.title)
+    old = (
+        PARAMS.read_text(encoding="utf-8") if extends else studies.empty_study(study, options.title)
+    )
     text = changed_text(old, path, change)
     if not extends:
         join = f"  To add the corpus to {own.stem} instead: --study {own.stem}" if own else ""
-        return [*start_study(study, text), *filter(None, [join])], text
+        return [*studies.start_study(study, text), *filter(None, [join])], text
     _replace_study(study, text)
     lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
     lines += [f"  the title is now {options.title!r}"] if options.title else []
@@ -229,8 +211,8 @@ def remove_corpus(name: str) -> str:
 
     Raises HeedError: the active study is none of the user's own, or has no such corpus.
     """
-    with changing_studies():
-        own = find_active_own_study()
+    with studies.changing_studies():
+        own = studies.find_active_own_study()
         if own is None:
             read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
             raise HeedError(
@@ -238,12 +220,16 @@ def remove_corpus(name: str) -> str:
                 "activates one"
             )
         old = PARAMS.read_text(encoding="utf-8")
-        text = changed_text(old, PARAMS, lambda tree: remove_entries(tree, name, PARAMS), True)
+        text = changed_text(
+            old, PARAMS, lambda tree: own_entries.remove_entries(tree, name, PARAMS), True
+        )
         _replace_study(own.stem, text)
     return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 
 
 def _replace_study(name: str, text: str) -> None:
-    save_active_study(False, name)  # refuses where the file has edits that params.yaml has not
+    studies.save_active_study(
+        False, name
+    )  # refuses where the file has edits that params.yaml has not
     write_text(PARAMS, text)
-    save_study(name, text)
+    studies.save_study(name, text)
