@@ -1,8 +1,4 @@
-"""Records: dataclasses written as JSON, and read from JSON and YAML.
-
-Every file of heed's own and params.yaml are read here, by the types and limits of the fields. A
-mistake is a key and what was expected there.
-"""
+"""Records: dataclasses written as JSON, and read from JSON and YAML by their types and limits."""
 
 import dataclasses
 import difflib
@@ -17,9 +13,8 @@ from dataclasses import MISSING
 from types import FunctionType, MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-# Marks a field (`Annotated[…, FLATTENED]`), itself a record or a mapping, whose entries are written
-# at the level of the other fields and not below the field's name. A mapping gets every key that is
-# no field of the record.
+# Marks a field (`Annotated[…, FLATTENED]`), a record or a mapping, whose entries are written at the
+# level of the other fields. A mapping gets every key that is no field of the record.
 FLATTENED = "flattened"
 
 # The limits of a value → the test, and how to say it. A field declares them as
@@ -71,7 +66,6 @@ class RecordError(ValueError):
     """The mistakes in a record: the key and a message of each. Its text is the first."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
-        """Store the mistakes."""
         key, text = mistakes[0]
         super().__init__(": ".join([*filter(None, [".".join(key)]), text]))
         self.mistakes = mistakes
@@ -105,21 +99,15 @@ def as_json(value: Any) -> Any:
 def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
     """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
-    `key` is the object's own in its file, for the message. Unknown keys are ignored; with `strict`
-    there must be every key, also those with a default, and no other.
-
-    Raises RecordError: a required key is missing or one is unknown, or a value has a wrong type or
-    is outside its field's limits.
+    Unknown keys are ignored; with `strict` there must be every key, also those with a default, and
+    no other. Raises RecordError with the mistakes below `key`, the object's own in its file.
     """
     record: Record = _Reader(strict, strict).read_all(kind, value, (key,) if key else ())
     return record
 
 
 def read_section(kind: Any, value: Any, key: Key = ()) -> Any:
-    """Return a section of params.yaml: a record in which any unknown key is a mistake.
-
-    Raises RecordError with all mistakes.
-    """
+    """Return a section of params.yaml, in which unknown keys are mistakes. Raises RecordError."""
     return _Reader(True, False).read_all(kind, value, key)
 
 
@@ -170,6 +158,7 @@ def types_of(kind: Any) -> Mapping[str, Any]:
     return next(iter(marks_of(kind, Types)), {})
 
 
+@functools.cache
 def keys_of(kind: Any) -> dict[str, Field]:
     """Return the fields of a record by key, and in their places those of a flattened record."""
     keys: dict[str, Field] = {}
@@ -220,7 +209,6 @@ class _Reader:
         return read
 
     def _read_plain(self, kind: Any, value: Any, key: Key, limits: Mapping[str, Any]) -> Any:
-        """Return a JSON value as a type."""
         plain = plain_type(kind)
         outer, inner = get_origin(plain) or plain, get_args(plain)
         options = [option for option in inner if option is not NoneType]
@@ -243,7 +231,6 @@ class _Reader:
         return float(value) if plain is float else value
 
     def _read_one_of(self, one_of: OneOf, value: dict[str, object], key: Key) -> Any:
-        """Return the record whose type a key names."""
         if one_of.key not in value:
             return self.mistakes.append(((*key, one_of.key), MISSES))
         name = value[one_of.key]
@@ -265,9 +252,8 @@ class _Reader:
                 values[name], unknown = self.read(declared, rest, key), []
             elif name in value:
                 values[name] = self.read(declared, value[name], (*key, name), field.limits)
-        allowed = ", ".join(keys)
         for name in unknown:
-            message = f"unknown key{suggest(name, keys)} Allowed: {allowed}"
+            message = f"unknown key{suggest(name, keys)} Allowed: {', '.join(keys)}"
             self.mistakes.append(((*key, name), message))
         meant = "".join(suggest(name, keys) for name in unknown)
         missing = [
@@ -289,10 +275,9 @@ class _Reader:
 
 
 def _has_type(kind: Any, value: Any) -> bool:
-    """Return whether a JSON value is of a type, as far as its inner values do not matter.
+    """Return whether a JSON value is of a type, whatever its inner values; an int is a float too.
 
-    An int passes as a float. An int of more than 64 bits is refused: neither numpy nor torch could
-    hold it.
+    An int of more than 64 bits is refused: neither numpy nor torch could hold it.
     """
     outer, inner = get_origin(kind) or kind, get_args(kind)
     if kind is Any or isinstance(kind, TypeVar):
@@ -313,7 +298,6 @@ def _has_type(kind: Any, value: Any) -> bool:
 
 
 def _describe(kind: Any) -> str:
-    """Return a type in words."""
     outer, inner = get_origin(kind) or kind, get_args(kind)
     if outer is Literal:
         return f"one of {', '.join(map(str, inner))}" if len(inner) > 1 else str(inner[0])

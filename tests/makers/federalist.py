@@ -6,7 +6,7 @@ from heed.corpora import published
 def papers() -> str:
     """Return a text in the format of The Federalist's file: a paragraph a paper."""
     authors = {
-        **dict.fromkeys(range(1, published.PAPERS + 1), "HAMILTON"),
+        **dict.fromkeys(range(1, 86), "HAMILTON"),
         **dict.fromkeys(published.JAY, "JAY"),
         **dict.fromkeys(published.JOINT, "MADISON, with HAMILTON"),
         **dict.fromkeys(published.MADISON | published.DISPUTED, "MADISON"),

@@ -1,9 +1,6 @@
-"""The command line: a command for each stage of the pipeline, and further ones for users.
+"""The command line: a command reads its inputs, calls one function and prints the outcome.
 
-A command has no logic: it reads its inputs, calls one function and prints the outcome.
-
-Every command imports only what it uses, so that `heed train` and `heed score` run without dvc,
-snakemake, ray and spacy, and `heed --help` is fast.
+Each imports only what it uses, so that `heed train` needs no dvc, ray and spacy, and help is fast.
 """
 
 from heed.cli.program import main as main

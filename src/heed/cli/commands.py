@@ -1,8 +1,4 @@
-"""The command line: each command is a function, with its docstring as help.
-
-The commands of stages are in `stages`; here are the others, on studies and their publication and on
-texts of a user, and the parser of all.
-"""
+"""The commands that are no stage, each a function with its docstring as help; and the parser."""
 
 import argparse
 import inspect
@@ -167,10 +163,7 @@ def translate(
 
 
 def _texts_of(model: str, command: str) -> Any:
-    """Return the part `texts` of a model's task, which has this function.
-
-    Raises HeedError: the model has no trained run, or is of a task without such a command.
-    """
+    """Return the part `texts` of a model's task. Raises HeedError: it has no such command."""
     from heed.files import HeedError
     from heed.task import task_module
     from heed.tasks.texts import trained_seeds
@@ -239,16 +232,14 @@ MEANINGS: dict[str, Meaning] = {
     "seeds": ("SEEDS", "such as 1,2,3; default: the seeds in params.yaml"),
     "search.name": ("SEARCH", "a key of `searches` in params.yaml"),
     "address": ("HOST:PORT", "a Ray cluster; default: HEED_RAY_ADDRESS, else this machine"),
-    "documents": (
-        "FACTOR", "multiplies the numbers of documents; default: explain.documents in params.yaml",
-    ),
+    "documents": ("FACTOR", "multiplies the numbers of documents; default: explain.documents in "
+        "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
     "check": ("", "write nothing; list the numbers in reports/ that differ from results/"),
     "adopt.name": ("SEARCH", "a key of `searches` that has run"),
-    "study.name": (
-        "STUDY", "the name of a study of heed's or of your own, or a file from elsewhere, which is "
-        "checked first; without one they are listed. `new`: make one of your own", {"nargs": "?"},
-    ),
+    "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
+        "elsewhere, which is checked first; without one they are listed. `new`: make one of your "
+        "own", {"nargs": "?"}),
     "new_name": ("NAME", "of the study that `new` makes", {"nargs": "?"}),
     "title": ("TITLE", "of the study that `new` makes"),
     "force": ("", "overwrite a params.yaml that you have edited"),
@@ -257,52 +248,36 @@ MEANINGS: dict[str, Meaning] = {
     "classify.model": ("MODEL", "a model with trained runs"),
     "classify.text": ("TEXT", TEXT, {"nargs": "?"}),
     "classify.table": ("FILE", "classify each row of a table instead"),
-    "text_column": (
-        "COLUMN", "of the table, several times for texts to join; default: as the model's corpus",
-    ),
-    "text_separator": (
-        "TEXT", "what joins several texts; default: as the model's corpus, of --text-column a "
-        "space", {"type": with_tabs},
-    ),
-    "id_column": (
-        "COLUMN", "of the table: a name for each row; default: rows are numbered from 1",
-    ),
+    "text_column": ("COLUMN", "of the table, several times for texts to join; default: as the "
+        "model's corpus"),
+    "text_separator": ("TEXT", "what joins several texts; default: as the model's corpus, of "
+        "--text-column a space", {"type": with_tabs}),
+    "id_column": ("COLUMN", "of the table: a name for each row; default: rows are numbered from 1"),
     "encoding": ("ENCODING", "of the table, such as windows-1252; default: utf-8"),
-    "delimiter": (
-        "SIGN", "of the table; default: a comma in .csv, a tab in .tsv", {"type": character},
-    ),
+    "delimiter": ("SIGN", "of the table; default: a comma in .csv, a tab in .tsv",
+        {"type": character}),
     "no_quotes": ("", "of the table: a quote is any other character"),
-    "output": (
-        "FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard output",
-    ),
+    "output": ("FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard "
+        "output"),
     "translate.model": ("MODEL", "a model with trained runs"),
     "text": ("TEXT", TEXT),
-    "translation": (
-        "TEXT", "score this translation instead of searching; a text or a file, as TEXT",
-    ),
-    "n_best": (
-        "N", "so many translations of each line; above the beam, the beam is as wide as that",
-    ),
-    "format": (
-        "FORM", "text: translations; pharaoh: with score and word alignment, between |||; json: "
-        "JSON lines with words and weights", {"choices": ("text", "pharaoh", "json")},
-    ),
+    "translation": ("TEXT", "score this translation instead of searching; a text or a file, as "
+        "TEXT"),
+    "n_best": ("N", "so many translations of each line; above the beam, the beam is as wide as "
+        "that"),
+    "format": ("FORM", "text: translations; pharaoh: with score and word alignment, between |||; "
+        "json: JSON lines with words and weights", {"choices": ("text", "pharaoh", "json")}),
     "seed": ("SEED", "the run's seed; default: the smallest"),
-    "files": (
-        "FILE", "a table, a folder with a folder of .txt files for each class, or a data set that "
-        "save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and those "
-        "named by train, dev or test, or given as test=FILE, are these parts of it",
-        {"nargs": "+"},
-    ),
+    "files": ("FILE", "a table, a folder with a folder of .txt files for each class, or a data set "
+        "that save_to_disk wrote (docs/corpora.md has all formats); several are one corpus, and "
+        "those named by train, dev or test, or given as test=FILE, are these parts of it",
+        {"nargs": "+"}),
     "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
     "variant": ("VARIANT", "its name: the model is EXPERIMENT-VARIANT"),
-    "settings": (
-        "KEY=VALUE", "what differs from `defaults`, and preset, tuned_by, match, threads, gpus "
-        "(docs/params.md)", {"nargs": "*"},
-    ),
-    "like": (
-        "VARIANT", "take the keys of another variant or model; those of the command replace them",
-    ),
+    "settings": ("KEY=VALUE", "what differs from `defaults`, and preset, tuned_by, match, threads, "
+        "gpus (docs/params.md)", {"nargs": "*"}),
+    "like": ("VARIANT", "take the keys of another variant or model; those of the command replace "
+        "them"),
 }  # fmt: skip
 ONE_OF = ("classify.text", "classify.table")  # exactly one is given
 SEVERAL = "several times for several. Known names are found"
@@ -312,32 +287,22 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "study": ("TEXT", "the new study's name; default: the corpus's name"),
     "title": ("TEXT", "title of the study's report"),
     "name": ("TEXT", "name of the corpus; default: the file's name"),
-    "label_separator": (
-        "TEXT", "between the labels of a cell that has several, such as ;: task multilabel",
-        {"type": with_tabs},
-    ),
-    "split_column": (
-        "COLUMN", "the column with train, validation (dev) or test; default: a random split",
-    ),
+    "label_separator": ("TEXT", "between the labels of a cell that has several, such as ;: task "
+        "multilabel", {"type": with_tabs}),
+    "split_column": ("COLUMN", "the column with train, validation (dev) or test; default: a random "
+        "split"),
     "id_column": ("COLUMN", "the column with a name for each document"),
-    "group_column": (
-        "COLUMN", "the column whose groups stay together in the random split: an author, …",
-    ),
-    "rationale_column": (
-        "COLUMN", "the column with the rationale: spans of the text, such as 0-4 10-15",
-    ),
-    "text_separator": (
-        "TEXT", "between the texts of several --text-column; default: a space", {"type": with_tabs},
-    ),
-    "delimiter": (
-        "SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
-        {"type": character},
-    ),
+    "group_column": ("COLUMN", "the column whose groups stay together in the random split: an "
+        "author, …"),
+    "rationale_column": ("COLUMN", "the column with the rationale: spans of the text, such as 0-4 "
+        "10-15"),
+    "text_separator": ("TEXT", "between the texts of several --text-column; default: a space",
+        {"type": with_tabs}),
+    "delimiter": ("SIGN", "between the fields of a .csv or .tsv file; default: the one that fits",
+        {"type": character}),
     "encoding": ("TEXT", "of a file that is not parquet, such as windows-1252; default: utf-8"),
-    "quote": (
-        "SIGN", "the character around fields, such as ': found by itself where one fits",
-        {"type": character},
-    ),
+    "quote": ("SIGN", "the character around fields, such as ': found by itself where one fits",
+        {"type": character}),
     "header": ("TEXT", "the names of the columns of a file without them: label,text"),
     "language": ("TEXT", "of the texts, such as en or de: spaCy's tokenizer; default: xx, of none"),
     "metric": ("TEXT", "the metric that decides (docs/tasks.md)"),
@@ -363,10 +328,8 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    for function in (
-        *stages.STAGES, provenance, publish, adopt, study, cost, graph, classify, translate, check,
-        schema,
-    ):  # fmt: skip
+    further = (provenance, publish, adopt, study, cost, graph, classify, translate, check, schema)
+    for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (
         ("corpus", "corpora of your own: heed corpus add --help", (corpus_add, corpus_remove)),
@@ -381,10 +344,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_command(subparsers: Commands, function: Callable[..., None], name: str) -> None:
-    """Add the command of a function, with its parameters as arguments.
-
-    An option that is not given is not passed to the function, which has its default.
-    """
+    """Add the command of a function; only options that are given are passed to it."""
     description = (function.__doc__ or "").strip().rstrip(".")
     command = subparsers.add_parser(name, help=description, description=description)
     command.set_defaults(function=function)

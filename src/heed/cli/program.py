@@ -1,7 +1,4 @@
-"""The program `heed`: reads the command line, runs the command, and reports what went wrong.
-
-It runs the code of its working folder, and a training without a cache of small blocks.
-"""
+"""The program `heed`: reads the command line, runs the command, and reports what went wrong."""
 
 import contextlib
 import os
@@ -44,7 +41,6 @@ def main() -> None:
 
 
 def _run_command() -> None:
-    """Run the command in the arguments of this process; that of a stage alone in its folder."""
     from heed.cli.commands import make_parser
     from heed.cli.stages import STAGES, search, train
 
@@ -62,10 +58,7 @@ def _run_command() -> None:
 
 @contextlib.contextmanager
 def _lock_command(command: str) -> Iterator[None]:
-    """Hold a lock, so that no two processes run the same command in this folder; wait for it.
-
-    When dvc or snakemake was killed, its stage may still be running when it starts again.
-    """
+    """Wait for another process with this command here, such as a stage of a dvc that was killed."""
     if not PARAMS.exists() and not RESULTS.exists():  # not a clone: write nothing here
         yield
         return
@@ -84,10 +77,8 @@ def restart_without_cache() -> None:
     """Replace this process by one with the same arguments and no cache of small blocks (tcache).
 
     A training keeps the memory that it frees (heed.training.machine), and reuses it only where
-    gaps grow together; blocks in the cache lie between them, and the heap grew without end.
-
-    glibc reads that setting only when a program starts. Nothing happens where GLIBC_TUNABLES has
-    it already, or where Python was started with other arguments than sys.argv has.
+    gaps grow together; blocks in the cache lie between them, and the heap grew without end. Nothing
+    happens where GLIBC_TUNABLES is set, or Python was started with other arguments than sys.argv.
     """
     is_set = "tcache_count" in os.environ.get(VARIABLE, "")
     is_own = sys.orig_argv[-len(sys.argv[1:]) :] == sys.argv[1:]
@@ -97,10 +88,9 @@ def restart_without_cache() -> None:
 
 
 def run_own_code() -> None:
-    """Run the code of the clone in the working folder, where another clone's code is installed.
+    """Replace this process by one with the code of the clone in the working folder.
 
-    `dvc exp run --temp` works in such a clone. The process is replaced by one with the same
-    arguments. Raises HeedError: that process still runs the installed code.
+    `dvc exp run --temp` works in such a clone, with another clone's code installed.
     """
     source, package = find_source(Path.cwd()), Path(__file__).resolve().parent.parent
     if source is None or source == package.parent:

@@ -1,8 +1,4 @@
-"""The commands of the pipeline's stages.
-
-Each stage has the name of its command, and its code is found from the imports of its function
-(workflow/digests.py).
-"""
+"""The commands of stages, whose code is found from the functions' imports (workflow/digests.py)."""
 
 import os
 from typing import TYPE_CHECKING
@@ -133,10 +129,9 @@ def adversarial_attention(name: str, seeds: list[int] | None = None) -> None:
 
     with progress_bar(name) as bar:
         summary = write_adversarial_model(
-            name,
-            seeds or read_seeds(),
+            name, seeds or read_seeds(),
             lambda seed, what, done, total: bar.update(done, total, f"seed {seed}, {what}"),
-        )
+        )  # fmt: skip
     print_line(f"{name}: {summary['mean'].notna().sum():,} means in summary.csv")
 
 
@@ -155,15 +150,11 @@ def compare() -> None:
     from heed.study import load
 
     params = load()
-    models = {  # experiment → variant → model
-        name: {
-            section.variant: model
-            for model, section in params.models.items()
-            if section.experiment == name
-        }
-        for name in params.experiments
-    }
-    models = {name: of_experiment for name, of_experiment in models.items() if of_experiment}
+    models: dict[str, dict[str, str]] = {}  # experiment → variant → model
+    for name in params.experiments:
+        for model, section in params.models.items():
+            if section.experiment == name:
+                models.setdefault(name, {})[section.variant] = model
     metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
     asked = params.study
     question = Question(asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp)
@@ -210,10 +201,7 @@ def count_cores() -> int:
 
 
 def read_seeds() -> list[int]:
-    """Return `seeds` of params.yaml, read without the schema, which checks all of the file.
-
-    Raises HeedError when they are missing or are not whole numbers from 1.
-    """
+    """Return `seeds` of params.yaml, read without the schema, which checks all of the file."""
     import yaml
 
     from heed.files import HeedError
@@ -235,6 +223,5 @@ def read_seeds() -> list[int]:
 
 STAGES = (
     download, tokenize, search, recipe, train, score, explain, adversarial_attention,
-    reference_models, compare,
-    report,
+    reference_models, compare, report,
 )  # fmt: skip

@@ -38,19 +38,15 @@ class Source:
     files: list[str] | None = key(
         None, "only these of the publication's files (default: all)", min_length=1
     )
-    documents: int | None = key(
-        None, "kinds of generated text (sample, sample-…): how many documents each corpus has "
-        "(without the long ones)", gt=0, le=MAX_DOCUMENTS,
-    )  # fmt: skip
+    documents: int | None = key(None, "kinds of generated text (sample, sample-…): how many "
+        "documents each corpus has (without the long ones)", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     seed: int | None = key(None, "kinds of generated text: the generator's seed", ge=0, le=MAX_SEED)
     path: str | None = key(None, "kinds table and parallel: the file, or of kind table the folder")
-    paths: dict[str, str] | None = key(
-        None, "instead of `path`, several files. Kind table: tables with the same columns; keys "
-        "that are train, validation and test (also dev, valid, val, and train_1, train_2) are the "
-        "parts of their rows, for split kind given. Kind parallel: a text file for each language, "
-        "with a line for each sentence; and for SOURCE-TARGET, two of the languages, the "
-        "alignments of their words",
-    )  # fmt: skip
+    paths: dict[str, str] | None = key(None, "instead of `path`, several files. Kind table: tables "
+        "with the same columns; keys that are train, validation and test (also dev, valid, val, "
+        "and train_1, train_2) are the parts of their rows, for split kind given. Kind parallel: a "
+        "text file for each language, with a line for each sentence; and for SOURCE-TARGET, two of "
+        "the languages, the alignments of their words")  # fmt: skip
     sha256: str | None = key(
         None, "of a generated file, and of the file of `path`: its hash", pattern=SHA256
     )
@@ -60,31 +56,19 @@ class Source:
     format: str | None = key(
         None, "kinds table and parallel: of a file whose ending does not say it"
     )
-    encoding: str | None = key(
-        None, "kinds table and parallel: the encoding of a file of text, such as windows-1252 "
-        "(default: utf-8)",
-    )  # fmt: skip
-    delimiter: str | None = key(
-        None, "kinds table and parallel: the character between two fields of a .csv or .tsv file "
-        "(default: a comma in .csv, a tab in .tsv)",
-    )  # fmt: skip
-    quote: str | None = key(
-        None, "kinds table and parallel: the character around a field of a .csv or .tsv file, "
-        "which is no part of it (default: a double quote); empty: every quote is a character as "
-        "any other", max_length=1,
-    )  # fmt: skip
-    header: list[str] | None = key(
-        None, "kinds table and parallel: the names of the columns of a file whose first line has "
-        "none", min_length=1,
-    )  # fmt: skip
-    flags: list[str] | None = key(
-        None, "kind table: columns of 0 and 1, one a label; they become one column, `labels`, with "
-        "the names of those that are 1", min_length=1,
-    )  # fmt: skip
-    vectors: str | None = key(
-        None, "kinds whose documents have labels: a file with word vectors in the text format of "
-        "word2vec or GloVe, plain or .gz (docs/corpora.md)",
-    )  # fmt: skip
+    encoding: str | None = key(None, "kinds table and parallel: the encoding of a file of text, "
+        "such as windows-1252 (default: utf-8)")  # fmt: skip
+    delimiter: str | None = key(None, "kinds table and parallel: the character between two fields "
+        "of a .csv or .tsv file (default: a comma in .csv, a tab in .tsv)")  # fmt: skip
+    quote: str | None = key(None, "kinds table and parallel: the character around a field of a "
+        ".csv or .tsv file, which is no part of it (default: a double quote); empty: every quote "
+        "is a character as any other", max_length=1)  # fmt: skip
+    header: list[str] | None = key(None, "kinds table and parallel: the names of the columns of a "
+        "file whose first line has none", min_length=1)  # fmt: skip
+    flags: list[str] | None = key(None, "kind table: columns of 0 and 1, one a label; they become "
+        "one column, `labels`, with the names of those that are 1", min_length=1)  # fmt: skip
+    vectors: str | None = key(None, "kinds whose documents have labels: a file with word vectors "
+        "in the text format of word2vec or GloVe, plain or .gz (docs/corpora.md)")  # fmt: skip
     vectors_sha256: str | None = key(None, "of `vectors`: the file's hash", pattern=SHA256)
 
     def user_files(self) -> Iterator[UserFile]:
@@ -113,26 +97,20 @@ class Split:
     kind: SplitKind = required(
         "given: the source's own split; random: drawn; folds: seed s tests on fold (s - 1) mod k"
     )
-    test: float | int | None = key(
-        None, "kind random: the test split, as a share (< 1) or a number of documents", gt=0,
-        le=MAX_DOCUMENTS,
-    )  # fmt: skip
+    test: float | int | None = key(None, "kind random: the test split, as a share (< 1) or a "
+        "number of documents", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     k: int | None = key(None, "kind folds: the number of folds", ge=2, le=100)
     validation: float = key(0.1, "share of the training documents kept for validation", gt=0, lt=1)
     stratify: bool = key(True, "keep the label proportions in every part")
-    grouped: bool = key(
-        False, "kinds random and folds: documents of one group (a letter, a value of group_column) "
-        "are in the same part; the shares of the parts are then approximate",
-    )  # fmt: skip
-    train: int | None = key(
-        None, "kinds given and random: keep at most so many training documents, drawn with the "
-        "labels' proportions (see `stratify`); validation and test stay whole, and the report "
-        "marks the corpus as reduced", gt=0, le=MAX_DOCUMENTS,
-    )  # fmt: skip
-    train_per_class: int | None = key(
-        None, "as `train`, but at most so many of each class (of a corpus with several labels: of "
-        "each combination of their values)", gt=0, le=MAX_DOCUMENTS,
-    )  # fmt: skip
+    grouped: bool = key(False, "kinds random and folds: documents of one group (a letter, a value "
+        "of group_column) are in the same part; the shares of the parts are then "
+        "approximate")  # fmt: skip
+    train: int | None = key(None, "kinds given and random: keep at most so many training "
+        "documents, drawn with the labels' proportions (see `stratify`); validation and test stay "
+        "whole, and the report marks the corpus as reduced", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+    train_per_class: int | None = key(None, "as `train`, but at most so many of each class (of a "
+        "corpus with several labels: of each combination of their values)", gt=0,
+        le=MAX_DOCUMENTS)  # fmt: skip
     seed: int = key(
         1234, "seed of the draw, the same for every run of the study", ge=0, le=MAX_SEED
     )
@@ -145,72 +123,51 @@ class Corpus:
     source: str = required("a key of `sources`")
     kind: str = required("the rules that make documents from the files; see docs/corpora.md")
     split: Split = required()
-    tokenizer: str = key(
-        "xx", "a blank spaCy tokenizer for the whole corpus, whatever a document's language (`xx`: "
-        "of no language); `whitespace`: the text is tokenised already",
-    )  # fmt: skip
+    tokenizer: str = key("xx", "a blank spaCy tokenizer for the whole corpus, whatever a "
+        "document's language (`xx`: of no language); `whitespace`: the text is tokenised "
+        "already")  # fmt: skip
     tokenizers: dict[str, str] | None = key(
-        None,
-        "texts in several languages: the tokenizer of a language, where it is not `tokenizer`",
+        None, "texts in several languages: the tokenizer of a language, where it is not `tokenizer`"
     )
-    optional_languages: list[str] | None = key(
-        None, "texts in several languages: those in which a document may have no text, such as "
-        "further references of a translation; without a text in any other it is dropped",
-    )  # fmt: skip
-    max_characters: int = key(
-        1_000_000, "longer documents are cut here, and counted in meta.json; of texts in several "
-        "languages, the document is dropped", gt=0, le=MAX_CHARACTERS,
-    )  # fmt: skip
-    drop_duplicates: bool = key(
-        False, "drop training documents whose text (in any language) is in the test or validation "
-        "split too",
-    )  # fmt: skip
-    sample: int | None = key(
-        None, "keep only this many documents, drawn at random; the report marks the corpus as "
-        "reduced", gt=0, le=MAX_DOCUMENTS,
-    )  # fmt: skip
-    columns: dict[str, str] | None = key(
-        None, "kind parallel, of a table: the column of each language; and for SOURCE-TARGET, two "
-        "of the languages, the column with the alignments of their words",
-    )  # fmt: skip
+    optional_languages: list[str] | None = key(None, "texts in several languages: those in which a "
+        "document may have no text, such as further references of a translation; without a text in "
+        "any other it is dropped")  # fmt: skip
+    max_characters: int = key(1_000_000, "longer documents are cut here, and counted in meta.json; "
+        "of texts in several languages, the document is dropped", gt=0,
+        le=MAX_CHARACTERS)  # fmt: skip
+    drop_duplicates: bool = key(False, "drop training documents whose text (in any language) is in "
+        "the test or validation split too")  # fmt: skip
+    sample: int | None = key(None, "keep only this many documents, drawn at random; the report "
+        "marks the corpus as reduced", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+    columns: dict[str, str] | None = key(None, "kind parallel, of a table: the column of each "
+        "language; and for SOURCE-TARGET, two of the languages, the column with the alignments of "
+        "their words")  # fmt: skip
     alignment_base: Literal[0, 1] | None = key(
         None, "kind parallel, with alignments: the number of a sentence's first word in them"
     )
     text_column: str | None = key(None, "kind table: the column with the text")
-    text_columns: list[str] | None = key(
-        None, "kind table, instead of text_column: several columns, whose texts are joined in this "
-        "order", min_length=1,
-    )  # fmt: skip
+    text_columns: list[str] | None = key(None, "kind table, instead of text_column: several "
+        "columns, whose texts are joined in this order", min_length=1)  # fmt: skip
     text_separator: str | None = key(
         None, "kind table: what stands between the text_columns (default: a space)"
     )
     label_column: str | None = key(
         None, "kind table: the column with the label, whose name is the column's"
     )
-    label_columns: list[str] | None = key(
-        None, "kind table, instead of label_column: several columns, each with a label of its name",
-        min_length=1,
-    )  # fmt: skip
-    label_separator: str | None = key(
-        None, "kind table: what stands between the labels of a document in each label column, such "
-        "as ';', for task multilabel; a cell may also be a list, or empty", min_length=1,
-    )  # fmt: skip
-    split_column: str | None = key(
-        None, "kinds table and parallel: the column with train, validation or test (also dev, "
-        "valid, val, training, testing, in any case), for split kind given",
-    )  # fmt: skip
-    id_column: str | None = key(
-        None, "kind table: the column with a name for each document, no two the same (default: "
-        "row/1, row/2, …)",
-    )  # fmt: skip
-    group_column: str | None = key(
-        None, "kind table: the column with the group of each document, such as its author, for "
-        "`split.grouped`",
-    )  # fmt: skip
-    rationale_column: str | None = key(
-        None, "kind table: the column with the characters of the text that are rationale for the "
-        "label, such as 0-4 10-15 (docs/corpora.md)",
-    )  # fmt: skip
+    label_columns: list[str] | None = key(None, "kind table, instead of label_column: several "
+        "columns, each with a label of its name", min_length=1)  # fmt: skip
+    label_separator: str | None = key(None, "kind table: what stands between the labels of a "
+        "document in each label column, such as ';', for task multilabel; a cell may also be a "
+        "list, or empty", min_length=1)  # fmt: skip
+    split_column: str | None = key(None, "kinds table and parallel: the column with train, "
+        "validation or test (also dev, valid, val, training, testing, in any case), for split kind "
+        "given")  # fmt: skip
+    id_column: str | None = key(None, "kind table: the column with a name for each document, no "
+        "two the same (default: row/1, row/2, …)")  # fmt: skip
+    group_column: str | None = key(None, "kind table: the column with the group of each document, "
+        "such as its author, for `split.grouped`")  # fmt: skip
+    rationale_column: str | None = key(None, "kind table: the column with the characters of the "
+        "text that are rationale for the label, such as 0-4 10-15 (docs/corpora.md)")  # fmt: skip
     drop_unlabelled: bool | None = key(
         None, "kind table: leave out the rows without a label (default: an error)"
     )

@@ -59,9 +59,7 @@ Lines = list[list[str]]  # the fields of some rows
 
 
 def find_format(path: Path, given: Format, no_header: bool) -> Format:
-    """Return the format of a file or a folder, from its content.
-
-    `given` is what the user declared, `no_header` whether the first row has no names.
+    """Return the format of a file or a folder, from its content and what the user declared.
 
     Raises HeedError when it cannot be read, or is none that heed reads.
     """
@@ -104,10 +102,7 @@ def describe_format(given: Format, form: Format) -> list[str]:
 
 
 def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Format]":
-    """Return the table of a file, and its format, which a row far below may have corrected.
-
-    Raises HeedError when a row does not fit, in any format.
-    """
+    """Return the table of a file, and its format, which a row far below may have corrected."""
     try:
         return read_table(path, form), form
     except RowError:
@@ -119,12 +114,10 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
 
 
 def _is_saved(folder: Path) -> bool:
-    """Return whether `save_to_disk` of Hugging Face's datasets wrote a folder."""
     return (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file()
 
 
 def _find_json_format(path: Path, given: Format, is_list: bool) -> Format:
-    """Return the format of a file of JSON: a plain one, Prodigy's or Label Studio's."""
     plain, name = given, FORMATS.get(suffix_of(path), "")
     if not name:
         name = "json" if is_list else "jsonl"
@@ -172,7 +165,6 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
 
 
 def _split(path: Path, head: str, delimiter: str, quote: str, count: int) -> Lines:
-    """Return the first rows of a text, or none where the quotes do not fit."""
     try:
         lines = csv_lines(path, io.StringIO(head, newline=""), delimiter, quote)
         return [fields for _, fields in itertools.islice(lines, count)]
@@ -181,7 +173,6 @@ def _split(path: Path, head: str, delimiter: str, quote: str, count: int) -> Lin
 
 
 def _width(rows: Lines) -> int:
-    """Return the number of fields that all rows have, or 0."""
     widths = {len(row) for row in rows}
     return widths.pop() if len(widths) == 1 else 0
 
@@ -209,7 +200,6 @@ def _rank_quote(quote: str, fitting: dict[str, Lines]) -> int:
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:
-    """Return the format with names for the columns where the first row has none."""
     if form.header or not rows or _width(rows) == 0 or (not no_header and _has_header(rows)):
         return form
     columns = [Column(cells) for cells in zip(*rows, strict=True)]
@@ -224,7 +214,6 @@ def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:
 
 
 def _has_header(rows: Lines) -> bool:
-    """Return whether the first row may have the names of the columns."""
     first, rest = rows[0], rows[1:]
     if KNOWN_NAMES & {cell.strip().lower() for cell in first} or not rest:
         return True
@@ -283,14 +272,12 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Roles:
-    """The columns with the text and with the labels; `flags` are columns of 0 and 1.
-
-    Where one cannot be told from others, `candidates` has likely choices of texts and labels.
-    """
+    """The columns with the text and with the labels."""
 
     texts: list[str]
     labels: list[str]
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()  # columns of 0 and 1
+    # likely choices of texts and labels, where one cannot be told from others
     candidates: tuple[tuple[list[str], list[str]], ...] = ()
 
 
@@ -326,7 +313,6 @@ def find_roles(table: "pa.Table", texts: list[str], labels: list[str]) -> Roles:
 
 
 def _first_known(names: Iterable[str], known: tuple[str, ...], taken: list[str]) -> list[str]:
-    """Return the column with the first of the known names, in any case, or none."""
     by_name = {name.strip().lower(): name for name in reversed([*names]) if name not in taken}
     return [by_name[name] for name in known if name in by_name][:1]
 

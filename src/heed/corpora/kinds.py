@@ -1,9 +1,4 @@
-"""The registry of all kinds of corpora and sources.
-
-A publication is a module of this package that declares `KINDS`, and has an entry here. The schema
-of params.yaml, the download, the tokenizer and the cost of a study read this registry; no other
-module contains the name of a kind.
-"""
+"""The registry of all kinds of corpora and sources, which modules of this package declare."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +15,7 @@ SOURCE_KINDS: dict[str, SourceKind] = {kind.source.name: kind.source for kind in
 
 
 def read_documents(corpus: "Corpus", raw: Path) -> Documents:
-    """Yield the documents of a corpus from the files in `raw`; all have the same languages.
-
-    Raises HeedError when a file is missing or broken.
-    """
+    """Yield the documents of a corpus from the files in `raw`. Raises HeedError."""
     return KINDS[corpus.kind].read(raw, corpus)
 
 

@@ -1,7 +1,6 @@
 """The declarations of a publication: its files, the kind of its source, the kinds of its corpora.
 
-A declaration is data. The schema of params.yaml, the commands and the cost of a study read it
-through the registry (kinds.py).
+All else reads them through the registry (kinds.py).
 """
 
 import contextlib
@@ -34,14 +33,11 @@ ANY_SPLIT: "tuple[SplitKind, ...]" = ("given", "random", "folds")
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A published file.
-
-    `hashes` are "sha256:…" or "blob:…" (git's); several when the same content has several archives.
-    """
+    """A published file."""
 
     name: str
     mirror: str  # path below HEED_MIRROR
-    hashes: tuple[str, ...]
+    hashes: tuple[str, ...]  # sha256:… or blob:… (git's); one for each archive of the same content
     url: str = ""  # "" when the host requires a login; `instructions` are for the user then
     instructions: str = ""
     on_request: bool = False  # downloaded only when `files` in params.yaml names it
@@ -59,10 +55,9 @@ class File:
 
 @dataclasses.dataclass(frozen=True)
 class Links:
-    """The gold alignment of two texts; words are what white space separates.
+    """The gold alignment of two texts; words are what white space separates (Och and Ney 2003).
 
-    `sure` links are right; `possible` ones, besides these, are not wrong (Och and Ney 2003, A
-    systematic comparison of various statistical alignment models).
+    `sure` links are right; `possible` ones, besides these, are not wrong.
     """
 
     sure: tuple[Link, ...]
@@ -71,21 +66,17 @@ class Links:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A text with its labels, as in its source, or a text in several languages.
-
-    A label that is a tuple has any number of values. `rationale` are the character spans of the
-    words that decide the label, where they are known; a text with a rationale is a str. A document
-    in several languages has `texts`, by language, in place of `text`, and `alignments`:
-    "SOURCE-TARGET" (two of its languages) → the links of their words, where they are known.
-    """
+    """A text with its labels, as in its source, or a text in several languages."""
 
     id: str
-    text: str | bytes = ""
+    text: str | bytes = ""  # with a rationale a str
+    # a tuple: any number of values
     labels: Mapping[str, str | tuple[str, ...]] = dataclasses.field(default_factory=dict)
     group: str = ""
     split: str = ""  # train, validation or test when the source has a split of its own
-    rationale: tuple[Span, ...] = ()
-    texts: Mapping[str, str | bytes] = dataclasses.field(default_factory=dict)
+    rationale: tuple[Span, ...] = ()  # characters of the words that decide the label, where known
+    texts: Mapping[str, str | bytes] = dataclasses.field(default_factory=dict)  # by language
+    # SOURCE-TARGET, two of its languages → the links of their words, where known
     alignments: dict[str, Links] = dataclasses.field(default_factory=dict)
 
 
@@ -109,16 +100,13 @@ class SourceKind:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Kind:
-    """A kind of corpus: the rules that make documents from the files of a source.
-
-    The documents have labels, or, of a `parallel` kind, a text in each of several languages.
-    """
+    """A kind of corpus: the rules that make documents from the files of a source."""
 
     name: str
     source: SourceKind
     # (folder with the files, its section)
     read: Callable[[Path, "Corpus"], Documents]
-    parallel: bool = False
+    parallel: bool = False  # documents have a text in each of several languages, and no labels
     languages: tuple[str, ...] = ()  # of a parallel kind; empty when params.yaml names them
     splits: "tuple[SplitKind, ...]" = ("random", "folds")  # given: the documents have a split
     grouped: bool = False  # the documents have groups, which a split can keep together
@@ -188,10 +176,7 @@ def read_members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def split_of(name: str) -> str | None:
-    """Return the split that a name stands for, in any case; None for any other name.
-
-    `eval` is none: some mean the validation split by it, others the test split.
-    """
+    """Return the split that a name stands for, in any case; None for any other, such as `eval`."""
     return NAMES.get(name.strip().lower())
 
 
@@ -204,8 +189,7 @@ class SplitNames:
     """The names that a table has for the splits of its rows, and what they became."""
 
     def __init__(self, subject: str) -> None:
-        """`subject` is what has the names, for messages: a column, or the files."""
-        self._subject = subject
+        self._subject = subject  # what has the names: a column, or the files
         self._parts: dict[str, str] = {}
 
     def read(self, name: Any, location: str) -> str:

@@ -1,11 +1,7 @@
-"""The readers of published corpora, and their files with hashes: data that `kinds` registers.
+"""The readers of published corpora, and their files with hashes (docs/corpora.md has the sources).
 
-docs/corpora.md describes them. IMDB: Maas et al. 2011. HuffPost news: Misra. ERASER movies: DeYoung
-et al. 2020, of Pang and Lee 2004 and Zaidan and Eisner 2008. SST-Wiki: Pruthi et al. 2020, Learning
-to Deceive with Attention-Based Explanations. The Federalist Papers: Mosteller and Wallace 1964,
-Inference and Disputed Authorship; the file is Project Gutenberg's, whose licence stands in it and
-is not read as text. Multi30k: Elliott et al. 2016; its repository states no licence: its text is
-read, and never published.
+The file of the Federalist Papers is Project Gutenberg's, whose licence stands in it and is not read
+as text. Multi30k's repository states no licence: its text is read, and never published.
 """
 
 import contextlib
@@ -75,8 +71,7 @@ GITHUB = "https://raw.githubusercontent.com"
 def _source(name: str, size: float, folder: str, host: str, hashes: dict[str, str]) -> SourceKind:
     """Return a source of files in a folder of the mirror and at `host`; "" needs a login.
 
-    `size` is the bytes of all files; `hashes` are separated by spaces, of SHA-256 where no kind is
-    named: several where the same content has several archives.
+    `hashes` are of SHA-256 where no kind is named; spaces are between those of several archives.
     """
     files = []
     for file, digests in hashes.items():
@@ -218,8 +213,7 @@ def read_headlines(raw: Path) -> Documents:
 def read_joined_headlines(raw: Path) -> Documents:
     """Yield texts of JOINED headlines of a category each, in the order of the files.
 
-    Headlines that are left over in the end are left out. The texts are longer, and still about one
-    category: for the question whether self-attention needs longer texts.
+    They are longer: for the question whether self-attention needs longer texts.
     """
     waiting: dict[str, list[str]] = {}
     number = 0
@@ -246,8 +240,7 @@ def _words(text: str) -> list[Span]:
 def read_movies(raw: Path) -> Documents:
     """Yield the reviews with the official split; those of val are not in train.
 
-    A span of rationale goes from the first to the last word of a phrase. 20 phrases of the test
-    split have no word and are left out.
+    A span of rationale is a phrase; 20 phrases of the test split have no word and are left out.
     """
     texts: dict[str, str] = {}
     annotations: dict[str, bytes] = {}
@@ -290,7 +283,6 @@ def read_sst_wiki(raw: Path) -> Documents:
 
 # --- The Federalist Papers ------------------------------------------------------------------------
 
-PAPERS = 85
 JAY = {2, 3, 4, 5, 64}
 JOINT = {18, 19, 20}  # Madison's, with material of Hamilton's
 DISPUTED = {*range(49, 59), 62, 63}  # both claimed them; Madison's, by Mosteller and Wallace
@@ -303,7 +295,6 @@ NOTE_MARK = re.compile(r"(?<=\S)\(E?\d{1,2}\)")  # of a note: government.(1)
 
 
 def _read_paragraphs(paper: str) -> list[str]:
-    """Return the paragraphs between the address to the people and the signature, without notes."""
     blocks = [" ".join(block.split()) for block in re.split(r"\n\s*\n", paper) if block.strip()]
     byline = next(place for place, block in enumerate(blocks) if BYLINE.fullmatch(block))
     text = blocks[byline + 2 :]  # the address follows the byline
@@ -314,8 +305,7 @@ def _read_paragraphs(paper: str) -> list[str]:
 def read_federalist(raw: Path, corpus: "Corpus") -> Documents:
     """Yield the paragraphs of Hamilton's and Madison's papers; Jay's and the joint ones are not.
 
-    With split `given` the undisputed papers are for training and validation and the disputed ones
-    for test, with Madison as their author; any other split is of the undisputed papers alone.
+    The disputed ones are the test split of split `given`, as Madison's, and in no other split.
     """
     is_given = corpus.split.kind == "given"
     content = require_file(raw, GUTENBERG_FILE).read_text(encoding="ascii", errors="replace")
@@ -357,7 +347,6 @@ def _kind(
     name: str, source: str, read: "Callable[[Path, Corpus], Documents]", labels: str,
     documents: int, tokens: int, **options: Any,
 ) -> Kind:  # fmt: skip
-    """Return the kind of a published corpus; `labels` are separated by spaces."""
     return Kind(
         name=name, source=SOURCES[source], read=read, labels=tuple(labels.split()),
         documents=documents, tokens_per_document=tokens, **options,
@@ -365,14 +354,10 @@ def _kind(
 
 
 KINDS = (
-    _kind(
-        "imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", 50_000, 269, splits=ANY_SPLIT,
-        learned=25_000,
-    ),
-    _kind(
-        "letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language", 43_958,
-        62, splits=("given",),
-    ),
+    _kind("imdb", "imdb", lambda raw, _: read_imdb(raw), "sentiment", 50_000, 269, splits=ANY_SPLIT,
+        learned=25_000),
+    _kind("letters", "letters", lambda raw, _: read_train_and_eval(raw), "author language", 43_958,
+        62, splits=("given",)),
     _kind(  # the 4,881 pieces of the eval file, without a split
         "letters-pieces", "letters", lambda raw, _: read_pieces(require_file(raw, EVAL)),
         "author language", 4_881, 62, grouped=True,
@@ -382,27 +367,18 @@ KINDS = (
         "category", 64_000, 32,
     ),
     _kind("news-big", "huffpost", lambda raw, _: read_articles(raw), "category", 199_700, 32),
-    _kind(
-        "news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), "category", 36_000, 11,
-    ),
-    _kind(
-        "news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw),
-        "category", 36_000 // JOINED, 11 * JOINED,
-    ),
+    _kind("news-headlines", "few-shot-01", lambda raw, _: read_headlines(raw), "category", 36_000,
+        11),
+    _kind("news-headlines-joined", "few-shot-01", lambda raw, _: read_joined_headlines(raw),
+        "category", 36_000 // JOINED, 11 * JOINED),
     _kind(  # no other split: test is marked by another rule than train and validation
         "movies", "movies", lambda raw, _: read_movies(raw), "sentiment", 1_999, 774,
         splits=("given",), rationale="human", learned=1_800, validated=200,
     ),
-    _kind(
-        "sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
-        splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872,
-    ),
-    _kind(
-        "federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
-        grouped=True, learned=922, added=157,
-    ),
-    _kind(
-        "multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
-        languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014,
-    ),
+    _kind("sst-wiki", "sst-wiki", lambda raw, _: read_sst_wiki(raw), "sentiment", 9_613, 42,
+        splits=ANY_SPLIT, rationale="passage", learned=7_792, validated=872),
+    _kind("federalist", "federalist", read_federalist, "author", 922, 181, splits=ANY_SPLIT,
+        grouped=True, learned=922, added=157),
+    _kind("multi30k", "multi30k", lambda raw, _: read_captions(raw), "", 31_014, 40, parallel=True,
+        languages=CAPTIONED, splits=ANY_SPLIT, learned=30_014, validated=1_014),
 )  # fmt: skip

@@ -1,8 +1,7 @@
 """Read any file of the user's own, once, as an Arrow table of text columns.
 
-A format is what has to be known of a file to read it: it stands in the source's section of
-params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes the table as
-parquet; all stages after it read that.
+Its format stands in params.yaml, as `heed corpus add` found it (formats.py). `heed download` writes
+the table as parquet; all stages after it read that.
 """
 
 import contextlib
@@ -49,50 +48,41 @@ Rows = Iterator[tuple[str, Row]]  # with the place of each row in its file
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """The format of a file. Empty and None: as its ending says, in UTF-8, with double quotes.
+    """The format of a file. Empty and None: as its ending says, in UTF-8, with double quotes."""
 
-    format: one of READERS.
-    quote: the character around fields of a CSV file; "" where none is.
-    header: the names of the columns of a CSV or Excel file whose first row has none.
-    flags: columns of 0 and 1, one a label, which become one column `labels`.
-    """
-
-    format: str = ""
+    format: str = ""  # one of READERS
     encoding: str | None = None
     delimiter: str | None = None
-    quote: str | None = None
-    header: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    quote: str | None = None  # around fields of a CSV file; "" where none is
+    header: tuple[str, ...] = ()  # the names of columns, where the first row has none
+    flags: tuple[str, ...] = ()  # columns of 0 and 1, which become one column `labels`
 
 
 def format_of(source: "Source") -> Format:
     """Return the format that the section of a source declares."""
-    header, flags = tuple(source.header or ()), tuple(source.flags or ())
-    return Format(
-        source.format or "", source.encoding, source.delimiter, source.quote, header, flags
-    )
+    lists = tuple(source.header or ()), tuple(source.flags or ())
+    return Format(source.format or "", source.encoding, source.delimiter, source.quote, *lists)
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def read_table(path: Path, form: Format, most: int | None = None) -> "pa.Table":
-    """Return the first rows of a file: a column AT, then columns of text or of lists of text.
+def read_table(path: Path, form: Format) -> "pa.Table":
+    """Return the rows of a file: a column AT, then columns of text or of lists of text.
 
     A cell is null where it is missing, empty text where it is empty. Numbers are their text. The
     metadata of a column name the first cell that is no text. A file is read once in a process.
-
     Raises HeedError when the file cannot be read, or has a row that does not fit.
     """
     try:
         stat = path.stat()
     except FileNotFoundError:
         raise HeedError(f"{path}: not there") from None
-    return _read_table(path, form, most, (stat.st_mtime_ns, stat.st_size))
+    return _read_table(path, form, (stat.st_mtime_ns, stat.st_size))
 
 
 @functools.lru_cache(maxsize=8)
-def _read_table(path: Path, form: Format, most: int | None, stat: tuple[int, int]) -> "pa.Table":
+def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
     import pyarrow as pa
 
     name = form.format or FORMATS.get(suffix_of(path), "")
@@ -101,7 +91,7 @@ def _read_table(path: Path, form: Format, most: int | None, stat: tuple[int, int
             f"{path}: expected a file that ends in {', '.join(FORMATS)}, or in these and .gz"
         )
     with reading(path, form.encoding):
-        rows = [*itertools.islice(READERS[name](path, form), most)]
+        rows = [*READERS[name](path, form)]
     places = [at for at, _ in rows]
     arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
     for column in dict.fromkeys(column for _, row in rows for column in row):
@@ -135,7 +125,6 @@ def read_batches(path: Path) -> "Iterator[pa.RecordBatch]":
 def _as_array(
     cells: list[object], places: list[str]
 ) -> "tuple[pa.Array, dict[bytes, bytes] | None]":
-    """Return cells as an array, and what and where the first one is that is no text."""
     import pyarrow as pa
 
     kinds = [_kind_of(cell) for cell in cells]
@@ -173,14 +162,8 @@ def _join_flags(path: Path, table: "pa.Table", flags: tuple[str, ...]) -> "pa.Ta
     if missing := [flag for flag in flags if flag not in table.column_names]:
         raise HeedError(no_column(path, missing[0], table.column_names))
     rows = zip(*(table.column(flag).to_pylist() for flag in flags), strict=True)
-    labels = [
-        [
-            flag
-            for flag, cell in zip(flags, row, strict=True)
-            if (cell or "").strip().lower() in ("1", "1.0", "true")
-        ]
-        for row in rows
-    ]
+    marks = [[(cell or "").strip().lower() in ("1", "1.0", "true") for cell in row] for row in rows]
+    labels = [[*itertools.compress(flags, row)] for row in marks]
     array = pa.array(labels, pa.list_(pa.string()))
     return table.drop_columns([*flags]).append_column(LABELS, array)
 
@@ -240,7 +223,6 @@ def reading(path: Path, encoding: str | None) -> Iterator[None]:
 
 
 def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> str:
-    """Return the message of a file that is not text in its encoding, with the first such line."""
     found = f"{path}: not {encoding} ({problem})"
     if suffix_of(path) == ".parquet" or path.is_dir():
         return found
@@ -261,10 +243,7 @@ def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> s
 def csv_lines(
     path: Path, file: Iterable[str], delimiter: str, quote: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line of each row, and its fields; empty lines are skipped.
-
-    Raises RowError when quotes are not closed, or stand before other text.
-    """
+    """Yield the first line of each row that is not empty, and its fields. Raises RowError."""
     csv.field_size_limit(sys.maxsize)  # a text may be longer than the limit of 131,072 characters
     reader = csv.reader(
         file, delimiter=delimiter, strict=True, quotechar=quote or None,
@@ -285,7 +264,6 @@ def csv_lines(
 
 
 def _read_csv(path: Path, form: Format) -> Rows:
-    """Yield the rows of a CSV file, below its header if it has one."""
     delimiter = form.delimiter or DELIMITERS.get(suffix_of(path), ",")
     with open_text(path, form.encoding) as file:
         lines = csv_lines(path, file, delimiter, '"' if form.quote is None else form.quote)
@@ -311,7 +289,6 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 
 def _read_xlsx(path: Path, form: Format) -> Rows:
-    """Yield the rows of the first sheet of an Excel file."""
     try:
         import openpyxl
     except ImportError:
@@ -347,7 +324,6 @@ def _read_fasttext(path: Path, form: Format) -> Rows:
 
 
 def _read_json_lines(path: Path, form: Format) -> Rows:
-    """Yield the objects of a file with one JSON object a line; empty lines are skipped."""
     with open_text(path, form.encoding) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -397,8 +373,7 @@ def _require_object(location: str, row: object) -> Row:
 def _read_prodigy(path: Path, form: Format) -> Rows:
     """Yield Prodigy's texts with the label that was accepted; no label without such an answer.
 
-    Where one label is asked for each text, a rejected one means the other one of two labels; where
-    the file has one label alone, `not` and its name.
+    Where one label is asked for each text, a rejected one is the other of two, or `not NAME`.
     """
     rows = [*_read_json_lines(path, form)]
     asked = sorted({str(row["label"]) for _, row in rows if "label" in row and "accept" not in row})
@@ -429,7 +404,6 @@ def _read_label_studio(path: Path, form: Format) -> Rows:
 
 
 def _read_parquet(path: Path, form: Format) -> Rows:
-    """Yield the rows of a parquet file."""
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as file:
@@ -455,7 +429,6 @@ def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Row
 
 
 def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:
-    """Return the names of the classes of each column that Hugging Face's datasets numbers."""
     features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
     inner = {
         column: feature.get("feature", feature)
@@ -502,10 +475,7 @@ def _read_text_folder(path: Path, form: Format) -> Rows:
 
 
 def text_files(folder: Path) -> list[Path]:
-    """Return the .txt files of a folder with a folder for each class, or each split and class.
-
-    Files that are in no folder of a class are none of them.
-    """
+    """Return the .txt files in a folder's folders of classes, or of splits and classes."""
     files = sorted(folder.glob("*/*/*.txt"))
     if files and all(split_of(file.parts[-3]) for file in files):
         return files

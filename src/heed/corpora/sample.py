@@ -1,8 +1,7 @@
 """The sample corpora: generated text with planted cues, to try the pipeline.
 
-Scores on them say nothing about language. A few cue words among distractors decide the label. Their
-positions are known, so the report can measure whether attention finds them. All come from Python's
-random generator with a fixed seed: the same bytes on every machine.
+A few cue words among distractors decide the label; the report can measure whether attention finds
+them. Python's random generator makes the same bytes on every machine.
 """
 
 import itertools
@@ -33,10 +32,7 @@ Row = dict[str, object]  # of a generated file
 def generated_source(
     name: str, generate: Callable[[int, int], Iterable[Row]], size: float
 ) -> SourceKind:
-    """Return a source whose only file, NAME.jsonl, has the rows that `generate` yields.
-
-    `generate` takes the number of documents and the seed; `size` is about the bytes of the file.
-    """
+    """Return a source with one file, NAME.jsonl: rows of `generate`(number of documents, seed)."""
 
     def make(source_name: str, source: "Source", folder: Path) -> list[str]:
         """Write the file; raise HeedError when its hash is not the one in params.yaml."""

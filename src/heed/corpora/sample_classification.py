@@ -1,16 +1,11 @@
 """Four generated corpora on which it is known what attention can gain, and what it cannot.
 
-Each has one planted difficulty, and the words that decide a label are recorded as its rationale.
-
 - `sample-place`: three cue words decide, mostly in the middle of a long text: the last state of a
   recurrent network has forgotten them, any pooling over all states keeps them.
 - `sample-rank`: of many voices those of the highest rank decide, few among many: an average dilutes
   them, attention selects them.
 - `sample-topic`: words of the topic stand all over the text: there is nothing to find.
 - `sample-match`: does a key in the text have its lock? Two distant words decide together.
-
-Scores on them say nothing about language. All come from Python's random generator with a fixed
-seed: the same bytes on every machine.
 """
 
 import functools
@@ -45,7 +40,6 @@ OF_EACH = 2  # keys in a text, and locks
 
 
 def _distractors(generator: random.Random, low: int, high: int) -> list[str]:
-    """Return from `low` to `high` words that say nothing."""
     return [generator.choice(DISTRACTORS) for _ in range(generator.randint(low, high))]
 
 
@@ -134,12 +128,9 @@ def generate_rows(kind: str, documents: int, seed: int) -> Iterator[Row]:
     generator = random.Random(f"{kind} {seed}")
     for number in range(documents):
         words, label, rationale = draw(generator)
-        yield {
-            "id": f"{kind.removeprefix('sample-')}/{number}",
-            "text": " ".join(words),
-            "labels": {label_name: label},
-            "evidence": spans_of(words, rationale),
-        }
+        name, labels = f"{kind.removeprefix('sample-')}/{number}", {label_name: label}
+        spans = spans_of(words, rationale)
+        yield {"id": name, "text": " ".join(words), "labels": labels, "evidence": spans}
 
 
 def read_generated(raw: Path, corpus: "Corpus") -> Documents:

@@ -1,17 +1,10 @@
-"""The sample pair of languages: generated text that has one right translation, to try translators.
+"""The sample pair of languages: generated text that has one right translation.
 
-Scores on it say nothing about language: a perfect translator has BLEU 100. Its grammar has what
-makes alignment and memory necessary. Norvic has subject, verb and object in this order, and
-adjectives before their noun. Soldan has the verb at the end of its clause, after the places, which
-stand before the object; adjectives follow their noun. Articles and adjectives of Soldan agree with
-the class of their noun, a verb in four has two words, and particles of Norvic have no translation.
-
-Every word of Soldan comes from one word of Norvic, so the gold alignment is known. Words, sentences
-and parts come from Python's random generator with a fixed seed: the same bytes on every machine.
-
-The paragraphs of the pair put the sentences of each part together, in an order drawn once, to texts
-of up to 90 words, for caps on the length of training pairs such as the 50 words of lecture 004. A
-full stop ends each sentence; it is a word of both languages.
+Norvic has subject, verb and object in this order, and adjectives before their noun. Soldan has the
+verb at the end of its clause, after the places, which stand before the object; adjectives follow
+their noun. Articles and adjectives of Soldan agree with the class of their noun, a verb in four has
+two words, and particles of Norvic have no translation. Each word of Soldan comes from one of
+Norvic: this is the gold alignment. Its paragraphs put sentences together, of up to 90 words.
 """
 
 import dataclasses
@@ -164,10 +157,7 @@ class Grammar:
         return defaultdict(list, subject=[subject], verb=[self._phrase("verb")])
 
     def _growths(self, clause: Clause, missing: int) -> dict[str, int]:
-        """Return the ways in which a clause can grow by at most `missing` words, and their weights.
-
-        To grow by a clause is to have another one after it.
-        """
+        """Return the ways in which a clause can grow by at most `missing` words, with weights."""
         ways = {
             "adjective": 4 * bool(_growing_nouns(clause)),
             "adverb": not clause["adverb"],
@@ -210,8 +200,7 @@ def translate(clauses: list[Clause]) -> tuple[str, str, str]:
 def generate_rows(documents: int, seed: int) -> Iterator[Row]:
     """Yield `documents` pairs of all lengths in equal numbers, then the long ones.
 
-    Of 70 pairs 60 are for training, 3 for validation and 7 for the test, and 2 more are long. No
-    sentence of either language occurs twice.
+    Of 70 pairs 60 are for training, 3 for validation and 7 for the test, and 2 more are long.
     """
     generator = random.Random(seed)
     grammar = Grammar(make_lexicon(generator), generator)
@@ -236,11 +225,7 @@ def generate_rows(documents: int, seed: int) -> Iterator[Row]:
 
 
 def read_pairs(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the pairs of a corpus.
-
-    Those of the test split are long ones in a corpus of kind LONG_PAIRS, and those of all splits
-    are short ones in a corpus of kind SHORT_PAIRS.
-    """
+    """Yield the pairs of a corpus; LONG_PAIRS has a test split of long ones."""
     path = require_file(raw, f"{SOURCE.name}.jsonl")
     test = LONG if corpus.kind == LONG_PAIRS else "test"
     splits = {"train": "train", "validation": "validation", test: "test"}
@@ -284,7 +269,6 @@ def _group(pairs: list[Document], generator: random.Random) -> Iterator[list[Doc
 
 
 def _join(name: str, pairs: list[Document]) -> Document:
-    """Return the pairs as one document of this name, with the links of their words."""
     source: list[str] = []
     target: list[str] = []
     links = []
@@ -299,7 +283,6 @@ def _join(name: str, pairs: list[Document]) -> Document:
 
 
 def _words(pair: Document, language: str) -> list[str]:
-    """Return the words of a sentence and its full stop."""
     return [*str(pair.texts[language]).split(), STOP]
 
 

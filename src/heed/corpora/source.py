@@ -25,10 +25,7 @@ SIZE_FACTOR = 2  # a file may be so many times as large as all files that its so
 
 
 def download(name: str, source: "Source", folder: Path) -> None:
-    """Write the verified files of source `name` into `folder` (data/raw/NAME), and no others.
-
-    Raises HeedError when a file cannot be downloaded, or is not the published one.
-    """
+    """Write the verified files of source `name` into `folder` (data/raw/NAME), and no others."""
     kind = SOURCE_KINDS[source.kind]
     if kind.make:
         names = kind.make(name, source, folder)
@@ -82,10 +79,7 @@ def _fetch(name: str, file: File, path: Path, max_bytes: float) -> None:
 
 
 def _download(url: str, path: Path, target: Path, max_bytes: float, advice: str) -> None:
-    """Download to `target`; bytes that came before are kept, and the next command continues.
-
-    Raises HeedError for `path`, with `advice`, when no try succeeded.
-    """
+    """Download to `target`; bytes that came before are kept, and the next command continues."""
     import requests
 
     folder = WORK / f"download-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
@@ -112,7 +106,6 @@ def _download(url: str, path: Path, target: Path, max_bytes: float, advice: str)
 
 
 def _append(url: str, partial: Path, max_bytes: float) -> None:
-    """Append the missing bytes to `partial`. Raises requests.RequestException, HeedError."""
     import requests
 
     completed = partial.stat().st_size if partial.exists() else 0
@@ -126,10 +119,7 @@ def _append(url: str, partial: Path, max_bytes: float) -> None:
         is_resumed = response.status_code == 206
         completed = completed if is_resumed else 0
         total = completed + (response.raw.length_remaining or 0)
-        with (
-            partial.open("ab" if is_resumed else "wb") as out,
-            progress_bar(partial.name) as bar,
-        ):
+        with partial.open("ab" if is_resumed else "wb") as out, progress_bar(partial.name) as bar:
             for block in response.iter_content(BLOCK):
                 out.write(block)
                 completed += len(block)

@@ -36,8 +36,6 @@ Cell = str | list[str] | None
 
 
 class _Row(NamedTuple):
-    """The cells of a row, by what their columns have: the columns of a corpus, in their order."""
-
     location: str
     texts: tuple[str, ...]
     labels: tuple[Cell, ...]
@@ -52,35 +50,23 @@ class UnlabelledError(HeedError):
 
 
 class DocumentReader:
-    """Makes documents of the rows of tables, by the columns of a corpus.
-
-    Attributes:
-        rows, unlabelled: how many rows were read, and how many of them without a label.
-        trimmed: how many labels had blanks around them, by column.
-
-    """
+    """Makes documents of the rows of tables, by the columns of a corpus."""
 
     def __init__(self, corpus: "Corpus") -> None:
         self.corpus = corpus
         column = corpus.split_column
         self.splits = SplitNames("files" if column is None else f"column {column!r}")
         self.rows = self.unlabelled = 0
-        self.trimmed: Counter[str] = Counter()
+        self.trimmed: Counter[str] = Counter()  # labels with blanks around them, by column
         self._first_unlabelled = ""
         self._known: dict[str, str] = {}  # labels and groups that were checked
         self._ids: set[str] = set()
 
     def read(self, tables: "Mapping[str, Iterable[pa.RecordBatch]]") -> Documents:
-        """Yield one document per row; a row without text is an empty document.
+        """Yield a document of each row of tables, by their keys in `paths`; of one file any key.
 
-        Rows without a label are left out where the corpus has `drop_unlabelled`, and are an error
-        else, when all rows are read.
-
-        `tables` are batches of `read_table` by the keys in `paths`; any key for one file.
-
-        Raises HeedError when a table lacks a column, or a row does not fit, lacks a label, a group
-        or an id or has more than one, has the id of another, names no split, or has a rationale
-        that is not in its text.
+        Rows without a label are left out where the corpus has `drop_unlabelled`, else an error in
+        the end. Raises HeedError for a missing column and for a row that does not fit.
         """
         for key, batches in tables.items():
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0
@@ -106,7 +92,6 @@ class DocumentReader:
         )
 
     def _split_of_file(self, key: str, path: str) -> str:
-        """Return the part of a file's rows, "" where the files do not give any."""
         if self.corpus.split.kind != "given" or self.corpus.split_column:
             return ""
         if (split := split_of_key(key)) is None:
@@ -133,10 +118,7 @@ class DocumentReader:
         return map(_Row, places, zip(*texts, strict=True), labels, lists[-1], *named)
 
     def _document(self, row: _Row, name: str, split: str) -> Document | None:
-        """Return the document of a row, None of one without a label.
-
-        `name` and `split` are for one without its own.
-        """
+        """Return the document of a row, with this name and split for want of its own, or None."""
         corpus, location, group = self.corpus, row.location, ""
         cells = zip(corpus.label_names, row.labels, strict=True)
         labels = {column: self._labels(location, column, cell) for column, cell in cells}
@@ -163,10 +145,7 @@ class DocumentReader:
         return Document(name, text, labels, group, split, rationale)
 
     def _labels(self, location: str, column: str, cell: Cell) -> str | tuple[str, ...]:
-        """Return the label of a cell, "" without one; with `label_separator` all of them, sorted.
-
-        A list of one is a label.
-        """
+        """Return the label of a cell, "" without; with `label_separator` all of them, sorted."""
         if (separator := self.corpus.label_separator) is not None:
             names = split_labels(f"{location}: column {column!r}", cell, separator)
             return tuple(sorted({self._label(location, column, name) for name in names} - {""}))
@@ -196,10 +175,7 @@ class DocumentReader:
 
 
 def text_column(path: str, batch: "pa.RecordBatch", column: str) -> list[str]:
-    """Return the texts of a column, empty where there is none.
-
-    Raises HeedError when the column is not there, or has a cell that is no text.
-    """
+    """Return the texts of a column, empty where there is none. Raises HeedError for no text."""
     cells = _column(path, batch, column, ("an object", "bytes", "a list"))
     return [cell if isinstance(cell, str) else "" for cell in cells]
 
@@ -227,8 +203,6 @@ def _column(
 def split_labels(location: str, cell: Cell, separator: str) -> list[str]:
     """Return the labels of a cell: of a list its items, of a text what stands between separators.
 
-    White space around a label counts as part of the separator. A missing or empty cell has none.
-
     Raises HeedError when a text has nothing between two separators.
     """
     if isinstance(cell, list):
@@ -245,10 +219,7 @@ def split_labels(location: str, cell: Cell, separator: str) -> list[str]:
 
 
 def check_name(location: str, column: str, cell: str, kind: str) -> str:
-    """Return the label, group or id of a row, without the blanks around it.
-
-    Raises HeedError when it is missing, or has a control character in it.
-    """
+    """Return the label, group or id of a row, without blanks around it. Raises HeedError."""
     location = f"{location}: column {column!r}"
     refused = [sign for sign in cell if unicodedata.category(sign) in REFUSED_IN_NAMES]
     if refused:
@@ -261,10 +232,7 @@ def check_name(location: str, column: str, cell: str, kind: str) -> str:
 
 
 def _read(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of the tables in `raw`, in the order of their names.
-
-    Numbers in names count: file_2 is before file_10. Raises HeedError when there is no table.
-    """
+    """Yield the documents of the tables in `raw`: those of file_2 before those of file_10."""
     paths = [path for path in raw.glob("*") if is_table(path)]
     if not paths:
         raise HeedError(f"{raw}: no table. Run: heed download {raw.name}")
@@ -273,7 +241,6 @@ def _read(raw: Path, corpus: "Corpus") -> Documents:
 
 
 def _order(path: Path) -> list[tuple[str, int]]:
-    """Return the key that sorts names, and numbers in them by their size."""
     pieces = re.findall("([^0-9]*)([0-9]*)", path.stem)
     return [(text, int(number or 0)) for text, number in pieces]
 
@@ -286,11 +253,7 @@ def _order(path: Path) -> list[tuple[str, int]]:
 
 
 def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
-    """Yield one document for each row of a table.
-
-    Raises HeedError when the file cannot be read or lacks a column, a cell is no text or no
-    alignment, or a row names no split.
-    """
+    """Yield a document of each row of a table. Raises HeedError where one does not fit."""
     if not corpus.columns:
         raise HeedError(
             f"{path}: a table: expected `columns` of the corpus in params.yaml, the column of each "
@@ -310,11 +273,7 @@ def read_parallel_table(path: Path, corpus: "Corpus") -> Documents:
 
 
 def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield one document for each line of the files in `raw`.
-
-    Raises HeedError when a file cannot be read, the files differ in their number of lines, or a
-    line is no alignment.
-    """
+    """Yield a document of each line of the files in `raw`. Raises HeedError where one differs."""
     if corpus.columns or corpus.split_column:
         key = "columns" if corpus.columns else "split_column"
         raise HeedError(f"{raw}: files of lines: a corpus of these takes no `{key}` in params.yaml")
@@ -328,19 +287,15 @@ def read_parallel_lines(raw: Path, corpus: "Corpus") -> Documents:
             f"found {found}"
         )
     for number, row in enumerate(zip(*lines, strict=True), 1):
-        texts = [
-            (path.stem, text, f"{path}:{number}") for path, text in zip(files, row, strict=True)
-        ]
+        pairs = zip(files, row, strict=True)
+        texts = [(path.stem, text, f"{path}:{number}") for path, text in pairs]
         yield _parallel_document(f"line/{number}", texts, corpus)
 
 
 def _parallel_document(
     name: str, texts: list[tuple[str, str, str]], corpus: "Corpus", split: str = ""
 ) -> Document:
-    """Return a document of texts, each with its language, or alignments with "SOURCE-TARGET".
-
-    The last item of each is its place in a file.
-    """
+    """Return a document of texts: (language, or SOURCE-TARGET of an alignment; text; place)."""
     alignments = {}
     for key, text, location in texts:
         if "-" in key and text.strip():
@@ -361,13 +316,11 @@ def read_links(text: str, base: int, location: str) -> Links:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """Return the lines of a text file, which end with a line feed and nowhere else."""
     with reading(path, None), path.open(encoding="utf-8-sig", newline="\n") as file:
         return [line.rstrip("\r\n") for line in file]
 
 
 def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
-    """Yield the documents of the table in `raw`, or of its files of lines."""
     tables = [path for path in sorted(raw.glob("*")) if is_table(path)]
     if tables:
         return read_parallel_table(tables[0], corpus)
@@ -381,32 +334,21 @@ def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:
 FORMAT_KEYS = ("format", "encoding", "delimiter", "quote", "header", "flags")
 SOURCE, PARALLEL_SOURCE = (
     SourceKind(
-        name=name,
-        make=make,
-        alternative_keys=(("path", "sha256"), ("paths", "hashes")),
-        optional_keys=FORMAT_KEYS,
-        parallel=make is make_parallel,
+        name=name, make=make, alternative_keys=(("path", "sha256"), ("paths", "hashes")),
+        optional_keys=FORMAT_KEYS, parallel=make is make_parallel,
     )
     for name, make in (("table", make_tables), ("parallel", make_parallel))
-)
+)  # fmt: skip
 KIND = Kind(
-    name="table",
-    source=SOURCE,
-    read=_read,
-    splits=ANY_SPLIT,
+    name="table", source=SOURCE, read=_read, splits=ANY_SPLIT, rationale="given",
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "rationale_column",
         "label_separator", "drop_unlabelled",
     ),
-    rationale="given",
 )  # fmt: skip
 PARALLEL_KIND = Kind(
-    name="parallel",
-    source=PARALLEL_SOURCE,
-    read=_read_parallel,
-    parallel=True,
-    splits=ANY_SPLIT,
+    name="parallel", source=PARALLEL_SOURCE, read=_read_parallel, parallel=True, splits=ANY_SPLIT,
     optional_keys=("columns", "split_column", "alignment_base"),
-)
+)  # fmt: skip
 KINDS = (PARALLEL_KIND, KIND)

@@ -24,10 +24,7 @@ def content_hash(path: Path | str) -> str:
 def make_tables(name: str, source: "Source", folder: Path) -> list[str]:
     """Write the user's tables for source `name` into `folder` as parquet, and return their names.
 
-    The table of `path` keeps its name; a table of `paths` gets the name of its key.
-
-    Raises HeedError when a file is missing, cannot be read, its hash is not the one in params.yaml,
-    or it is in `folder`, where other files than these are deleted.
+    Raises HeedError for a file that cannot be read, is not as declared, or is in `folder`.
     """
     names = []
     for file in source.user_files():
@@ -50,10 +47,7 @@ def make_parallel(name: str, source: "Source", folder: Path) -> list[str]:
 
 
 def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
-    """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any.
-
-    Raises HeedError as `make_tables` does.
-    """
+    """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any."""
     file = source.vector_file()
     return [] if file is None else [_copy(name, file, folder / VECTORS)]
 
@@ -72,7 +66,6 @@ def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) 
 
 
 def _verify(name: str, file: "UserFile", folder: Path) -> None:
-    """Raise HeedError unless a file is as it was added, and outside of the folder of its copy."""
     path = Path(file.path)
     if path.resolve().is_relative_to(folder.resolve()):
         raise HeedError(

@@ -1,14 +1,8 @@
 """The hyperparameters of networks and their training, each declared once.
 
-Here are those of every training, and the parts that a network is made of, each described once;
-`classifier` and `translator` have the hyperparameters of one architecture each.
-
-A part is a value of a hyperparameter: `encoder: gru`. The values that params.yaml may have, the
-docs, the sentence on a variant in the report's glossary and its drawing are read from here. The
-layers of a part are in `models`.
-
-params.yaml and recipes are read into these declarations (heed.records). A task combines those that
-its models have (tasks/TASK/recipe.py).
+Here are those of every training, and the parts of a network, values such as `encoder: gru`, with
+their words in docs, glossary and drawing; `classifier` and `translator` have one architecture each.
+A task combines those that its models have (tasks/TASK/recipe.py).
 """
 
 import dataclasses
@@ -26,14 +20,10 @@ MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is add
 
 
 class CorpusSizes(NamedTuple):
-    """The sizes of a corpus on which the shapes of a network depend.
+    """The sizes of a corpus on which the shapes of a network depend."""
 
-    types: different tokens of a corpus, of each language that a network reads or writes.
-    outputs: what is predicted, if it is no word: one of how many values, or how many at once.
-    """
-
-    types: tuple[int, ...]
-    outputs: int = 0
+    types: tuple[int, ...]  # different tokens of each language
+    outputs: int = 0  # what is predicted, if no word: one of how many values, or how many at once
 
 
 def required(description: str = "", **limits: object) -> Any:
@@ -76,18 +66,12 @@ class Training:
     max_grad_norm: float = hyperparameter(
         0.0, "largest norm of all gradients together; larger ones are scaled down. 0: none", ge=0
     )
-    label_smoothing: float = hyperparameter(
-        0.0, "share of each target that is spread evenly over all that could be predicted",
-        ge=0, lt=1,
-    )  # fmt: skip
-    ema_decay: float = hyperparameter(
-        0.0, "decay of the exponential moving average of the weights that is validated and kept; "
-        "0: none", ge=0, lt=1,
-    )  # fmt: skip
-    patience: int = hyperparameter(
-        0, "stop after this many epochs without a better one by `monitor`; 0: never",
-        ge=0, le=MAX_COUNT,
-    )  # fmt: skip
+    label_smoothing: float = hyperparameter(0.0, "share of each target that is spread evenly over "
+        "all that could be predicted", ge=0, lt=1)  # fmt: skip
+    ema_decay: float = hyperparameter(0.0, "decay of the exponential moving average of the weights "
+        "that is validated and kept; 0: none", ge=0, lt=1)  # fmt: skip
+    patience: int = hyperparameter(0, "stop after this many epochs without a better one by "
+        "`monitor`; 0: never", ge=0, le=MAX_COUNT)  # fmt: skip
     precision: Literal["float32", "bfloat16"] = hyperparameter(
         "float32", "bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
     )
@@ -102,22 +86,14 @@ class Training:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """A value of a hyperparameter that chooses a part of a network.
+    """A value of a hyperparameter that chooses a part of a network."""
 
-    sentence: what the part does, in the report; it may name {hyperparameters}. For the values that
-        say nothing to a reader it is empty.
-    meaning: what it is, in the description of the hyperparameter; empty where the name says it.
-    label: in the drawing of a network.
-    count, plural: the hyperparameter that is counted, and the sentence for several.
-    recurrent: whether states are computed one after the other.
-    """
-
-    sentence: str
-    meaning: str = ""
-    label: str = ""
-    count: str = ""
-    plural: str = ""
-    recurrent: bool = False
+    sentence: str  # in the report, on what it does; it may name {hyperparameters}
+    meaning: str = ""  # in the hyperparameter's description; empty where the name says it
+    label: str = ""  # in the drawing of a network
+    count: str = ""  # the hyperparameter that is counted
+    plural: str = ""  # the sentence for several
+    recurrent: bool = False  # whether states are computed one after the other
 
 
 def part(default: str, start: str, parts: dict[str, Part]) -> Any:
@@ -127,53 +103,37 @@ def part(default: str, start: str, parts: dict[str, Part]) -> Any:
 
 
 ENCODERS = {
-    "bilstm": Part(
-        "a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM", recurrent=True
-    ),
-    "gru": Part(
-        "a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU", label="BiGRU",
-        recurrent=True,
-    ),
-    "transformer": Part(
-        "a transformer of {count} layer makes a state of each word",
+    "bilstm": Part("a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM",
+        recurrent=True),
+    "gru": Part("a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU",
+        label="BiGRU", recurrent=True),
+    "transformer": Part("a transformer of {count} layer makes a state of each word",
         "a transformer: self-attention without recurrence", label="transformer",
-        count="encoder_layers", plural="a transformer of {count} layers makes a state of each word",
-    ),
-    "embeddings": Part(
-        "each word is its embedding, without a network that reads its neighbours",
-        "the embeddings themselves (features only: a control)", label="embeddings",
-    ),
+        count="encoder_layers",
+        plural="a transformer of {count} layers makes a state of each word"),
+    "embeddings": Part("each word is its embedding, without a network that reads its neighbours",
+        "the embeddings themselves (features only: a control)", label="embeddings"),
     "none": Part("", "none: the linear branch alone (a control)"),
 }  # fmt: skip
 ATTENTIONS = {
     "none": Part(""),
-    "multi-head": Part(
-        "self-attention of {count} head lets each state read all others",
+    "multi-head": Part("self-attention of {count} head lets each state read all others",
         "multi-head scaled dot-product", label="self-attention", count="heads",
-        plural="self-attention of {count} heads lets each state read all others",
-    ),
-    "single-head": Part(
-        "self-attention with the score {score} lets each state read all others",
-        "single-head with any `score`, without projections", label="self-attention",
-    ),
-    "uniform": Part(
-        "the layer of self-attention, but with equal weights in place of learned ones",
+        plural="self-attention of {count} heads lets each state read all others"),
+    "single-head": Part("self-attention with the score {score} lets each state read all others",
+        "single-head with any `score`, without projections", label="self-attention"),
+    "uniform": Part("the layer of self-attention, but with equal weights in place of learned ones",
         "uniform: multi-head with equal weights in place of learned ones (a control)",
-        label="equal weights",
-    ),
+        label="equal weights"),
 }  # fmt: skip
 POOLINGS = {
     "last": Part("the text is the last state", label="last state"),
     "mean": Part("the text is the mean of the states", label="mean"),
     "max": Part("the text is the maximum of the states in each of their numbers", label="maximum"),
-    "attention": Part(
-        "the text is the average of the states, weighted by a learned query (score {score})",
-        "attention: by a learned query and `score`", label="learned query",
-    ),
-    "max-attention": Part(
-        "the text is the average of the states, weighted by their own maximum as query",
-        "max-attention: the query is the maximum of the states", label="maximum as query",
-    ),
+    "attention": Part("the text is the average of the states, weighted by a learned query (score "
+        "{score})", "attention: by a learned query and `score`", label="learned query"),
+    "max-attention": Part("the text is the average of the states, weighted by their own maximum as "
+        "query", "max-attention: the query is the maximum of the states", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part(
@@ -191,32 +151,20 @@ SOURCE_ENCODERS = {
     ),
 }
 DECODERS = {
-    "last-state": Part(
-        "the translation is written from its last state alone",
-        "last-state: from the encoder's last state alone", recurrent=True,
-    ),
-    "concatenate": Part(
-        "the translation is written from all states in one vector",
-        "concatenate: from all states in one vector", recurrent=True,
-    ),
-    "output": Part(
-        "in each step attention (score {score}) reads all states, before the output layer",
-        "output: attention before the output layer", recurrent=True,
-    ),
-    "input": Part(
-        "in each step attention (score {score}) reads all states, and is the decoder’s input",
-        "input: attention in the input of the recurrence", recurrent=True,
-    ),
-    "input-literal": Part(
-        "in each step attention (score {score}) reads all states, and is the decoder’s only "
-        "input: not the previous word",
-        "input-literal: as lecture 004 writes it, without the previous word", recurrent=True,
-    ),
-    "transformer": Part(
-        "each layer of the decoder reads all states, by attention of {count} head", "transformer",
-        count="heads",
-        plural="each layer of the decoder reads all states, by attention of {count} heads",
-    ),
+    "last-state": Part("the translation is written from its last state alone",
+        "last-state: from the encoder's last state alone", recurrent=True),
+    "concatenate": Part("the translation is written from all states in one vector",
+        "concatenate: from all states in one vector", recurrent=True),
+    "output": Part("in each step attention (score {score}) reads all states, before the output "
+        "layer", "output: attention before the output layer", recurrent=True),
+    "input": Part("in each step attention (score {score}) reads all states, and is the decoder’s "
+        "input", "input: attention in the input of the recurrence", recurrent=True),
+    "input-literal": Part("in each step attention (score {score}) reads all states, and is the "
+        "decoder’s only input: not the previous word", "input-literal: as lecture 004 writes it, "
+        "without the previous word", recurrent=True),
+    "transformer": Part("each layer of the decoder reads all states, by attention of {count} head",
+        "transformer", count="heads",
+        plural="each layer of the decoder reads all states, by attention of {count} heads"),
 }  # fmt: skip
 # the same decoders where equal weights take the place of learned ones (score: uniform)
 UNIFORM_DECODERS = {

@@ -11,9 +11,9 @@ from heed.hyperparameters import (
     MAX_SIZE,
     POOLINGS,
     SCORES,
-    hyperparameter,
     part,
 )
+from heed.hyperparameters import hyperparameter as key
 
 ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score function
 
@@ -22,103 +22,75 @@ ATTENTION_POOLINGS = ("attention", "max-attention")  # poolings with a score fun
 class Preprocessing:
     """How the documents of a corpus become the input of a network."""
 
-    vocabulary_size: int = hyperparameter(
-        30000, "types of the run's training split in the vocabulary, with padding and unknown",
-        ge=3, le=MAX_ROWS,
-    )  # fmt: skip
-    lowercase: bool = hyperparameter(
-        True, "types that differ only in case are one entry of the vocabulary"
-    )
-    max_tokens: int = hyperparameter(
+    vocabulary_size: int = key(30000, "types of the run's training split in the vocabulary, with "
+        "padding and unknown", ge=3, le=MAX_ROWS)  # fmt: skip
+    lowercase: bool = key(True, "types that differ only in case are one entry of the vocabulary")
+    max_tokens: int = key(
         400, "length cap: the tokens of a document that are read", gt=0, le=1_000_000
     )
-    truncation: Literal["head", "ends"] = hyperparameter(
-        "head", "of a longer document the first tokens are read, or half from its start and half "
-        "up to its end",
-    )  # fmt: skip
+    truncation: Literal["head", "ends"] = key("head", "of a longer document the first tokens are "
+        "read, or half from its start and half up to its end")  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
 class Architecture(Preprocessing):
     """The architecture of a classifier: the network and a linear branch."""
 
-    embedding_dim: int = hyperparameter(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
-    embedding_std: float = hyperparameter(
-        0.1, "standard deviation of the initial embeddings, which are normal (torch's default is "
-        "1)", gt=0,
-    )  # fmt: skip
-    vectors: Literal["none", "frozen", "tuned"] = hyperparameter(
-        "none", "the corpus's word vectors (`vectors` of its source), of size embedding_dim, are "
-        "the initial embeddings of the words that have one; frozen: no word's embedding is trained",
-    )  # fmt: skip
-    bigram_buckets: int = hyperparameter(
+    embedding_dim: int = key(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
+    embedding_std: float = key(0.1, "standard deviation of the initial embeddings, which are "
+        "normal (torch's default is 1)", gt=0)  # fmt: skip
+    vectors: Literal["none", "frozen", "tuned"] = key("none", "the corpus's word vectors "
+        "(`vectors` of its source), of size embedding_dim, are the initial embeddings of the words "
+        "that have one; frozen: no word's embedding is trained")  # fmt: skip
+    bigram_buckets: int = key(
         0, "rows of hashed word bigrams, added to the embedding; 0: none", ge=0, le=MAX_ROWS
     )
-    character_buckets: int = hyperparameter(
-        0, "rows of hashed character 2- to 5-grams, their mean added to the embedding; 0: none",
-        ge=0, le=MAX_ROWS,
-    )  # fmt: skip
+    character_buckets: int = key(0, "rows of hashed character 2- to 5-grams, their mean added to "
+        "the embedding; 0: none", ge=0, le=MAX_ROWS)  # fmt: skip
     encoder: str = part("bilstm", "what makes states: ", ENCODERS)
-    encoder_layers: int = hyperparameter(
-        1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS
-    )
-    feed_forward_size: int = hyperparameter(
+    encoder_layers: int = key(1, "layers of a transformer; a BiLSTM has one", gt=0, le=MAX_LAYERS)
+    feed_forward_size: int = key(
         512, "inner size of a transformer's feed-forward layers", gt=0, le=MAX_SIZE
     )
-    hierarchical: bool = hyperparameter(
+    hierarchical: bool = key(
         False, "words to sentence vectors, these to the document's: an encoder at each level"
     )
-    hidden_size: int = hyperparameter(
+    hidden_size: int = key(
         64, "H, LSTM hidden size of each direction; states have 2H", gt=0, le=MAX_SIZE
     )
-    skip: bool = hyperparameter(
+    skip: bool = key(
         False, "the embeddings are concatenated to the BiLSTM's states, which have 2H + E"
     )
-    linear_size: int = hyperparameter(
-        64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE
-    )
+    linear_size: int = key(64, "L, size of the linear layer before the output", gt=0, le=MAX_SIZE)
     attention: str = part("none", "self-attention over the states: ", ATTENTIONS)
-    heads: int = hyperparameter(
-        1, "heads of multi-head and uniform attention and of a transformer; divides the states' "
-        "size", gt=0, le=MAX_SIZE,
-    )  # fmt: skip
-    attention_residual: bool = hyperparameter(
-        False, "the states are added to the output of self-attention"
-    )
-    attention_positions: bool = hyperparameter(
-        False, "encodings of the positions (Vaswani et al. 2017, section 3.5) are added to the "
-        "states before self-attention reads them",
-    )  # fmt: skip
+    heads: int = key(1, "heads of multi-head and uniform attention and of a transformer; divides "
+        "the states' size", gt=0, le=MAX_SIZE)  # fmt: skip
+    attention_residual: bool = key(False, "the states are added to the output of self-attention")
+    attention_positions: bool = key(False, "encodings of the positions (Vaswani et al. 2017, "
+        "section 3.5) are added to the states before self-attention reads them")  # fmt: skip
     pooling: str = part("last", "how the states become one vector; ", POOLINGS)
-    score: str = hyperparameter(
-        "additive", "the score of single-head attention and of the pooling attention "
-        "(docs/attention.md)", choices=SCORES,
-    )  # fmt: skip
-    tfidf_branch: Literal["none", "words", "characters", "both"] = hyperparameter(
+    score: str = key("additive", "the score of single-head attention and of the pooling attention "
+        "(docs/attention.md)", choices=SCORES)  # fmt: skip
+    tfidf_branch: Literal["none", "words", "characters", "both"] = key(
         "none",
         ("a linear model on TF-IDF features, trained together with the rest: its logits are added"),
     )
-    tfidf_buckets: int = hyperparameter(
+    tfidf_buckets: int = key(
         262144, "columns that each kind of the branch's features is hashed into", gt=0, le=MAX_ROWS
     )
-    tfidf_loss: Literal["joint", "separate"] = hyperparameter(
-        "joint", "joint: one loss on the sum of both logits; separate: a loss for each part; the "
-        "sum of logits is only for prediction",
-    )  # fmt: skip
-    tfidf_rate: float = hyperparameter(
+    tfidf_loss: Literal["joint", "separate"] = key("joint", "joint: one loss on the sum of both "
+        "logits; separate: a loss for each part; the sum of logits is only for "
+        "prediction")  # fmt: skip
+    tfidf_rate: float = key(
         1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0
     )
-    tfidf_dropout: float = hyperparameter(0.0, "dropout on the branch's features", ge=0, lt=1)
-    word_dropout: float = hyperparameter(
-        0.0, "share of tokens that are replaced by the unknown word, at random in every step",
-        ge=0, lt=1,
-    )  # fmt: skip
-    embedding_dropout: float = hyperparameter(0.0, "dropout on the embeddings", ge=0, lt=1)
-    state_dropout: float = hyperparameter(
-        0.0, "dropout on the states, and on the output of each sub-layer of a transformer",
-        ge=0, lt=1,
-    )  # fmt: skip
-    dropout: float = hyperparameter(
+    tfidf_dropout: float = key(0.0, "dropout on the branch's features", ge=0, lt=1)
+    word_dropout: float = key(0.0, "share of tokens that are replaced by the unknown word, at "
+        "random in every step", ge=0, lt=1)  # fmt: skip
+    embedding_dropout: float = key(0.0, "dropout on the embeddings", ge=0, lt=1)
+    state_dropout: float = key(0.0, "dropout on the states, and on the output of each sub-layer of "
+        "a transformer", ge=0, lt=1)  # fmt: skip
+    dropout: float = key(
         0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
     )
 
@@ -151,31 +123,18 @@ class Architecture(Preprocessing):
 
     @property
     def score_functions(self) -> dict[str, str]:
-        """The network's score functions → where they are.
-
-        Places are transformer, multi-head, single-head, pooling, and max-attention, whose keys
-        have length 1.
-        """
-        scores: dict[str, str] = {}
-        if self.encoder == "none":
-            return scores
-        if self.encoder == "transformer":
-            scores["scaled-dot"] = "transformer"
-        if self.pooling == "max-attention":
-            scores["dot"] = "max-attention"
-        if self.pooling == "attention":
-            scores[self.score] = "pooling"
-        if self.attention == "single-head":
-            scores[self.score] = "single-head"
-        if self.attention == "multi-head":
-            scores["scaled-dot"] = "multi-head"
-        return scores
+        """The network's score functions → where they are; keys of max-attention have length 1."""
+        places = (
+            ("scaled-dot", "transformer", self.encoder == "transformer"),
+            ("dot", "max-attention", self.pooling == "max-attention"),
+            (self.score, "pooling", self.pooling == "attention"),
+            (self.score, "single-head", self.attention == "single-head"),
+            ("scaled-dot", "multi-head", self.attention == "multi-head"),
+        )
+        return {score: where for score, where, has in places if has and self.encoder != "none"}
 
     def without_attention(self) -> Self:
-        """Return the same network without attention; a pooling by attention becomes the mean.
-
-        Raises ValueError for a transformer, which without attention would read each word alone.
-        """
+        """Return the network without attention; a transformer without it raises ValueError."""
         if self.encoder == "transformer":
             raise ValueError("encoder transformer is attention: there is none without it")
         pooling = "mean" if self.pooling in ATTENTION_POOLINGS else self.pooling
@@ -183,10 +142,7 @@ class Architecture(Preprocessing):
 
     @property
     def learns_weights(self) -> bool:
-        """Whether the states become one vector by learned weights.
-
-        The attention within a transformer makes the states, and gives them no weights.
-        """
+        """Whether the states become one vector by learned weights: none within a transformer."""
         by_attention = self.attention in ("multi-head", "single-head")
         return self.encoder != "none" and (by_attention or self.pooling in ATTENTION_POOLINGS)
 

@@ -4,14 +4,12 @@ from typing import Annotated, Literal
 
 from heed.corpora.declared import SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
-from heed.corpora.publication import split_of_key
 from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
 from heed.records import Limits, Types
 from heed.tokens.meta import TOKENIZERS, Tokenizer
 
 LANGUAGE = "[a-z][a-z0-9_]*"
-# keys that only some kinds of source take, and only some kinds of corpus
 SOURCE_KEYS = {
     key
     for kind in SOURCE_KINDS.values()
@@ -65,14 +63,6 @@ def check_source(source: Source) -> None:
         _check_languages(paths, "paths")
 
 
-def file_splits(source: Source) -> dict[str, str]:
-    """Return the split that the key of each file names; empty unless the key of each does."""
-    if SOURCE_KINDS[source.kind].parallel:
-        return {}
-    splits = {key: split_of_key(key) for key in source.paths or ()}
-    return {key: split for key, split in splits.items() if split and all(splits.values())}
-
-
 def check_split(split: Split) -> None:
     """Raise ValueError where the keys of a split contradict each other."""
     is_reduced = split.train or split.train_per_class
@@ -123,7 +113,6 @@ def check_corpus(corpus: Corpus) -> None:
 
 
 def _check_languages_of_corpus(corpus: Corpus) -> None:
-    """Raise ValueError where the keys of a corpus on languages contradict each other."""
     kind, columns = KINDS[corpus.kind], corpus.columns or {}
     if columns:
         _check_languages(columns, "columns")
@@ -143,7 +132,6 @@ def _check_languages_of_corpus(corpus: Corpus) -> None:
 
 
 def _check_split_of_kind(corpus: Corpus) -> None:
-    """Raise ValueError if the split is none that this kind of corpus has."""
     kind, split = KINDS[corpus.kind], corpus.split
     has_groups = " and ".join(other.name for other in KINDS.values() if other.grouped)
     refuse(

@@ -1,7 +1,4 @@
-"""The size of a corpus before it is tokenised: what it costs to train on it depends on that.
-
-It is that of the corpus's kind, or of the user's own files.
-"""
+"""The size of a corpus before it is tokenised: of its kind, or of the user's own files."""
 
 import dataclasses
 import math
@@ -39,22 +36,15 @@ def count_tokens(text: str, tokenizer: str) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class CorpusSize:
-    """The size of a corpus, exactly or about.
+    """The size of a corpus, exactly or about; of its parts: of one fold where there are folds."""
 
-    train, validation, test: documents of each part; of one fold where there are folds.
-    lengths: tokens of each text of some documents.
-    texts: of a document: one, or one in each of its languages.
-    types: different tokens.
-    values: label → number of its values, where it is known.
-    """
-
-    train: float
+    train: float  # documents
     validation: float
     test: float
-    lengths: tuple[int, ...]
-    texts: int
+    lengths: tuple[int, ...]  # tokens of each text of some documents
+    texts: int  # of a document: one, or one in each of its languages
     types: float
-    values: dict[str, int]
+    values: dict[str, int]  # label → number of its values, where it is known
     folds: int = 0
 
     @property
@@ -75,22 +65,16 @@ class CorpusSize:
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-    """The documents of a source, as far as they are known, before some are left out.
-
-    splits: share of the documents in each, where they have a split.
-    """
+    """The documents of a source, as far as they are known, before some are left out."""
 
     documents: float
     lengths: tuple[int, ...]
     values: dict[str, int] = dataclasses.field(default_factory=dict)
-    splits: dict[str, float] = dataclasses.field(default_factory=dict)
+    splits: dict[str, float] = dataclasses.field(default_factory=dict)  # shares of the documents
 
 
 def corpus_size(params: Params, name: str) -> CorpusSize:
-    """Return the size of a corpus.
-
-    Raises HeedError where it is not known: the user's file is missing or broken.
-    """
+    """Return the size of a corpus. Raises HeedError: the user's file is missing or broken."""
     corpus = params.corpora[name]
     source, kind = params.sources[corpus.source], KINDS[corpus.kind]
     texts = max(1, len(corpus_languages(corpus, source)))
@@ -143,7 +127,6 @@ def _divide(corpus: Corpus, kind: Kind, rows: _Rows) -> tuple[float, float, floa
 
 
 def _read_files(source: Source, corpus: Corpus) -> _Rows:
-    """Return the documents of the user's own files. Raises HeedError when one is broken."""
     files = list(source.user_files())
     lines = [file for file in files if not source.format and not is_table(Path(file.path))]
     if lines:  # a language each; all have equally many lines
@@ -178,7 +161,6 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
 
 
 def _read_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
-    """Return the size of a text file with a sentence a line. Raises HeedError without the file."""
     try:
         lines = path.read_text(encoding or "utf-8", "replace").splitlines()
     except OSError as error:

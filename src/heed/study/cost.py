@@ -52,24 +52,17 @@ class ModelCost:
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """The estimated cost of a study.
-
-    models: of one seed each; those whose corpus has an unknown size are left out.
-    once: core-seconds that do not depend on the number of seeds, by what they are for.
-    seed: core-seconds of a seed, beside those of models: explanations and adversarial_attention.
-    disk: bytes, of all seeds.
-    sizes: those that are known; `unknown`: corpus → why its size is not.
-    """
+    """The estimated cost of a study, without the models whose corpus has an unknown size."""
 
     stages: int
     runs: int
     seeds: int
     models: list[ModelCost]
-    once: dict[str, float]
-    seed: float
-    disk: float
+    once: dict[str, float]  # core-seconds for any number of seeds, by what they are for
+    seed: float  # core-seconds of a seed's explanations and adversarial models
+    disk: float  # bytes, of all seeds
     sizes: dict[str, CorpusSize]
-    unknown: dict[str, str]
+    unknown: dict[str, str]  # corpus → why its size is not known
 
     @property
     def seconds_per_seed(self) -> float:
@@ -93,11 +86,7 @@ class Cost:
 
 
 def estimate_cost(params: Params, factor: float | None = None) -> Cost:
-    """Return a rough estimate of the cost of a study.
-
-    `factor` is how many times as long as expected a training takes here (`measure_study`); by
-    default as many times as a product of matrices.
-    """
+    """Return a rough estimate; trainings take `factor` (`measure_study`) times as expected."""
     sizes, unknown = _known_sizes(params)
     factor = factor or machine_factor()
     models, trainings, speeds = [], {}, {}
@@ -133,13 +122,12 @@ def estimate_cost(params: Params, factor: float | None = None) -> Cost:
 def measure_study(params: Params) -> float | None:
     """Return the factor of the model that takes longest, measured here; None without a model."""
     sizes, _ = _known_sizes(params)
-
-    def seconds(name: str) -> float:
-        size = sizes[params.models[name].corpus]
-        return _training(params, name, size, expected_speed(workloads[name]))
-
     workloads = _workloads(params, sizes)
-    return measure(workloads[max(workloads, key=seconds)]) if workloads else None
+    seconds = {
+        name: _training(params, name, sizes[params.models[name].corpus], expected_speed(workload))
+        for name, workload in workloads.items()
+    }
+    return measure(workloads[max(seconds, key=seconds.__getitem__)]) if workloads else None
 
 
 def _known_sizes(params: Params) -> tuple[dict[str, CorpusSize], dict[str, str]]:
@@ -154,7 +142,6 @@ def _known_sizes(params: Params) -> tuple[dict[str, CorpusSize], dict[str, str]]
 
 
 def _workloads(params: Params, sizes: dict[str, CorpusSize]) -> dict[str, Workload]:
-    """Return the workload of each model whose corpus has a known size."""
     return {
         name: workload_of(params, name, sizes[model.corpus])
         for name, model in params.models.items()
@@ -181,7 +168,6 @@ def workload_of(params: Params, model: str, size: CorpusSize) -> Workload:
 def _model_cost(
     params: Params, name: str, size: CorpusSize, workload: Workload, speed: Speed
 ) -> ModelCost:
-    """Return the cost of a model with one seed."""
     count, documents = parameters(workload), size.validation + size.test
     beam = getattr(params.prediction(name), "beam", 0)
     training = _training(params, name, size, speed)
@@ -219,7 +205,6 @@ def _reference_model_seconds(params: Params, name: str, sizes: dict[str, CorpusS
 
 
 def _count_stages(params: Params) -> int:
-    """Return the number of stages of a study."""
     sections: tuple[Sized, ...] = (
         params.sources, params.corpora, params.searches, params.explain.models,
         params.adversarial_attention, params.experiments,
@@ -229,7 +214,6 @@ def _count_stages(params: Params) -> int:
 
 
 def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
-    """Return the bytes of the sources and of the tokenised corpora."""
     disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
     for source in params.sources.values():
         disk += SOURCE_KINDS[source.kind].size
@@ -239,11 +223,7 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
 
 
 def format_cost(params: Params, factor: float | None = None, cores: int | None = None) -> str:
-    """Return a table of the estimated cost of a study.
-
-    `factor` is as in `estimate_cost`; `cores` are those that the study runs on, by default all that
-    this process may use.
-    """
+    """Return a table of the estimated cost of a study; `factor` is as in `estimate_cost`."""
     cost = estimate_cost(params, factor)
     cores = cores or len(os.sched_getaffinity(0))
     models = f"{len(params.models)} models x {cost.seeds} seeds"
@@ -270,7 +250,6 @@ def summarise_cost(params: Params, cores: int) -> str:
 
 
 def _table(params: Params, cost: Cost) -> Iterator[str]:
-    """Yield the lines of the table: the models of each experiment."""
     yield COLUMNS.format("  of one seed", "parameters", "core-minutes", "disk")
     for name, experiment in params.experiments.items():
         models = [each for each in cost.models if params.models[each.name].experiment == name]
@@ -291,7 +270,6 @@ def _table(params: Params, cost: Cost) -> Iterator[str]:
 
 
 def _totals(cost: Cost, cores: int) -> Iterator[str]:
-    """Yield the lines with the cost of the study in all."""
     of_seeds = f"{cost.seeds} seed{'s' * (cost.seeds > 1)}"
     rows = {f"all models, {of_seeds}": cost.seeds * sum(model.seconds for model in cost.models)}
     rows[f"explanations and adversarial models, {of_seeds}"] = cost.seeds * cost.seed
@@ -315,7 +293,6 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
 
 
 def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
-    """Yield where the numbers come from, and warnings."""
     if is_measured:
         yield (
             "The speed was measured on this machine, one core, while other processes may have run. "
@@ -342,7 +319,6 @@ def format_number(number: float) -> str:
 
 
 def _format_duration(minutes: float) -> str:
-    """Return a span of time in minutes, hours or days."""
     for unit, length in (("days", 1440), ("hours", 60)):
         if minutes >= 2 * length:
             return f"{format_number(minutes / length)} {unit}"

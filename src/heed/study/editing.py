@@ -23,8 +23,7 @@ NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model a
 def editing(path: Path) -> Iterator[tuple[Any, Any]]:
     """Yield the checked params in `path`, and the YAML tree with its comments, to be changed.
 
-    The changed tree is checked before it replaces `path`. Another process that edits `path` waits
-    until then: of two edits at once neither is lost. Raises HeedError as `load` does.
+    It is checked before it replaces `path`; another process that edits `path` waits until then.
     """
     with _locked(path):
         params = load(path)
@@ -38,8 +37,7 @@ def changed_text(
 ) -> str:
     """Return the text of params after `change` of its YAML tree, checked; comments are kept.
 
-    `path` is for messages; with `may_be_empty` no corpus may be left. Raises HeedError as `load`
-    does, for a mistake in `text` or in the changed text.
+    Raises HeedError as `load` does, for a mistake in `text` or in the changed text.
     """
     parse(text, path, may_be_empty=True)
     tree = _yaml().load(text)
@@ -50,9 +48,8 @@ def changed_text(
 def add_model(path: Path, experiment: str, variant: str, settings: list[str], like: str) -> str:
     """Write the line of model EXPERIMENT-VARIANT after those of its experiment; return its place.
 
-    `settings` are `key=value`, the value as in YAML; they replace the keys that the model has from
-    `like`, a variant of the experiment or a model, if any. Raises HeedError, and writes nothing: an
-    unknown name, a model that is there already, or a mistake in the new one.
+    `settings` are `key=value`, the value as in YAML; they replace the keys from `like`, a variant
+    of the experiment or a model. Raises HeedError, and writes nothing, for any mistake.
     """
     name = f"{experiment}-{variant}"
     if not is_name(name):
@@ -76,10 +73,7 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
 
 
 def remove_model(path: Path, name: str) -> str:
-    """Remove the line of a model from params.yaml.
-
-    Raises HeedError: there is no such model, or another section names it. Nothing is written.
-    """
+    """Remove a model's line. Raises HeedError: there is none, or another section names it."""
     with _locked(path):
         text = read_text(path)
         params, (tree, _) = parse(text, path), read_yaml(text, path)
@@ -90,7 +84,6 @@ def remove_model(path: Path, name: str) -> str:
 
 
 def _write_models(text: str, path: Path, expected: set[str]) -> None:
-    """Write a changed study. Raises HeedError unless it is one with these models."""
     if parse(text, path).models.keys() != expected:
         raise HeedError(f"{path}: its anchors and aliases (&, *, <<) need an edit by hand")
     write_text(path, text)
@@ -99,7 +92,6 @@ def _write_models(text: str, path: Path, expected: set[str]) -> None:
 def _copied_keys(
     models: Mapping[str, Mapping[str, object]], experiment: str, like: str
 ) -> dict[str, object]:
-    """Return the keys that a model has from another, a variant of its experiment or any model."""
     if not like:
         return {}
     start = f"{experiment}-"
@@ -131,7 +123,6 @@ def _read_setting(setting: str) -> tuple[str, Value]:
 
 
 def _model_nodes(tree: Node) -> dict[str, tuple[Node, Node]]:
-    """Return the nodes of name and content of each model by its name."""
     models = next(value for key, value in tree.value if key.value == "models")
     return {name.value: (name, content) for name, content in models.value}
 
@@ -155,14 +146,12 @@ def _span(text: str, name_node: Node, node: Node, path: Path) -> tuple[int, int]
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of params.yaml."""
     read_text(path)  # its message; no lock in a folder that is no clone
     with locked(path.parent / LOCKS / path.name, f"{path}: another command edits it: waiting"):
         yield
 
 
 def _as_text(tree: Any, path: Path, may_be_empty: bool = False) -> str:
-    """Return a YAML tree as text. Raises HeedError for a mistake in it."""
     changed = StringIO()
     _yaml().dump(tree, changed)
     parse(changed.getvalue(), path, may_be_empty)

@@ -30,18 +30,14 @@ class Study:
     name: Name = required("short name, as in workflow/studies/NAME.yaml or studies/NAME.yaml")
     title: str = required("title of the report")
     language: Literal["en", "de"] = key("en", "the report's words: English or German")
-    attention: list[Name] = key(
-        ["attention"], "the variants that answer the study's question, the first of them first: "
-        "self-attention, attention as pooling", min_length=1,
-    )  # fmt: skip
-    equivalence_margin: float = key(
-        1.0, "differences within plus or minus so many percentage points (of a translation: points "
-        "of BLEU) do not matter: practically the same", gt=0, le=100,
-    )  # fmt: skip
-    convergence_pp: float = key(
-        0.2, "a training has converged when the deciding metric of validation rose by no more than "
-        "so many points over its last two validations", ge=0, le=100,
-    )  # fmt: skip
+    attention: list[Name] = key(["attention"], "the variants that answer the study's question, the "
+        "first of them first: self-attention, attention as pooling", min_length=1)  # fmt: skip
+    equivalence_margin: float = key(1.0, "differences within plus or minus so many percentage "
+        "points (of a translation: points of BLEU) do not matter: practically the same", gt=0,
+        le=100)  # fmt: skip
+    convergence_pp: float = key(0.2, "a training has converged when the deciding metric of "
+        "validation rose by no more than so many points over its last two validations", ge=0,
+        le=100)  # fmt: skip
     note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
 
 
@@ -75,11 +71,9 @@ class ExpectedResult:
     verdict: Literal["better", "worse", "practically the same", "undecided"] | None = key(
         None, "what the tests must say of the difference (docs/statistics.md)"
     )
-    metric: str | None = key(
-        None, "a metric of the task, the mean over seeds on the test split; `aer`, of a "
-        "translation; `rationale_weight` or `accuracy_in_middle`, of a model in `explain.models`; "
-        "`accuracy` or `rationale_weight`, of an adversarial model",
-    )  # fmt: skip
+    metric: str | None = key(None, "a metric of the task, the mean over seeds on the test split; "
+        "`aer`, of a translation; `rationale_weight` or `accuracy_in_middle`, of a model in "
+        "`explain.models`; `accuracy` or `rationale_weight`, of an adversarial model")  # fmt: skip
     at_least: float | None = key(None, "with `metric`: it must be at least this", ge=0, le=1)
     at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, le=1)
     criterion: Literal["permutation", "seeds", "adversarial_attention", "rationale"] | None = key(
@@ -122,14 +116,13 @@ class Experiment(DeclaredExperiment):
     )
 
 
-def _type_of_experiments(task: str, schema: Any) -> Any:
-    """Return the type of the experiments of a task, with its `Target` and `Options`."""
-    options = Annotated[schema.Options, FLATTENED]
-    types = Types(task=Literal[task], data=schema.Target, options=options)
-    return Annotated[Experiment, types]
-
-
-EXPERIMENTS = {task: _type_of_experiments(task, schema) for task, schema in RECIPES.items()}
+EXPERIMENTS = {
+    task: Annotated[
+        Experiment,
+        Types(task=Literal[task], data=schema.Target, options=Annotated[schema.Options, FLATTENED]),
+    ]
+    for task, schema in RECIPES.items()
+}
 AnyExperiment = Annotated[Experiment, OneOf("task", EXPERIMENTS)]
 
 
@@ -213,39 +206,25 @@ class Search:
     trials: int = key(
         0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
     )
-    groups: list[Literal["group-1", "group-2"]] = key(
-        [], "the talk's spaces: group-1 (batch size, learning rate, vocabulary size), group-2 "
-        "(sizes, dropout, heads)",
-    )  # fmt: skip
+    groups: list[Literal["group-1", "group-2"]] = key([], "the talk's spaces: group-1 (batch size, "
+        "learning rate, vocabulary size), group-2 (sizes, dropout, heads)")  # fmt: skip
     space: dict[str, Annotated[Dimension, check_dimension]] = key(
         {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
-    metric: str = key(
-        "", "the validation metric that is optimised, and that selects the epoch (docs/tasks.md); "
-        "empty: the first of the task",
-    )  # fmt: skip
+    metric: str = key("", "the validation metric that is optimised, and that selects the epoch "
+        "(docs/tasks.md); empty: the first of the task")  # fmt: skip
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
-    minutes: float | None = key(
-        None, "no trial starts or continues after this wall time, so the result depends on the "
-        "machine", gt=0, le=MAX_MINUTES,
-    )  # fmt: skip
+    minutes: float | None = key(None, "no trial starts or continues after this wall time, so the "
+        "result depends on the machine", gt=0, le=MAX_MINUTES)  # fmt: skip
     seed: Seed = key(1000, "of the draws and of every trial; never one of `seeds`", ge=1)
-    sampler: Literal["random", "tpe"] = key(
-        "random", "random: all trials are drawn beforehand; tpe: Optuna's sampler, which uses the "
-        "results of earlier trials",
-    )  # fmt: skip
-    scheduler: Literal["asha", "none"] = key(
-        "asha", "asha: stops bad trials early (Li et al. 2020); none: every trial runs to its end, "
-        "reproducibly",
-    )  # fmt: skip
-    reports: Count = key(
-        1, "asha: validations per epoch that are reported to it; the one at the end uses all "
-        "validation documents, the earlier ones every `reports`-th",
-    )  # fmt: skip
-    grace_period: float = key(
-        1.0, "asha: epochs before a trial can be stopped; 0.25 needs `reports: 4` or 8, say",
-        gt=0, le=MAX_COUNT,
-    )  # fmt: skip
+    sampler: Literal["random", "tpe"] = key("random", "random: all trials are drawn beforehand; "
+        "tpe: Optuna's sampler, which uses the results of earlier trials")  # fmt: skip
+    scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
+        "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
+    reports: Count = key(1, "asha: validations per epoch that are reported to it; the one at the "
+        "end uses all validation documents, the earlier ones every `reports`-th")  # fmt: skip
+    grace_period: float = key(1.0, "asha: epochs before a trial can be stopped; 0.25 needs "
+        "`reports: 4` or 8, say", gt=0, le=MAX_COUNT)  # fmt: skip
     reduction_factor: int = key(
         3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_COUNT
     )
@@ -270,8 +249,6 @@ class Search:
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = (
-            "trials", "minutes", "metric", "sampler", "scheduler", "reports", "grace_period",
-            "reduction_factor",
-        )  # fmt: skip
-        return {"epochs": self.epochs or h.epochs} | {key: getattr(self, key) for key in keys}
+        keys = "trials minutes metric sampler scheduler reports grace_period reduction_factor"
+        budget = {key: getattr(self, key) for key in keys.split()}
+        return {"epochs": self.epochs or h.epochs} | budget

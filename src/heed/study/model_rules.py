@@ -1,7 +1,4 @@
-"""The rules on models, presets and searches: values out of place, contradictions, equal budgets.
-
-All names in the study are known, and what follows is in its place.
-"""
+"""The rules on models, presets and searches, of a study with all that follows in its place."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -161,11 +158,7 @@ def _chain(params: Params, name: str) -> list[str]:
 
 
 def search_space(params: Params, name: str) -> dict[str, Dimension]:
-    """Return the space of a search: its groups, then `space`.
-
-    Hyperparameters of a group that have no effect, such as heads without multi-head attention, are
-    left out.
-    """
+    """Return the space of a search: what has an effect of its groups, then `space`."""
     search = params.searches[name]
     task, h = params.task(params.models[search.model]), params.hyperparameters(search.model)
     ineffective = rules_of(task).no_effect(h)
@@ -179,7 +172,6 @@ def search_space(params: Params, name: str) -> dict[str, Dimension]:
 
 
 def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[str, str]]:
-    """Yield (field, message) for what a search asks of another task, and an unsuitable space."""
     search, h = params.searches[name], params.hyperparameters(params.searches[name].model)
     task, space = params.task(params.models[search.model]), search_space(params, name)
     metrics, epochs = RECIPES[task].VALIDATION_METRICS, search.epochs or h.epochs
@@ -209,10 +201,7 @@ def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[str, str]
 
 
 def _unequal_budget(params: Params, name: str) -> Mistakes:
-    """Yield (key, message) if the budget of a search differs from that of the one it is beside.
-
-    That is the first with a model of the same experiment, after as many other searches.
-    """
+    """Yield where a budget differs from the first search's of the same experiment and depth."""
     places = {
         other: (search.experiment, len(_chain(params, other)))
         for other, search in params.searches.items()
@@ -237,7 +226,6 @@ def _budget(params: Params, name: str) -> dict[str, Value | None]:
 def _dimension_contradictions(
     params: Params, search: Search, key: str, dimension: Dimension
 ) -> Iterator[str]:
-    """Yield a message for everything that is wrong with one hyperparameter of a space."""
     model = params.models[search.model]
     task = params.task(model)
     names = NAMES_BY_TASK[task]

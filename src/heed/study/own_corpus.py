@@ -1,51 +1,21 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from heed.corpora.formats import (
-    SPLIT_NAMES,
-    Roles,
-    describe_format,
-    find_format,
-    find_roles,
-    is_number,
-    read_found,
-)
+from heed.corpora import formats
 from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
+from heed.study import own_entries, studies
 from heed.study.cost import summarise_cost
 from heed.study.editing import changed_text
-from heed.study.own_entries import (
-    CorpusEntries,
-    OwnCorpusStatistics,
-    add_entries,
-    as_yaml,
-    check_corpus,
-    corpus_section,
-    describe_corpus,
-    describe_entries,
-    make_entries,
-    read_corpus_statistics,
-    remove_entries,
-)
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
-from heed.study.studies import (
-    changing_studies,
-    empty_study,
-    find_active_own_study,
-    own_study_file,
-    save_active_study,
-    save_study,
-    start_study,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,10 +42,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     """Make a study of a corpus of the user's own, or add it to the active one; return a message.
 
     Every row is read as `heed tokenize` will read it, and nothing is written before all is checked.
-
-    Raises HeedError: a file cannot be read, lacks a column or a class, has a row that does not fit,
-    or cannot be split; a name is invalid or already used; params.yaml was edited by hand and is no
-    study of the user's own. UnclearError: something cannot be told from the files.
+    Raises HeedError for any mistake, UnclearError where something cannot be told from the files.
     """
     files = name_files(typed.files)
     name = typed.name or default_name(files)
@@ -84,47 +51,40 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
             f"{name!r} is no name: lower-case letters, digits and single '-'. Use --name NAME"
         )
     options, form, tables = _read(files, typed)
-    section = corpus_section(name, options, files)
-    corpus = check_corpus(section)
+    section = own_entries.corpus_section(name, options, files)
+    corpus = own_entries.check_corpus(section)
     statistics, notes = _check_documents(tables, files, corpus, typed)
-    entries = make_entries(name, options, files, form, section, statistics)
-    with changing_studies():
+    entries = own_entries.make_entries(name, options, files, form, section, statistics)
+    with studies.changing_studies():
         lines, text = _write_entries(options, entries)
-    notes += describe_format(typed.form, form)
+    notes += formats.describe_format(typed.form, form)
     if options.label_separator != typed.label_separator:
         notes.append("a text may have several labels")
-    return "\n".join(
-        [
-            *describe_corpus(str(files), corpus, statistics),
-            *(f"  {note}" for note in [*notes, *_unused(tables, corpus)]),
-            *describe_entries(entries, statistics),
-            *lines,
-            summarise_cost(parse(text, PARAMS), cores),
-        ]
-    )
-
-
-def _unused(tables: Tables, corpus: "Corpus") -> Iterator[str]:
-    """Yield a line for each column that may have the parts."""
     used = {*corpus.text_names, *corpus.label_names, corpus.group_column}
-    for column in next(iter(tables.values())).column_names if corpus.split.kind != "given" else ():
-        if column.lower() in SPLIT_NAMES and column not in used:
-            yield f"column {column!r} is not used: if it has the parts, --split-column {column}"
+    notes += [
+        f"column {column!r} is not used: if it has the parts, --split-column {column}"
+        for column in next(iter(tables.values())).column_names
+        if column.lower() in formats.SPLIT_NAMES
+        and corpus.split.kind != "given"
+        and column not in used
+    ]
+    found = [
+        *own_entries.describe_corpus(str(files), corpus, statistics),
+        *(f"  {note}" for note in notes),
+    ]
+    cost = summarise_cost(parse(text, PARAMS), cores)
+    return "\n".join([*found, *own_entries.describe_entries(entries, statistics), *lines, cost])
 
 
 # --- reading the files ----------------------------------------------------------------------------
 
 
 def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:
-    """Return the options with what the content of the files adds, their format and their tables.
-
-    The format and the columns are found in the first file. Raises UnclearError where the encoding
-    or a column is not clear.
-    """
+    """Return the options with what the first file's content adds, the format and all tables."""
     first = next(iter(files.paths.values()))
     try:
-        found = find_format(first, typed.form, typed.no_header)
-        table, form = read_found(first, found, typed.form)
+        found = formats.find_format(first, typed.form, typed.no_header)
+        table, form = formats.read_found(first, found, typed.form)
     except EncodingError as error:
         if typed.encoding:
             raise
@@ -132,7 +92,7 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
         raise UnclearError(f"{error}.", *answers) from None
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
-    roles = find_roles(table, typed.text_column, typed.label_column)
+    roles = formats.find_roles(table, typed.text_column, typed.label_column)
     if not (roles.texts and roles.labels):
         raise _unclear_columns(typed, first, form, table, roles)
     form = replace(form, flags=roles.flags)
@@ -140,8 +100,9 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
     return _complete(typed, form, next(iter(tables.values())), roles), form, tables
 
 
-def _complete(typed: CorpusOptions, form: Format, table: "pa.Table", roles: Roles) -> CorpusOptions:
-    """Return the options with what the content of the first table shows."""
+def _complete(
+    typed: CorpusOptions, form: Format, table: "pa.Table", roles: formats.Roles
+) -> CorpusOptions:
     is_folder = form.format in ("text-folder", "saved-dataset")
     done = replace(typed, text_column=roles.texts, label_column=roles.labels)
     cells = [cell for label in roles.labels for cell in _column(table, label)]
@@ -161,9 +122,8 @@ def _column(table: "pa.Table", name: str) -> list[Any]:
 
 
 def _unclear_columns(
-    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: Roles
+    typed: CorpusOptions, path: Path, form: Format, table: "pa.Table", roles: formats.Roles
 ) -> UnclearError:
-    """Return the question which columns have the text and the label, with the likely commands."""
     columns = [name for name in table.column_names if name != AT]
     unknown = " and ".join(["the text"] * (not roles.texts) + ["the label"] * (not roles.labels))
     answers = [
@@ -180,15 +140,12 @@ def _unclear_columns(
 
 def _check_documents(
     tables: Tables, files: UserFiles, corpus: "Corpus", typed: CorpusOptions
-) -> tuple[OwnCorpusStatistics, list[str]]:
-    """Return the facts of all documents, and notes on their labels.
-
-    Raises UnclearError: rows have no label, or a label may be a number or an id.
-    """
+) -> tuple[own_entries.OwnCorpusStatistics, list[str]]:
+    """Return the facts of all documents, and notes on their labels."""
     reader = DocumentReader(corpus)
     batches = {key: table.to_batches() for key, table in tables.items()}
     try:
-        statistics = read_corpus_statistics(reader.read(batches), corpus, str(files))
+        statistics = own_entries.read_corpus_statistics(reader.read(batches), corpus, str(files))
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
@@ -197,12 +154,10 @@ def _check_documents(
         for column, count in reader.trimmed.items()
         if count
     ]
-    if reader.unlabelled:
-        notes.append(
-            f"{reader.unlabelled:,} of {reader.rows:,} rows have no label and are left out"
-        )
+    if left := reader.unlabelled:
+        notes.append(f"{left:,} of {reader.rows:,} rows have no label and are left out")
     for label, classes in statistics.classes.items():
-        are_numbers = len(classes) > MANY_NUMBERS and all(map(is_number, classes))
+        are_numbers = len(classes) > MANY_NUMBERS and all(map(formats.is_number, classes))
         are_many = 2 * len(classes) > statistics.documents > FEW_ROWS
         if not typed.as_labels and (are_numbers or are_many):
             raise UnclearError(
@@ -219,30 +174,31 @@ def _check_documents(
 # --- writing the study ----------------------------------------------------------------------------
 
 
-def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list[str], str]:
-    """Write the entries into a new study, or the active own one that is named.
-
-    Return lines that say so, and the text of the study.
-    """
-    own = find_active_own_study()
+def _write_entries(
+    options: CorpusOptions, entries: own_entries.CorpusEntries
+) -> tuple[list[str], str]:
+    """Write the entries into a new study, or the named active one; return lines, and its text."""
+    own = studies.find_active_own_study()
     extends = own is not None and options.study == own.stem
     if options.study and own is None:
         read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
     study = options.study or entries.name
-    path = PARAMS if extends else own_study_file(study)
+    path = PARAMS if extends else studies.own_study_file(study)
 
     def change(tree: Any) -> None:
-        add_entries(tree, entries, path)
+        own_entries.add_entries(tree, entries, path)
         if options.seeds:
-            tree["seeds"] = as_yaml([*range(1, options.seeds + 1)])
+            tree["seeds"] = own_entries.as_yaml([*range(1, options.seeds + 1)])
         if options.title:
             tree["study"]["title"] = DoubleQuotedScalarString(options.title)
 
-    old = PARAMS.read_text(encoding="utf-8") if extends else empty_study(study, options.title)
+    old = (
+        PARAMS.read_text(encoding="utf-8") if extends else studies.empty_study(study, options.title)
+    )
     text = changed_text(old, path, change)
     if not extends:
         join = f"  To add the corpus to {own.stem} instead: --study {own.stem}" if own else ""
-        return [*start_study(study, text), *filter(None, [join])], text
+        return [*studies.start_study(study, text), *filter(None, [join])], text
     _replace_study(study, text)
     lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
     lines += [f"  the title is now {options.title!r}"] if options.title else []
@@ -253,11 +209,10 @@ def _write_entries(options: CorpusOptions, entries: CorpusEntries) -> tuple[list
 def remove_corpus(name: str) -> str:
     """Remove a corpus, and all that is made from it, from the active study; return a message.
 
-    The results that it had are deleted by the next run of snakemake, and stay in DVC's cache.
     Raises HeedError: the active study is none of the user's own, or has no such corpus.
     """
-    with changing_studies():
-        own = find_active_own_study()
+    with studies.changing_studies():
+        own = studies.find_active_own_study()
         if own is None:
             read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
             raise HeedError(
@@ -265,13 +220,16 @@ def remove_corpus(name: str) -> str:
                 "activates one"
             )
         old = PARAMS.read_text(encoding="utf-8")
-        text = changed_text(old, PARAMS, lambda tree: remove_entries(tree, name, PARAMS), True)
+        text = changed_text(
+            old, PARAMS, lambda tree: own_entries.remove_entries(tree, name, PARAMS), True
+        )
         _replace_study(own.stem, text)
     return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 
 
 def _replace_study(name: str, text: str) -> None:
-    """Write the new text of the active study into params.yaml and into its own file."""
-    save_active_study(False, name)  # refuses where the file has edits that params.yaml has not
+    studies.save_active_study(
+        False, name
+    )  # refuses where the file has edits that params.yaml has not
     write_text(PARAMS, text)
-    save_study(name, text)
+    studies.save_study(name, text)

@@ -38,10 +38,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 # the options of a corpus that are keys of its section
-COLUMNS = (
-    "label_separator", "split_column", "id_column", "group_column", "rationale_column",
-    "drop_unlabelled",
-)  # fmt: skip
+OPTIONS = "label_separator split_column id_column group_column rationale_column drop_unlabelled"
 LONG = 95  # percent of the documents that a length includes
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
 RARE = 10  # a class with fewer rows: of the usual split, its test split has at most two of them
@@ -51,16 +48,12 @@ LONG_NAME = 30  # characters of a class that are printed
 
 @dataclasses.dataclass(frozen=True)
 class OwnCorpusStatistics:
-    """Facts of a corpus. Tokens are counted roughly, without a tokenizer.
-
-    `classes` has the documents of each class by label; `splits` those of each split of the split,
-    without those that are left out of train.
-    """
+    """Facts of a corpus. Tokens are counted roughly, without a tokenizer."""
 
     documents: int
-    classes: dict[str, dict[str, int]]
+    classes: dict[str, dict[str, int]]  # documents of each class, by label
     splits: dict[str, int]
-    left_out: int
+    left_out: int  # of train
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
 
     @property
@@ -79,8 +72,7 @@ def read_corpus_statistics(
 ) -> OwnCorpusStatistics:
     """Return the facts of a corpus; every document is read, as `heed tokenize` will.
 
-    Raises HeedError, with the `name` of the files: there is no text, no second class, or no split
-    as `corpus` has it.
+    Raises HeedError, with the `name` of the files: no text, no second class, or no such split.
     """
     from heed.tokens import splits  # not at the top: scikit-learn takes long
 
@@ -144,7 +136,6 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
 
 
 def _describe_classes(classes: dict[str, int], documents: int) -> str:
-    """Return the number of classes, and of each its share of the documents in percent."""
     shares = [
         f"{name[:LONG_NAME]} ({f'{share:.0%}' if share > 0.005 else '<1%'})"
         for name, count in sorted(classes.items(), key=lambda item: -item[1])
@@ -157,15 +148,12 @@ def _describe_classes(classes: dict[str, int], documents: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class CorpusEntries:
-    """The entries of a corpus: by section of params.yaml, their lines by name.
-
-    `preset` and `max_tokens` are those of all its models.
-    """
+    """The entries of a corpus: by section of params.yaml, their lines by name."""
 
     name: str
     task: str
     sections: dict[str, dict[str, dict[str, object]]]
-    preset: str
+    preset: str  # of all its models
     max_tokens: int
 
 
@@ -177,7 +165,7 @@ def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[
         section |= {f"{key}_column": columns[0]} if one else {f"{key}_columns": columns}
         if key == "text" and options.text_separator is not None:
             section["text_separator"] = options.text_separator
-    section |= {key: value for key in COLUMNS if (value := getattr(options, key))}
+    section |= {key: value for key in OPTIONS.split() if (value := getattr(options, key))}
     section |= {"tokenizer": options.language} if options.language else {}
     is_given = bool(options.split_column or files.have_splits)
     if is_given and (options.test is not None or options.group_column):
@@ -213,17 +201,16 @@ def make_entries(
     corpus: dict[str, object],
     statistics: OwnCorpusStatistics,
 ) -> CorpusEntries:
-    """Return the entries of a corpus, with sizes for what it is like.
-
-    `form` is the format of the files, as it was found; `corpus` the section from `corpus_section`.
-    """
+    """Return the entries of a corpus, whose section is `corpus`, with sizes for what it is like."""
     task = task_of_labels(has_several=bool(options.label_separator))
     choose_preset = task_module(task, "presets").choose_preset
     preset = choose_preset(statistics.splits["train"], statistics.mean_length)
     # of most documents all is read, and no more than the preset reads
     longest = int(PRESETS[task][preset].values.get("max_tokens", MAX_TOKENS))
     max_tokens = min(longest, 10 * -(-statistics.long_length // 10)) or 10
-    source: dict[str, object] = {"kind": KIND.source.name, **files.source(), **_format_keys(form)}
+    found = {key: [*each] if isinstance(each, tuple) else each for key, each in vars(form).items()}
+    source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
+    source |= {key: each for key, each in found.items() if each or (key, each) == ("quote", "")}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
     if options.vectors:
         from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
@@ -247,14 +234,6 @@ def make_entries(
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     sections |= {"experiments": experiments, "models": models}
     return CorpusEntries(name, task, sections, preset, max_tokens)
-
-
-def _format_keys(form: "Format") -> dict[str, object]:
-    """Return the keys of a source for the format of its files, without the defaults."""
-    keys = {
-        key: [*value] if isinstance(value, tuple) else value for key, value in vars(form).items()
-    }
-    return {key: value for key, value in keys.items() if value or (key == "quote" and value == "")}
 
 
 def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
@@ -294,10 +273,7 @@ def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
 
 
 def remove_entries(tree: Any, name: str, path: Path) -> None:
-    """Remove a corpus and all that is made from it from the YAML tree of params.
-
-    Raises HeedError when there is none of this name.
-    """
+    """Remove a corpus and all that is made from it from the YAML tree of params."""
     if name not in tree["corpora"]:
         raise HeedError(
             f"{path}: corpora: there is no corpus {name}. Known: {', '.join(tree['corpora'])}"

@@ -24,10 +24,7 @@ MANY_FILES = 4  # of more the message has the first and the last
 
 @dataclasses.dataclass(frozen=True)
 class CorpusOptions:
-    """The options of `heed corpus add`; empty or None where nothing was typed.
-
-    Of `text_separator` and `quote` None is nothing, and empty a value.
-    """
+    """The options of `heed corpus add`; None or, but of `text_separator` and `quote`, "": none."""
 
     files: list[str]
     text_column: list[str] = dataclasses.field(default_factory=list)
@@ -103,17 +100,13 @@ class UserFiles:
             f"{path} ({re.sub('_[0-9]+$', '', key)})" if self.have_splits else str(path)
             for key, path in self.paths.items()
         ]
-        shown = names if len(names) <= MANY_FILES else [names[0], "…", names[-1]]
-        return ", ".join(shown)
+        return ", ".join(names if len(names) <= MANY_FILES else [names[0], "…", names[-1]])
 
 
 def name_files(arguments: list[str]) -> UserFiles:
     """Return the files that were given, each as FILE or PART=FILE.
 
     Files that are all named by a split, such as train.tsv and reviews_test.tsv, have these splits.
-
-    Raises HeedError: a file is named twice, not there or in a folder of heed's; some files have a
-    split and others none; no file is for train, or for test.
     """
     files = [file for argument in arguments for file in _split_argument(argument)]
     paths = [path for _, path in files]
@@ -192,10 +185,7 @@ def _split_of_file(path: Path) -> str:
 
 
 def default_name(files: UserFiles) -> str:
-    """Return a name for a corpus: of its file, of what its files' names share, or of their folder.
-
-    It is "" where no name can be made of these.
-    """
+    """Return the name of a corpus's file, of what its files share, of their folder, or ""."""
     paths = [*files.paths.values()]
     if len(paths) == 1:
         return "-".join(_words(paths[0].resolve()))
@@ -217,10 +207,7 @@ def as_name(text: str) -> str:
 
 
 def changed_file_warnings(params: "Params") -> Iterator[str]:
-    """Yield a warning for each user file whose hash differs from params.yaml.
-
-    Neither dvc nor snakemake looks at these files.
-    """
+    """Yield a warning for each user file whose hash differs: dvc looks at none of them."""
     for name, source in params.sources.items():
         for file in source.copied_files():
             if Path(file.path).exists() and (digest := content_hash(file.path)) != file.sha256:

@@ -43,10 +43,7 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
-    """Return the params in the YAML `text`; `path` is for messages, `may_be_empty` as in `load`.
-
-    Raises HeedError as `load` does.
-    """
+    """Return the params in the YAML `text`, as `load` does; `path` is for messages."""
     tree, values = read_yaml(text, path)
     _, names, line = rename(text, tree)
     if names:
@@ -58,10 +55,10 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
         params: Params = read_section(AnyParams, values)
         return params if params.is_empty and may_be_empty else complete(params)
     except RecordError as error:
-        lines = [
-            f"{path}:{_line(tree, key)}: {'.'.join(map(_printable, key))}: {message}"
-            for key, message in error.mistakes
-        ]
+        lines = []
+        for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
+            shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
+            lines.append(f"{path}:{_line(tree, key)}: {'.'.join(shown)}: {message}")
         raise HeedError("\n".join(lines)) from None
 
 
@@ -77,8 +74,7 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
                 f"{path}:{number}: a merge conflict: keep one side, and delete the lines <<<<<<<, "
                 "======= and >>>>>>>"
             )
-    # YAML 1.2, as DVC reads it
-    yaml = YAML(typ="safe", pure=True)
+    yaml = YAML(typ="safe", pure=True)  # YAML 1.2, as DVC reads it
     try:
         tree = yaml.compose(StringIO(text))
         if tree is not None and _count_values(tree, {}) >= MAX_VALUES:
@@ -121,9 +117,8 @@ def _count_values(node: Node, counted: dict[int, int]) -> int:
 def check_as_dvc_reads(text: str, path: object) -> None:
     """Check that DVC reads the same values in the YAML `text` as heed. Raises HeedError.
 
-    Where ruamel.yaml's C parser is installed DVC uses that one. It refuses a `:` or `?` in an
-    unquoted text within braces, which YAML 1.2 allows, and reads some invisible characters as an
-    end of line.
+    It uses ruamel.yaml's C parser where there is one, which refuses a `:` or `?` in an unquoted
+    text within braces, and reads some invisible characters as an end of line.
     """
     try:
         read_by_dvc = YAML(typ="safe").load(text)
@@ -140,18 +135,9 @@ def check_as_dvc_reads(text: str, path: object) -> None:
 
 
 def use_todays_names(text: str, path: str | Path) -> tuple[str, str]:
-    """Write a study of heed 0.2.0 with the names of today.
-
-    Returns its text, and a message on names that were others; "" where there were none. Raises
-    HeedError where the text is not YAML.
-    """
+    """Return a study with today's names, and a message on its names of heed 0.2.0, or ""."""
     text, names, _ = rename(text, read_yaml(text, path)[0])
     return text, f"{path}: written with today's names: {names}" if names else ""
-
-
-def _printable(part: str) -> str:
-    """Return a part of a key for a message of one line: escaped if a terminal would obey it."""
-    return (part if part.isprintable() else ascii(part))[:MAX_SHOWN]
 
 
 def _line(tree: Node, key: Key) -> int:
@@ -171,11 +157,7 @@ def _line(tree: Node, key: Key) -> int:
 
 
 def model_text_columns(model: str) -> tuple[tuple[str, ...], str]:
-    """Return the text columns of a model's corpus, and what joins their texts.
-
-    Where params.yaml does not say, because there is none, or because it has no such model or the
-    corpus is no table, the column is `text`.
-    """
+    """Return the text columns of a model's corpus, and what joins them; else `text`."""
     params = load() if PARAMS.is_file() else None
     model_section = params.models.get(model) if params else None
     corpus = params.corpora.get(model_section.corpus) if params and model_section else None

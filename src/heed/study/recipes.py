@@ -13,22 +13,14 @@ from heed.tokens.meta import Meta, read_meta
 
 
 def make_recipe(params: Params, name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
-    """Return the recipe of model `name`.
-
-    `search` is the folder of the search that tunes the model, with best.yaml, if there is one;
-    `tokens` that of its corpus, with meta.json. Raises HeedError as `resolve` does, or when a file
-    is missing.
-    """
-    best = read_best(search) if search else {}
-    return resolve(params, name, best, read_meta(tokens))
+    """Return the recipe of model `name`, from the folders of its search and its tokens."""
+    return resolve(params, name, read_best(search) if search else {}, read_meta(tokens))
 
 
 def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:
-    """Return the recipe of model `name`, with the hyperparameters `best` of its search.
+    """Return the recipe of model `name`, or a trial, with the hyperparameters `best` of a search.
 
-    The recipes of a search's trials are resolved by this function too; `meta` is the meta.json of
-    the model's corpus. Raises HeedError: the corpus lacks the label of the experiment, or what the
-    hyperparameters need.
+    Raises HeedError: the corpus lacks the label of the experiment, or what hyperparameters need.
     """
     model = params.models[name]
     experiment = params.experiments[model.experiment]
@@ -43,6 +35,7 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
         hyperparameters = network.parameter_matched(hyperparameters, matched, sizes)
     if message := schema.corpus_contradiction(hyperparameters, meta):
         raise HeedError(f"params.yaml: models.{name}: {message}")
+    fields = dataclasses.fields(CorpusStatistics)
     return Recipe(
         model=name,
         experiment=model.experiment,
@@ -52,12 +45,7 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
         tokenizer=meta.tokenizer,
         folds=meta.folds,
         tokens=meta.digest,
-        statistics=CorpusStatistics(
-            **{
-                field.name: getattr(meta, field.name)
-                for field in dataclasses.fields(CorpusStatistics)
-            }
-        ),
+        statistics=CorpusStatistics(**{each.name: getattr(meta, each.name) for each in fields}),
         data=data,
         hyperparameters=hyperparameters,
     )

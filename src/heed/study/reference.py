@@ -11,14 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from heed.corpora.declared import Split
 from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
-from heed.study.experiments import (
-    EXPERIMENTS,
-    Dimension,
-    ExpectedResult,
-    Published,
-    Search,
-    Study,
-)
+from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
 from heed.study.schema import AdversarialAttention, AnyParams, Explain, ExplainedModel, Model
 from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS
 
@@ -42,7 +35,6 @@ def json_schema() -> Schema:
 
 
 def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
-    """Return the JSON schema of a type with its marks."""
     for one_of in marks_of(kind, OneOf):
         return {"oneOf": [_schema(each, {}) for each in one_of.kinds.values()]}
     plain, limits = plain_type(kind), limits_of(kind) | {**limits}
@@ -89,20 +81,36 @@ def _described(description: str) -> Schema:
     return {"description": description} if description else {}
 
 
+INTRODUCTION = """\
+# params.yaml
+
+Generated from `src/heed/study/` by `heed schema`; a test fails when they differ.
+Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion in editors.
+
+`seeds`: a list of whole numbers from 1; every model is trained once with each.
+"""
+OF_MODELS = """
+and any key of `defaults` of its task, for this model alone. Two commands write models: \
+[commands.md](commands.md#write-a-model).
+
+## Presets
+
+Hyperparameters under a name. A model with `preset: NAME` has the values of `defaults` of its \
+task, replaced by those of the preset, and these by the keys of its own line and by the winner of \
+its search. The control `parameter-matched` has the preset of the model in `match_parameters_of`.
+
+`defaults.presets.NAME` is a preset of the study, with any keys of `defaults` of the task of its \
+models. heed's own are:
+
+| task | preset | for | values |
+|---|---|---|---|
+"""
+
+
 def reference() -> str:
     """Return docs/params.md: every key with its type, default and meaning."""
     text = StringIO()
-    text.write(
-        "# params.yaml\n\nGenerated from `src/heed/study/` by `heed schema`; a test fails when "
-        "they differ.\n"
-    )
-    text.write(
-        "Add `# yaml-language-server: $schema=docs/params.schema.json` at the top for completion "
-        "in editors.\n"
-    )
-    text.write(
-        "\n`seeds`: a list of whole numbers from 1; every model is trained once with each.\n"
-    )
+    text.write(INTRODUCTION)
     for title, kind in _titles().items():
         section = plain_type(kind)
         text.write(f"\n## {title}\n\n{inspect.getdoc(section)}\n\n")
@@ -113,53 +121,32 @@ def reference() -> str:
                 default = _format_default(field.default)
                 text.write(f"| `{name}` | {type_} | {default} | {field.description} |\n")
         if section is Model:
-            text.write(
-                "\nand any key of `defaults` of its task, for this model alone. Two commands "
-            )
-            text.write("write models: [commands.md](commands.md#write-a-model).\n")
-            text.write(_presets())
+            text.write(OF_MODELS)
+            for task, presets in PRESETS.items():
+                for name, preset in presets.items():
+                    pairs = preset.values.items()
+                    values = ", ".join(f"{key}: {_format_value(value)}" for key, value in pairs)
+                    text.write(f"| {task} | `{name}` | {preset.description} | `{values}` |\n")
     return text.getvalue()
 
 
-def _presets() -> str:
-    """Return the part on presets: how they are written, and those of heed's own."""
-    lines = [
-        "\n## Presets\n",
-        "Hyperparameters under a name. A model with `preset: NAME` has the values of `defaults` of "
-        "its task, replaced by those of the preset, and these by the keys of its own line and by "
-        "the winner of its search. The control `parameter-matched` has the preset of the model "
-        "in `match_parameters_of`.\n",
-        "`defaults.presets.NAME` is a preset of the study, with any keys of `defaults` of the task "
-        "of its models. heed's own are:\n",
-        "| task | preset | for | values |\n|---|---|---|---|",
-    ]
-    for task, presets in PRESETS.items():
-        for name, preset in presets.items():
-            values = ", ".join(f"{key}: {_format_value(v)}" for key, v in preset.values.items())
-            lines.append(f"| {task} | `{name}` | {preset.description} | `{values}` |")
-    return "\n".join(lines) + "\n"
-
-
 def _titles() -> Mapping[str, Any]:
-    """Return the sections in their order, by their keys in params.yaml."""
-    titles: Schema = {
-        "study": Study, "sources.NAME": AnySource, "corpora.NAME": AnyCorpus,
-        "corpora.NAME.split": Split,
-    }  # fmt: skip
+    titles: Schema = {"study": Study, "sources.NAME": AnySource, "corpora.NAME": AnyCorpus}
+    titles["corpora.NAME.split"] = Split
     for task, experiment in EXPERIMENTS.items():
         titles[f"experiments.NAME (task {task})"] = experiment
         titles[f"experiments.NAME.data (task {task})"] = RECIPES[task].Target
-    titles |= {
+    return titles | {
         "experiments.NAME.published": Published,
         "experiments.NAME.expected_results (a list)": ExpectedResult,
         "searches.NAME, later_searches.NAME": Search,
         "searches.NAME.space.HYPERPARAMETER": Dimension,
-    }
-    titles |= {f"defaults.{task}": section for task, section in SECTIONS.items()}
-    return titles | {
-        "models.NAME": Model, "explain": Explain, "explain.models.NAME": ExplainedModel,
+        **{f"defaults.{task}": section for task, section in SECTIONS.items()},
+        "models.NAME": Model,
+        "explain": Explain,
+        "explain.models.NAME": ExplainedModel,
         "adversarial_attention.NAME": AdversarialAttention,
-    }  # fmt: skip
+    }
 
 
 def _format_default(default: object) -> str:

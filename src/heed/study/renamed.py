@@ -43,11 +43,7 @@ NAMES = {
 
 
 def rename(text: str, tree: Node) -> tuple[str, str, int]:
-    """Write a study of heed 0.2.0, whose nodes are in `tree`, with the names of today.
-
-    Returns the study with today's names, all else as it was; its names in words, or "" where they
-    are today's; the line of the first of them, or 0.
-    """
+    """Return a study with today's names, those of 0.2.0 in words or "", the first's line or 0."""
     scalars = [*_scalars(tree, "")]
     models = {
         node.value: node.value.removesuffix(WIDE) + PARAMETER_MATCHED
@@ -62,13 +58,11 @@ def rename(text: str, tree: Node) -> tuple[str, str, int]:
     nodes = sorted(found, key=lambda node: node.start_mark.index)
     for node in reversed(nodes):
         text = text[: node.start_mark.index] + found[node] + text[node.end_mark.index :]
-    line = nodes[0].start_mark.line + 1 if nodes else 0
     names = dict.fromkeys(f"{found[node]} (was {node.value})" for node in nodes)
-    return text, ", ".join(names), line
+    return text, ", ".join(names), nodes[0].start_mark.line + 1 if nodes else 0
 
 
 def _scalars(node: Node, place: str) -> Iterator[tuple[str, ScalarNode]]:
-    """Yield all keys and values below a node with their places."""
     if isinstance(node, ScalarNode):
         yield place, node
     elif isinstance(node, SequenceNode):
@@ -82,12 +76,7 @@ def _scalars(node: Node, place: str) -> Iterator[tuple[str, ScalarNode]]:
 
 
 def _names_at(place: str) -> dict[str, str]:
-    """Return the names of 0.2.0 at a place, with today's."""
-    return next(
-        (
-            names
-            for pattern, names in NAMES.items()
-            if pattern.count(".") == place.count(".") and fnmatchcase(place, pattern)
-        ),
-        {},
-    )
+    for pattern, names in NAMES.items():
+        if pattern.count(".") == place.count(".") and fnmatchcase(place, pattern):
+            return names
+    return {}

@@ -1,17 +1,14 @@
-"""Rules across sections of params.yaml: unknown names, and values that contradict each other.
-
-Each rule, here and in model_rules.py, yields the key in params.yaml and a message.
-"""
+"""Rules across sections of params.yaml: each yields the key of a mistake, and a message."""
 
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 
 from heed.corpora.kinds import KINDS, corpus_languages
+from heed.corpora.publication import split_of_key
 from heed.evaluation.results import assign_roles
 from heed.hyperparameters import Configuration
 from heed.records import Mistake, RecordError, unknown_name
-from heed.study.corpora import file_splits
 from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
 from heed.study.model_rules import (
     Mistakes,
@@ -35,14 +32,15 @@ REFERENCES = (
     ("models", "search", "searches"),
     ("models", "match_parameters_of", "models"),
     ("adversarial_attention", "model", "models"),
-    *(
-        (section, key, target)
-        for section in ("searches", "later_searches")
-        for key, target in (
-            ("experiment", "experiments"), ("model", "models"), ("after", "searches"),
+    *itertools.chain.from_iterable(
+        (
+            (name, "experiment", "experiments"),
+            (name, "model", "models"),
+            (name, "after", "searches"),
         )
+        for name in ("searches", "later_searches")
     ),
-)  # fmt: skip
+)
 
 
 def complete(params: Params) -> Params:
@@ -62,7 +60,6 @@ def _refuse(mistakes: Iterable[Mistake]) -> None:
 
 
 def _unknown_names(params: Params) -> Mistakes:
-    """Yield every name of an entry that is not there, and every section that must not be empty."""
     searches = {**params.searches, **params.later_searches, "none": None}
     for section, name, target in REFERENCES:
         known = searches if target == "searches" else getattr(params, target)
@@ -86,7 +83,6 @@ def _unknown_names(params: Params) -> Mistakes:
 
 
 def _contradictions(params: Params) -> Mistakes:
-    """Yield (key, message) for every contradiction between sections."""
     if len({*params.seeds}) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
     variants = sorted({model.variant for model in params.models.values()})
@@ -121,7 +117,8 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
             f"found {len(params.seeds)}",
         )
     is_given = corpus.split.kind == "given" and "split_column" in kind.keys
-    if is_given and bool(corpus.split_column) == bool(file_splits(source)):
+    have_splits = not kind.parallel and source.paths and all(map(split_of_key, source.paths))
+    if is_given and bool(corpus.split_column) == bool(have_splits):
         yield (
             (*key, "split"),
             "split kind given needs either split_column, or a source with `paths` whose keys are "
@@ -150,22 +147,17 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
         )
     yield from _data_contradictions(params, name, experiment)
     for number, result in enumerate(experiment.expected_results):
-        found = (
-            _adversarial_result_contradictions(params, name, result)
-            if result.adversarial_model
-            else _expected_result_contradictions(params, name, result)
-        )
-        for field, message in found:
+        is_adversarial = result.adversarial_model is not None
+        rule = _adversarial_contradictions if is_adversarial else _expected_result_contradictions
+        for field, message in rule(params, name, result):
             yield (*key, "expected_results", str(number), field), message
 
 
 def _metric(experiment: Experiment) -> str:
-    """Return the metric by which the models of an experiment are compared."""
     return experiment.metric or str(RECIPES[experiment.task].METRICS[0])
 
 
 def _data_contradictions(params: Params, name: str, experiment: Experiment) -> Mistakes:
-    """Yield an error when a corpus of this kind does not have what the experiment names."""
     corpus = params.corpora[experiment.corpus]
     key, kind, rules = ("experiments", name), KINDS[corpus.kind], rules_of(experiment.task)
     if kind.parallel != rules.READS_PAIRS:
@@ -219,7 +211,7 @@ def _expected_result_contradictions(
         yield field, f"{models[variant]} is not in explain.models, where {name} is measured"
 
 
-def _adversarial_result_contradictions(
+def _adversarial_contradictions(
     params: Params, experiment: str, result: ExpectedResult
 ) -> Iterator[tuple[str, str]]:
     known = [

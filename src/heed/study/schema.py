@@ -32,27 +32,19 @@ class Model:
     """A model: a variant of an experiment, with the hyperparameters that differ from `defaults`."""
 
     experiment: str = required("a key of `experiments`")
-    variant: Name = key(
-        "", "what is compared: baseline, attention, parameter-matched, or another name; only where "
-        "the model is not named EXPERIMENT-VARIANT",
-    )  # fmt: skip
+    variant: Name = key("", "what is compared: baseline, attention, parameter-matched, or another "
+        "name; only where the model is not named EXPERIMENT-VARIANT")  # fmt: skip
     search: str = key("", "a key of `searches` whose winner replaces the hyperparameters")
     match_parameters_of: str = key(
         "", "of variant parameter-matched: the model to whose parameter count it is widened"
     )
-    threads: int = key(
-        0, "cores of its trainings: so many seeds are trained at the same time; 0: as many as the "
-        "run can spare", ge=0, le=MAX_THREADS,
-    )  # fmt: skip
-    gpus: int = key(
-        0, "GPUs of its trainings, which Snakemake counts: so many seeds are trained at the same "
-        "time, each on one", ge=0, le=MAX_GPUS,
-    )  # fmt: skip
+    threads: int = key(0, "cores of its trainings: so many seeds are trained at the same time; 0: "
+        "as many as the run can spare", ge=0, le=MAX_THREADS)  # fmt: skip
+    gpus: int = key(0, "GPUs of its trainings, which Snakemake counts: so many seeds are trained "
+        "at the same time, each on one", ge=0, le=MAX_GPUS)  # fmt: skip
     corpus: str = key("", FOLLOWS)
-    preset: str = key(
-        "", "hyperparameters that this model takes by a name: of heed's presets (below) or of "
-        "`defaults.presets`; its own keys replace them",
-    )  # fmt: skip
+    preset: str = key("", "hyperparameters that this model takes by a name: of heed's presets "
+        "(below) or of `defaults.presets`; its own keys replace them")  # fmt: skip
     overrides: Annotated[Configuration, FLATTENED] = dataclasses.field(default_factory=dict)
 
     def line(self) -> dict[str, object]:
@@ -74,7 +66,7 @@ class ExplainedModel:
         "the corpus whose words are put beside texts to see whether they disturb the model; "
         "its words must not speak of the label. The model's own corpus is possible where "
         "rationale, which is left out, covers all words that do. A translator does not read it: "
-        "name its own corpus",
+        "name its own corpus"
     )
 
 
@@ -82,11 +74,9 @@ class ExplainedModel:
 class Explain:
     """The models to be explained, and on how many documents; without this section none is."""
 
-    documents: float = required(
-        "multiplies the numbers of test documents: 1 is 500 for tests of the weights, 250 for "
-        "leave-one-out and adversarial weights, 60 for tests that change the input most",
-        gt=0, le=100,
-    )  # fmt: skip
+    documents: float = required("multiplies the numbers of test documents: 1 is 500 for tests of "
+        "the weights, 250 for leave-one-out and adversarial weights, 60 for tests that change the "
+        "input most", gt=0, le=100)  # fmt: skip
     models: dict[Name, ExplainedModel] = required("the models, by name")
 
 
@@ -100,31 +90,21 @@ class AdversarialAttention:
         "differ: weights unlike the base's for the same predictions; deceive: no weight on "
         "rationales"
     )
-    strength: float = required(
-        "lambda, what the goal counts against the predictions; in trials 0.01 for differ, 0.3 for "
-        "deceive", gt=0, le=1000,
-    )  # fmt: skip
+    strength: float = required("lambda, what the goal counts against the predictions; in trials "
+        "0.01 for differ, 0.3 for deceive", gt=0, le=1000)  # fmt: skip
     epochs: Count = required("passes over the training split; the last is kept")
-    diagnostic_mlps: bool = key(
-        True, "whether to train networks that read each word alone and weigh it by the weights of "
-        "both models: half of an adversarial model's time in the sample study",
-    )  # fmt: skip
+    diagnostic_mlps: bool = key(True, "whether to train networks that read each word alone and "
+        "weigh it by the weights of both models: half of an adversarial model's time in the sample "
+        "study")  # fmt: skip
 
 
+PRESETS_KEY = key({}, "hyperparameters under a name, for the models that name it")
+OF_TASKS = [
+    (task, section, key(section(), f"for the models of experiments with task {task}"))
+    for task, section in SECTIONS.items()
+]
 DEFAULTS = dataclasses.make_dataclass(
-    "Defaults",
-    [
-        (task, section, key(section(), f"for the models of experiments with task {task}"))
-        for task, section in SECTIONS.items()
-    ]
-    + [
-        (
-            "presets",
-            dict[Name, Configuration],
-            key({}, "hyperparameters under a name, for the models that name it"),
-        )
-    ],
-    frozen=True,
+    "Defaults", [*OF_TASKS, ("presets", dict[Name, Configuration], PRESETS_KEY)], frozen=True
 )
 DEFAULTS.__doc__ = "The hyperparameters of all models that do not set their own, for each task."
 
@@ -155,10 +135,7 @@ class Params:
         return not (self.sources or self.corpora or self.experiments or self.models)
 
     def section(self, kind: str, name: str) -> Any:
-        """Return entry `name` of `kind` (sources, corpora, experiments, searches, models).
-
-        Raises HeedError when there is none.
-        """
+        """Return entry `name` of a section. Raises HeedError when there is none."""
         entries = getattr(self, kind)
         if name not in entries:
             raise HeedError(f"params.yaml: {kind}: {unknown_name(name, SINGULAR[kind], entries)}")
@@ -184,10 +161,7 @@ class Params:
         return self.experiments[model.experiment].task
 
     def resolved(self, model: str, best: Configuration) -> Any:
-        """Return the hyperparameters of `model` with a search's winner `best` in place.
-
-        Raises ValueError when a value is outside its limits.
-        """
+        """Return a model's hyperparameters with a winner `best`. Raises ValueError by limits."""
         section = self.models[model]
         matched = self.models[section.match_parameters_of]
         values = self._values(matched) | best
@@ -212,7 +186,6 @@ class Params:
         return read_record(RECIPES[self.task(model)].Hyperparameters, self._values(model))
 
     def _values(self, model: Model) -> Configuration:
-        """Return the defaults of a model's task, replaced by its preset, and this by its keys."""
         task = self.task(model)
         values = dataclasses.asdict(getattr(self.defaults, task))
         return values | self.presets(task).get(model.preset, {}) | model.overrides
@@ -226,7 +199,11 @@ def follow(params: Params) -> Params:
     """Return a study whose names are all known with every key in its place."""
     models = {name: _follow_model(params, name, model) for name, model in params.models.items()}
     searches = {
-        name: dataclasses.replace(search, corpus=params.experiments[search.experiment].corpus)
+        name: dataclasses.replace(
+            search,
+            corpus=params.experiments[search.experiment].corpus,
+            after=search.after or "none",
+        )
         for name, search in (params.searches | params.later_searches).items()
     }
     explained = {
@@ -236,10 +213,7 @@ def follow(params: Params) -> Params:
     return dataclasses.replace(
         params,
         models=models,
-        searches={
-            name: search if search.after else dataclasses.replace(search, after="none")
-            for name, search in searches.items()
-        },
+        searches=searches,
         explain=dataclasses.replace(params.explain, models=explained),
         adversarial_attention={
             name: dataclasses.replace(each, corpus=models[each.model].corpus)
@@ -249,7 +223,6 @@ def follow(params: Params) -> Params:
 
 
 def _follow_model(params: Params, name: str, model: Model) -> Model:
-    """Return a model with what follows from its name, its experiment and the model it matches."""
     start = f"{model.experiment}-"
     variant = name.removeprefix(start) if name.startswith(start) else model.variant
     is_matched = variant == PARAMETER_MATCHED

@@ -32,18 +32,12 @@ def task_of_labels(has_several: bool) -> str:
 
 
 def _make_defaults(task: str) -> type:
-    """Return a record of all hyperparameters of a task: of training, and of prediction."""
-    schema = RECIPES[task]
-    fields = [
-        (
-            field.name,
-            fields_of(declaration)[field.name].declared,
-            dataclasses.field(default=field.default, metadata=field.metadata),
-        )
-        for declaration in (schema.Hyperparameters, schema.Prediction)
-        for field in dataclasses.fields(declaration)
-        if "description" in field.metadata  # else it is one of the experiment's `data`
-    ]
+    schema, fields = RECIPES[task], []
+    for declaration in (schema.Hyperparameters, schema.Prediction):
+        for each in dataclasses.fields(declaration):
+            if "description" in each.metadata:  # else it is one of the experiment's `data`
+                field = dataclasses.field(default=each.default, metadata=each.metadata)
+                fields.append((each.name, fields_of(declaration)[each.name].declared, field))
     made = dataclasses.make_dataclass(f"{task.capitalize()}Defaults", fields, frozen=True)
     made.__doc__ = schema.Hyperparameters.__doc__
     return made

@@ -1,10 +1,10 @@
 """The studies: heed's in workflow/studies, the user's own in studies; list them, activate one."""
 
 import contextlib
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from heed.files import HeedError, locked, write_text
 from heed.paths import LOCKS, PARAMS, is_name
@@ -41,9 +41,8 @@ models: {{}}
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class ListedStudy:
-    """A study as it is listed: of heed, or of the user's own; active or not."""
+class ListedStudy(NamedTuple):
+    """A study as it is listed."""
 
     name: str
     title: str
@@ -70,22 +69,15 @@ def format_studies() -> str:
     """Return the list of all studies, the active one marked by a star."""
     studies = list_studies()
     width = max(len(study.name) for study in studies)
-    lines = []
-    for is_own, heading in (
-        (False, f"Studies of heed ({HEED_STUDIES}):"),
-        (True, f"Your own studies ({OWN_STUDIES}):"),
-    ):
-        found = [
-            f"{'*' if study.is_active else ' '} {study.name:{width}} {study.title}"
-            for study in studies
-            if study.is_own == is_own
-        ]
-        lines += [heading, *found] if found else []
+    lines = [f"Studies of heed ({HEED_STUDIES}):"]
+    for number, study in enumerate(studies):
+        if study.is_own and not studies[number - 1].is_own:
+            lines.append(f"Your own studies ({OWN_STUDIES}):")
+        lines.append(f"{' *'[study.is_active]} {study.name:{width}} {study.title}")
     return "\n".join(lines)
 
 
 def _heed_studies() -> list[Path]:
-    """Return the files of workflow/studies. Raises HeedError when there is none."""
     if not (studies := sorted(HEED_STUDIES.glob("*.yaml"))):
         raise HeedError(f"{HEED_STUDIES}: no study here. Run heed in the top folder of a clone")
     return studies
@@ -102,22 +94,17 @@ def own_study_file(name: str) -> Path:
 
 @contextlib.contextmanager
 def changing_studies() -> Iterator[None]:
-    """Hold the lock of params.yaml: another command that changes it, or the studies, waits.
-
-    Raises HeedError outside of a clone.
-    """
+    """Hold the lock of params.yaml and the studies. Raises HeedError outside of a clone."""
     _heed_studies()
     with locked(LOCKS / PARAMS.name, f"{PARAMS}: another command edits it: waiting"):
         yield
 
 
 def activate_study(study: str, force: bool) -> str:
-    """Check a study, copy it to params.yaml, and return an estimate of its cost.
+    """Check a study (a name, or the path of a file), copy it to params.yaml; return its cost.
 
-    `study` is the name of a study of heed's or of the user's own, or the path of a file. Nothing is
-    changed before the check: dvc reads the names in params.yaml before any code of heed runs. Edits
-    of an active study of the user's own are saved to its file first. Raises HeedError: no such
-    study; a mistake in it; params.yaml was edited by hand and `force` is not set.
+    Edits of an active study of the user's own are saved to its file first. Raises HeedError, and
+    changes nothing: no such study; a mistake in it; params.yaml was edited, without `force`.
     """
     with changing_studies():
         path = _find_study(study)
@@ -139,8 +126,7 @@ def activate_study(study: str, force: bool) -> str:
 def make_study(name: str, title: str) -> str:
     """Make an empty study of the user's own, activate it, and return a message.
 
-    Without a `title` that is a question with the name. Raises HeedError: a study has this name;
-    params.yaml was edited by hand.
+    Raises HeedError: a study has this name; params.yaml was edited by hand.
     """
     with changing_studies():
         lines = start_study(name, empty_study(name, title))
@@ -169,10 +155,7 @@ def empty_study(name: str, title: str) -> str:
 
 
 def start_study(name: str, text: str) -> list[str]:
-    """Write a new study of the user's own, checked, and make it active; return lines that say so.
-
-    Raises HeedError when params.yaml was edited by hand and is no study of the user's own.
-    """
+    """Write a new study, checked, and make it active; raises as `save_active_study`."""
     lines = save_active_study(False, "NAME")
     save_study(name, text)
     write_text(PARAMS, SCHEMA.format("") + text)
@@ -185,7 +168,6 @@ def save_study(name: str, text: str) -> None:
 
 
 def _check_name(path: Path, name: str) -> None:
-    """Raise HeedError unless a study that is not heed's has a name that leaves all others whole."""
     own = own_study_file(name)
     if path.parent == HEED_STUDIES or path == own:
         return
@@ -209,8 +191,8 @@ def find_active_own_study() -> Path | None:
 def save_active_study(force: bool, study: str) -> list[str]:
     """Save the edits in params.yaml before `study` replaces it; return lines that say so.
 
-    Raises HeedError unless `force` is set: params.yaml was edited and is no study of the user's
-    own, or the file of this was changed after params.yaml. With `force` these edits are lost.
+    Raises HeedError unless `force` gives them up: params.yaml was edited and is no study of the
+    user's own, or the file of this was changed after params.yaml.
     """
     text, own = _read_params(PARAMS), find_active_own_study()
     if own is None:
@@ -242,7 +224,6 @@ def read_study(study: str) -> Params:
 
 
 def _find_study(study: str) -> Path:
-    """Return the file of a study by its name or path. Raises HeedError when there is none."""
     if study.endswith((".yaml", ".yml")):
         if not Path(study).is_file():
             raise HeedError(f"{study}: there is no such file")
