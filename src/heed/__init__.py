@@ -32,7 +32,6 @@ def load_run(model: str | Path, seed: int | None = None) -> Any:
 
     Raises:
         HeedError: there is no such run, or it is not whole.
-
     """
     from heed.files import HeedError
     from heed.paths import RUN, run_folder

@@ -33,7 +33,6 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
 
     Raises:
         HeedError: an entry is no span, has no character, or goes beyond the text.
-
     """
     spans = []
     for entry in cell.split() if isinstance(cell, str) else cell or []:
@@ -63,7 +62,6 @@ def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], li
 
     Raises:
         HeedError: an entry is no link, or counts below `base`.
-
     """
     links: dict[str, list[Link]] = {"-": [], "?": []}
     for entry in text.split():

@@ -32,9 +32,8 @@ class HeedError(Exception):
 def _temporary_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of `path`, and remove it when the block ends.
 
-    Temporary files of writers that were killed are removed too.
-
-    Raises HeedError when nothing can be written, as on a full disk.
+    Temporary files of writers that were killed are removed too. Raises HeedError when nothing can
+    be written, as on a full disk.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -33,7 +33,6 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     Raises:
         HeedError: a run is missing, is of another model or seed, or was made with another recipe
             than the others; the tokens are not those of the recipe.
-
     """
     runs = read_runs(name, seeds)
     recipe = runs[0].recipe

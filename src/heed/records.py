@@ -106,10 +106,8 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
     """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
     `key` is the object's own in its file, for the message. Unknown keys are ignored; with `strict`
-    there must be every key, also those with a default, and no other.
-
-    Raises RecordError: a required key is missing or one is unknown, or a value has a wrong type or
-    is outside its field's limits.
+    there must be every key, also those with a default, and no other. Raises RecordError: a required
+    key is missing or one is unknown, or a value has a wrong type or is outside its field's limits.
     """
     record: Record = _Reader(strict, strict).read_all(kind, value, (key,) if key else ())
     return record

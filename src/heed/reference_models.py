@@ -17,7 +17,6 @@ def write_reference_models(name: str, experiment: DeclaredExperiment) -> None:
 
     Raises:
         HeedError: no tokens; a corpus without the experiment's label; nothing to learn.
-
     """
     tokens = load_tokens(TOKENS / experiment.corpus)
     schema = task_module(experiment.task, "recipe")

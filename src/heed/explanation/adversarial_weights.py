@@ -13,12 +13,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.test import (
-    Weighted,
-    divergence_of_means,
-    jensen_shannon,
-    total_variation,
-)
+from heed.explanation.test import Weighted, divergence_of_means, jensen_shannon, total_variation
 from heed.models.recurrent import padding_mask
 from heed.training.loop import AdamW
 

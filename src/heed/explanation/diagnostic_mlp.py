@@ -201,10 +201,9 @@ class DiagnosticTraining:
     ) -> list[Row]:
         """Train networks by each guide; return the rows of the summary.
 
-        One network is trained by the base's recipe, another for one epoch: with enough epochs a
-        bag of words may learn from equal weights too what better weights show at once.
-
-        Raises DivergedError, which names the weights.
+        One network is trained by the base's recipe, another for one epoch: with enough epochs a bag
+        of words may learn from equal weights too what better weights show at once. Raises
+        DivergedError, which names the weights.
         """
         rows = []
         for i, (name, guide) in enumerate(guides.items()):

@@ -260,9 +260,8 @@ def sum_by_unit(scores: torch.Tensor, document: Document) -> torch.Tensor:
 def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return gradients times input with weights that follow the embeddings, and constant ones.
 
-    The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both.
-
-    Raises HeedError: the model has no weighted sum.
+    The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both. Raises
+    HeedError: the model has no weighted sum.
     """
     embeddings = network_of(model).embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)

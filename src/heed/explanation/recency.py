@@ -106,7 +106,6 @@ def explain_recency(
         rationale: row → True for tokens of rationale, (tokens,), of documents that have some.
         documents: `id, label, predicted` of documents that were explained.
         report_progress: called with the documents that are done.
-
     """
     drawn = rows[: group_size(WINDOWED, scale)]
     is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))

@@ -106,19 +106,14 @@ def read_adversarial_model(name: str) -> AdversarialAttention:
 
 
 def write_explanations(
-    name: str,
-    seeds: list[int],
-    scale: float,
-    report_progress: Progress,
-    noise: str | None = None,
+    name: str, seeds: list[int], scale: float, report_progress: Progress, noise: str | None = None
 ) -> pd.DataFrame:
     """Write results/explain/NAME, of a model, from its runs of `seeds`; return its summary.
 
     `scale` multiplies the numbers of documents. The words of `noise` are from this corpus; without
-    it that test has a reason, and a task without this test does not read it.
-
-    Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
-    are not the recipe's; the task has no explanation; the corpus of noise is missing.
+    it that test has a reason, and a task without this test does not read it. Raises HeedError: a
+    run is missing or was made with another recipe than the others; the tokens are not the recipe's;
+    the task has no explanation; the corpus of noise is missing.
     """
     runs = read_runs(name, seeds)
     make_deterministic()
@@ -158,11 +153,10 @@ def write_adversarial_model(
 ) -> pd.DataFrame:
     """Write results/adversarial_attention/NAME from the runs of its model; return its summary.
 
-    Trainings that were stopped continue from their last checkpoint, in .heed/work.
-
-    Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
-    are not the recipe's; the model has no weights that could be others; `deceive` without
-    rationales; a training that diverged.
+    Trainings that were stopped continue from their last checkpoint, in .heed/work. Raises
+    HeedError: a run is missing or was made with another recipe than the others; the tokens are not
+    the recipe's; the model has no weights that could be others; `deceive` without rationales; a
+    training that diverged.
     """
     declared = read_adversarial_model(name)
     runs = read_runs(declared.model, seeds)

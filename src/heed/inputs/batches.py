@@ -271,9 +271,8 @@ def shuffled_batches(
     """Yield the rows in batches of similar length; every row occurs once.
 
     Shuffled rows are sorted by length within windows of WINDOW batches, and the batches come in
-    random order. All of it depends only on `seed` and `epoch`.
-
-    `sort` returns rows sorted by length. The last batch of a window may have fewer rows.
+    random order. All of it depends only on `seed` and `epoch`. `sort` returns rows sorted by
+    length. The last batch of a window may have fewer rows.
     """
     generator = np.random.default_rng((seed, epoch))
     order = generator.permutation(rows)

@@ -270,9 +270,7 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
     """Return the units of one language, made from the training split alone.
 
     `rows` are of the training split; the vocabulary has `size` entries at most, special ones
-    included.
-
-    Raises HeedError when `size` is too small for the characters of the training split.
+    included. Raises HeedError when `size` is too small for the characters of the training split.
     """
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
@@ -318,9 +316,8 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
 def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
     """Return the model of sentencepiece for some texts: the same bytes for the same texts.
 
-    A vocabulary is smaller than `size` when the texts have not so many pieces.
-
-    Raises HeedError when `size` is too small for the characters of the texts.
+    A vocabulary is smaller than `size` when the texts have not so many pieces. Raises HeedError
+    when `size` is too small for the characters of the texts.
     """
     import sentencepiece
 

@@ -318,9 +318,8 @@ def _select_features(
     """Find the n-grams of each analyzer that are features, and the least number of their documents.
 
     Where there are more than MAX_FEATURES, those of the most documents are; of equally many, those
-    with the smallest hashes.
-
-    `counted` has of each analyzer the hashes of its n-grams, and in how many documents they occur.
+    with the smallest hashes. `counted` has of each analyzer the hashes of its n-grams, and in how
+    many documents they occur.
     """
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS

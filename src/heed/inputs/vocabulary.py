@@ -97,7 +97,6 @@ def vocabulary_vectors(tokens: Tokens, vocabulary: Vocabulary) -> tuple[np.ndarr
     Returns:
         entries: indices, sorted, (entries,)
         vectors: float32 (entries, size)
-
     """
     vectors = tokens.vectors()
     index = vocabulary.encode(tokens.lexicon)

@@ -98,10 +98,8 @@ def search(
     """Return the `n_best` translations of each sentence, best first; fewer if fewer were found.
 
     `source` are vocabulary indices (batch, source time), of lengths (batch,) from 1. Each step
-    keeps `beam` hypotheses; `length_penalty` is alpha.
-
-    Raises ValueError: the model is in training mode, whose dropout would be part of the result, or
-    n_best exceeds beam.
+    keeps `beam` hypotheses; `length_penalty` is alpha. Raises ValueError: the model is in training
+    mode, whose dropout would be part of the result, or n_best exceeds beam.
     """
     if model.training:
         raise ValueError("a search needs a model in evaluation mode: call model.eval() before it")

@@ -246,13 +246,11 @@ class WeightedSum:
 
     A text's vector is W_o [z_1; ...; z_H] + b_o with z_h = sum_t a_th v_th (without projections z
     itself), and its logits are a function of that vector. So predictions under other weights
-    (permuted, erased, adversarial) can be computed without running the encoder again.
-
-    With self-attention v_th is the state's value projection and a_th = sum_q p_q A_hqt: the
-    pooling's weight p of each query times the attention weights A. Without it H = 1, v are the
-    states and a the pooling's weights. In a hierarchical model t counts sentences.
-
-    Shapes for a batch; of one document they have no `batch`.
+    (permuted, erased, adversarial) can be computed without running the encoder again. With
+    self-attention v_th is the state's value projection and a_th = sum_q p_q A_hqt: the pooling's
+    weight p of each query times the attention weights A. Without it H = 1, v are the states and a
+    the pooling's weights. In a hierarchical model t counts sentences. Shapes for a batch; of one
+    document they have no `batch`.
 
     values: (batch, time, heads, d)
     weights: (batch, time, heads); those of a head sum to 1, 0 at padding
@@ -305,10 +303,9 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
     """Return the weighted sum behind each document's prediction.
 
     Its logits equal the model's to about 1e-6. Gradients flow to the embeddings and the parameters;
-    `embeddings` (batch, time, embedding_dim) are used in place of the model's own.
-
-    Raises HeedError where the model has no weighted sum, and says why; ValueError in training mode,
-    where dropout would change values and weights.
+    `embeddings` (batch, time, embedding_dim) are used in place of the model's own. Raises HeedError
+    where the model has no weighted sum, and says why; ValueError in training mode, where dropout
+    would change values and weights.
     """
     network = _network_of_sum(model)
     states = network.encode(batch, embeddings)

@@ -64,9 +64,8 @@ def source_gradients(
 ) -> SourceGradients:
     """Return the norms of the gradients at each position of the source of a batch of one pair.
 
-    The model is in evaluation mode. `truncation` is k, at least 1; None: through all steps.
-
-    Raises ValueError: the batch has more than one pair, or a model without recurrence is truncated.
+    The model is in evaluation mode. `truncation` is k, at least 1; None: through all steps. Raises
+    ValueError: the batch has more than one pair, or a model without recurrence is truncated.
     """
     if len(pair.rows) != 1:
         raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")

@@ -239,10 +239,8 @@ class Encoder(nn.Module):
         """Return the texts' vectors, and the weights that made them: computed, or as given.
 
         Vectors are (batch, size), weights of the pooling (batch, time), and of the self-attention
-        (batch, heads, time, time), None without one.
-
-        Raises HeedError: weights are given to a pooling that is not a weighted sum of the states,
-        or to a model without self-attention.
+        (batch, heads, time, time), None without one. Raises HeedError: weights are given to a
+        pooling that is not a weighted sum of the states, or to a model without self-attention.
         """
         vectors = states.vectors
         if self.attention is None and attention is not None:

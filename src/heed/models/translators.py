@@ -104,10 +104,7 @@ class PlainDecoder(RecurrentDecoder):
     def forward(
         self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
-        """Return s(t) as features, and no weights.
-
-        Raises HeedError if weights are given.
-        """
+        """Return s(t) as features, and no weights. Raises HeedError if weights are given."""
         if weights is not None:
             raise HeedError(
                 "weights of an attention are given to a decoder that has none (decoder: last-state "
@@ -150,7 +147,6 @@ class InputAttentionDecoder(AttentionDecoder):
 
     x(t) = [u(t); A(t)], as it is built in practice (Bahdanau et al. 2015, appendix A.2). With
     `literal` x(t) = [s(t-1); A(t)], as the lecture writes it: the previous word is never read.
-
     Queries are the states of the first layer, and that layer alone reads the contexts, so it goes
     word by word (in GNMT all layers read them).
     """
@@ -310,10 +306,9 @@ class TransformerTranslator(Translator):
 
     Embeddings are multiplied by the square root of their size (section 3.4). Dropout is also before
     the output layer, where the paper has none. `Memory.keys` and the decoder's `State` are the
-    projected keys and values of each layer: of the source, and of the target tokens so far.
-
-    Weights are the last layer's over the source, the mean over its heads. The fused attention of
-    training and search has none, so `decode` returns them only where they are asked for.
+    projected keys and values of each layer: of the source, and of the target tokens so far. Weights
+    are the last layer's over the source, the mean over its heads. The fused attention of training
+    and search has none, so `decode` returns them only where they are asked for.
     """
 
     def __init__(

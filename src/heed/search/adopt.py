@@ -14,10 +14,9 @@ from heed.study.editing import editing
 def adopt(name: str, params: Path, searches: Path) -> str:
     """Write the winner of search `name` into its models in params.yaml; set its trials to 0.
 
-    Comments are kept. A parameter-matched model has those of the model that it matches, so
-    nothing is written for it. Returns a message for people.
-
-    Raises HeedError: no such search; it has not run; no model names it.
+    Comments are kept. A parameter-matched model has those of the model that it matches, so nothing
+    is written for it. Returns a message for people. Raises HeedError: no such search; it has not
+    run; no model names it.
     """
     with editing(params) as (study, tree):
         search = study.section("searches", name)

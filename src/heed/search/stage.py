@@ -26,12 +26,10 @@ def run_search(
     """Run search `name`; write its results and results/timing/; return a line for people.
 
     A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
-
     `searches` is the folder with the results of the experiment's searches, `tokens` that of the
     search's corpus; `cores` are of this machine, for a local Ray, and `address` is of a cluster, by
-    default HEED_RAY_ADDRESS, else this machine.
-
-    Raises HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
+    default HEED_RAY_ADDRESS, else this machine. Raises HeedError: a file is missing; the space is
+    too small; no cluster; no trial gave a score.
     """
     search, started = params.search(name), time.time()
     previous = read_best(searches / search.after) if search.after != "none" else {}
@@ -65,10 +63,7 @@ def _run_on_ray(
     # before Ray starts, and for tpe too: the error of a space that is too small
     configurations, is_valid = draw_configurations(params, name, previous)
     plan.work.mkdir(parents=True, exist_ok=True)
-    with (
-        progress_bar(name) as bar,
-        ray_running(address, cores, search.cpu, search.gpu) as where,
-    ):
+    with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
         from heed.search.trials import Sampler, run_trials  # ray reads its environment now
 
         print_line(f"{name}: {search.trials} trials on {where}")

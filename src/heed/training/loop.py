@@ -146,10 +146,9 @@ def train(
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
     on every n-th item of the validation split. That does not change the training. After each epoch
-    a checkpoint is written to the folder `work`, after which a killed training resumes.
-
-    Returns the history, one row for each epoch (docs/contracts.md), the best epoch, counted from 1,
-    and the machine kind. Raises DivergedError: loss, weight or metric is no longer finite.
+    a checkpoint is written to the folder `work`, after which a killed training resumes. Returns the
+    history, one row for each epoch (docs/contracts.md), the best epoch, counted from 1, and the
+    machine kind. Raises DivergedError: loss, weight or metric is no longer finite.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
     training = _Training(learner, h, device, validations_per_epoch)

@@ -95,10 +95,9 @@ def train_run(
     """Train model `name` with `seed`; return the content of its run.json.
 
     Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json. `code` is the digest
-    of the code that trains. The work folder stays, with the checkpoint of the last epoch.
-
-    Raises HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part;
-    bfloat16 without a GPU; a training that diverged.
+    of the code that trains. The work folder stays, with the checkpoint of the last epoch. Raises
+    HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part; bfloat16
+    without a GPU; a training that diverged.
     """
     recipe = read_model_recipe(name)
     tokens = load_tokens(TOKENS / recipe.corpus)
@@ -182,7 +181,6 @@ def train_model(
     """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
     Runs and trials of a search both train by this function. No document of the test split is read.
-
     Raises DivergedError where the loss or the weights are no longer finite, and HeedError: tokens
     that are not the recipe's; an empty split; bfloat16 without a GPU.
     """
