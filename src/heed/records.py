@@ -1,8 +1,4 @@
-"""Records: dataclasses written as JSON, and read from JSON and YAML.
-
-Every file of heed's own and params.yaml are read here, by the types and limits of the fields. A
-mistake is a key and what was expected there.
-"""
+"""Records: dataclasses written as JSON, and read from JSON and YAML by types and limits."""
 
 import dataclasses
 import difflib
@@ -52,7 +48,6 @@ class Limits(dict[str, object]):
     """Limits as a mark of a type that may stand in a union, for which it is hashed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Return the same for all that are equal."""
         return hash(tuple(self))
 
 
@@ -71,7 +66,6 @@ class RecordError(ValueError):
     """The mistakes in a record: the key and a message of each. Its text is the first."""
 
     def __init__(self, mistakes: list[Mistake]) -> None:
-        """Store the mistakes."""
         key, text = mistakes[0]
         super().__init__(": ".join([*filter(None, [".".join(key)]), text]))
         self.mistakes = mistakes
@@ -105,19 +99,15 @@ def as_json(value: Any) -> Any:
 def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
     """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
-    `key` is the object's own in its file, for the message. Unknown keys are ignored; with `strict`
-    there must be every key, also those with a default, and no other. Raises RecordError: a required
-    key is missing or one is unknown, or a value has a wrong type or is outside its field's limits.
+    `key` is the object's own, for messages. Unknown keys are ignored; with `strict` there must be
+    every key, also those with a default, and no other. Raises RecordError with all mistakes.
     """
     record: Record = _Reader(strict, strict).read_all(kind, value, (key,) if key else ())
     return record
 
 
 def read_section(kind: Any, value: Any, key: Key = ()) -> Any:
-    """Return a section of params.yaml: a record in which any unknown key is a mistake.
-
-    Raises RecordError with all mistakes.
-    """
+    """Return a section of params.yaml, without unknown keys. Raises RecordError."""
     return _Reader(True, False).read_all(kind, value, key)
 
 
@@ -189,7 +179,6 @@ class _Reader:
     mistakes: list[Mistake] = dataclasses.field(default_factory=list)
 
     def read_all(self, kind: Any, value: Any, key: Key) -> Any:
-        """Return a record. Raises RecordError."""
         record = self.read(kind, value, key)
         if self.mistakes:
             raise RecordError(self.mistakes)
@@ -218,7 +207,6 @@ class _Reader:
         return read
 
     def _read_plain(self, kind: Any, value: Any, key: Key, limits: Mapping[str, Any]) -> Any:
-        """Return a JSON value as a type."""
         plain = plain_type(kind)
         outer, inner = get_origin(plain) or plain, get_args(plain)
         options = [option for option in inner if option is not NoneType]
@@ -241,7 +229,6 @@ class _Reader:
         return float(value) if plain is float else value
 
     def _read_one_of(self, one_of: OneOf, value: dict[str, object], key: Key) -> Any:
-        """Return the record whose type a key names."""
         if one_of.key not in value:
             return self.mistakes.append(((*key, one_of.key), MISSES))
         name = value[one_of.key]
@@ -277,7 +264,6 @@ class _Reader:
         return None if missing else plain(**values)
 
     def _note(self, key: Key, kind: Any, value: Any, limits: Mapping[str, Any]) -> None:
-        """Note a value that is not of its type, or not within its limits."""
         texts = [] if "choices" in limits else [_describe(plain_type(kind))]
         for name, limit in limits.items():
             text = ", ".join(limit) if isinstance(limit, tuple) else limit
@@ -287,10 +273,9 @@ class _Reader:
 
 
 def _has_type(kind: Any, value: Any) -> bool:
-    """Return whether a JSON value is of a type, as far as its inner values do not matter.
+    """Return whether a JSON value is of a type, whatever its inner values; an int is a float.
 
-    An int passes as a float. An int of more than 64 bits is refused: neither numpy nor torch could
-    hold it.
+    An int of more than 64 bits is refused: neither numpy nor torch could hold it.
     """
     outer, inner = get_origin(kind) or kind, get_args(kind)
     if kind is Any or isinstance(kind, TypeVar):
@@ -311,7 +296,6 @@ def _has_type(kind: Any, value: Any) -> bool:
 
 
 def _describe(kind: Any) -> str:
-    """Return a type in words."""
     outer, inner = get_origin(kind) or kind, get_args(kind)
     if outer is Literal:
         return f"one of {', '.join(map(str, inner))}" if len(inner) > 1 else str(inner[0])
