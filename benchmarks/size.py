@@ -64,8 +64,8 @@ models:
     experiment: texts
     corpus: texts
     variant: baseline
-    tuned_by: none
-    match: texts-baseline
+    search: none
+    match_parameters_of: texts-baseline
 """
 
 

@@ -23,16 +23,9 @@ def load_run(model: str | Path, seed: int | None = None) -> Any:
     """Return a trained run that is ready for texts of one's own, on the CPU (docs/python.md).
 
     A classifier has `predict(texts)` and `weights(texts)`, a translator `translate(texts)` and
-    `score(texts, translations)`.
-
-    Args:
-        model: the folder of a run, results/train/MODEL/SEED or a copy of it elsewhere; or, with
-            `seed`, a model with runs in results/train.
-        seed: that of the run; None: `model` is a folder.
-
-    Raises:
-        HeedError: there is no such run, or it is not whole.
-
+    `score(texts, translations)`. `model` is the folder of a run, results/train/MODEL/SEED or a copy
+    of it elsewhere; or, with `seed`, a model with runs in results/train. Raises HeedError: there is
+    no such run, or it is not whole.
     """
     from heed.files import HeedError
     from heed.paths import RUN, run_folder

@@ -24,16 +24,10 @@ RationaleKind = Literal["planted", "passage", "human", "given"]
 
 
 def parse_spans(cell: str | list[str] | None, location: str, characters: int) -> tuple[Span, ...]:
-    """Return the spans in a cell of a table; none of an empty cell.
+    """Return the spans in a cell of a table, separated by white space; none of an empty cell.
 
-    Args:
-        cell: a text of spans, separated by white space, or a list of spans.
-        location: the file, row and column, for the message.
-        characters: of the document's text, within which all spans must be.
-
-    Raises:
-        HeedError: an entry is no span, has no character, or goes beyond the text.
-
+    `characters` is the length of the text. Raises HeedError, with `location`: an entry is no span,
+    has no character, or goes beyond the text.
     """
     spans = []
     for entry in cell.split() if isinstance(cell, str) else cell or []:
@@ -56,14 +50,7 @@ def parse_spans(cell: str | list[str] | None, location: str, characters: int) ->
 def parse_links(text: str, location: str, base: int = 0) -> tuple[list[Link], list[Link]]:
     """Return the sure links, and those that are only possible, in the order of the text.
 
-    Args:
-        text: links, separated by white space.
-        location: the file and line, for the message.
-        base: the number of the first word of a sentence in `text`, 0 or 1.
-
-    Raises:
-        HeedError: an entry is no link, or counts below `base`.
-
+    `base` is the number of the first word of a sentence, 0 or 1. Raises HeedError, with `location`.
     """
     links: dict[str, list[Link]] = {"-": [], "?": []}
     for entry in text.split():

@@ -48,10 +48,7 @@ def code_file(stage: str, key: str = "") -> Path:
 
 @functools.cache
 def digest_file(path: Path) -> str:
-    """Return the digest of a file: of its program for Python, of its bytes for other files.
-
-    A process reads each file once. Raises HeedError: the file is Python that does not parse.
-    """
+    """Return the digest of a Python file's program, else of the bytes. Raises HeedError."""
     if path.suffix != ".py":
         return sha256(path)
     try:
@@ -63,15 +60,14 @@ def digest_file(path: Path) -> str:
 
 
 def digest_source(source: str) -> str:
-    """Return the digest of a program: of its syntax tree without positions and docstrings.
+    """Return the digest of a program's syntax tree: the same under every version of Python.
 
-    It is the same under every version of Python. Raises SyntaxError where it does not parse.
+    Raises SyntaxError where it does not parse.
     """
     return hashlib.sha256(_describe(ast.parse(source)).encode()).hexdigest()
 
 
 def _describe(value: object) -> str:
-    """Return a text for a node of a syntax tree, a list of nodes, or a plain value."""
     if isinstance(value, list):
         # None is a gap, as in {**more} or a keyword without a default
         return f"[{' '.join('-' if each is None else _describe(each) for each in value)}]"
@@ -107,10 +103,7 @@ def _merge_texts(parts: list[ast.expr]) -> list[ast.expr]:
 
 
 def loaded_modules(*not_yet_loaded: str) -> dict[str, str]:
-    """Return {module: digest} of heed's modules in this process that can change a result.
-
-    Modules that this process will load later are named.
-    """
+    """Return {module: digest} of heed's modules, here or named, that can change a result."""
     loaded = {name for name in sys.modules if name.startswith("heed.")}
     names = loaded.union(not_yet_loaded) - IGNORED
     return {

@@ -22,20 +22,12 @@ CHECKSUMS = "SHA256SUMS"
 
 
 class HeedError(Exception):
-    """An error that the user can repair.
-
-    The message names the file, the key or line, what was found, and what to do.
-    """
+    """An error that the user can repair: it names file, key or line, what is there, what to do."""
 
 
 @contextlib.contextmanager
 def _temporary_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of `path`, and remove it when the block ends.
-
-    Temporary files of writers that were killed are removed too.
-
-    Raises HeedError when nothing can be written, as on a full disk.
-    """
+    """Yield a temporary path, removed when the block ends as those of killed writers are."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +50,6 @@ def _remove(path: Path) -> None:
 
 
 def _is_running(process: str) -> bool:
-    """Return whether a process with this id is running on this machine."""
     with contextlib.suppress(PermissionError):  # a process of another user
         try:
             os.kill(int(process), 0)
@@ -77,10 +68,7 @@ def writing(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def writing_folder(path: str | Path, checksums: bool = False) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces `path` unless the block raises.
-
-    With `checksums` the hashes of its files are written too, for `verify_checksums`.
-    """
+    """Yield an empty folder that replaces `path` unless the block raises, with its `checksums`."""
     with _temporary_path(Path(path)) as temporary:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
@@ -93,9 +81,9 @@ def writing_folder(path: str | Path, checksums: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(path: Path, busy: str) -> Iterator[None]:
-    """Hold the lock in the file `path`; where another process holds it, print `busy` and wait.
+    """Hold the lock in the file `path`; where another process does, print `busy` and wait.
 
-    The kernel releases the lock when the process ends, also by kill -9.
+    The kernel releases it when the process ends, also by kill -9.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as lock:
@@ -132,10 +120,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def read_json(path: str | Path, made_by: str) -> Any:
-    """Return the JSON in `path`; `made_by` is the command that writes it.
-
-    Raises HeedError, naming that command, when the file is missing or broken.
-    """
+    """Return the JSON in `path`. Raises HeedError, naming the command `made_by`."""
     with reading(path, made_by, "not valid JSON"):
         return json.loads(Path(path).read_text(encoding="utf-8"))
 
@@ -146,10 +131,9 @@ def write_yaml(path: str | Path, value: Any) -> None:
 
 
 def read_yaml(path: str | Path, made_by: str) -> Any:
-    """Return the YAML in `path`; `made_by` is the command that writes it.
+    """Return the YAML in `path`. Raises HeedError, naming the command `made_by`.
 
-    Raises HeedError when the file is missing, broken or cut off: YAML that was cut off is often
-    valid, but lacks the line `...`.
+    YAML that was cut off is often valid, but lacks the line `...`.
     """
     with reading(path, made_by, "not valid YAML"):
         text = Path(path).read_text(encoding="utf-8")
@@ -165,7 +149,7 @@ def write_checksums(folder: Path) -> None:
 
 
 def require_files(folder: Path, made_by: str) -> None:
-    """Raise HeedError unless everything in `folder` is a file or a link to one.
+    """Raise HeedError unless all in `folder` are files or links to one.
 
     Reading a pipe would wait for ever. `made_by` is the command that writes the folder.
     """
@@ -178,10 +162,7 @@ def require_files(folder: Path, made_by: str) -> None:
 
 
 def verify_checksums(folder: str | Path, made_by: str) -> None:
-    """Raise HeedError unless `folder` has the files that `write_checksums` hashed, unchanged.
-
-    A folder without checksums passes. `made_by` is the command that writes the folder.
-    """
+    """Raise HeedError unless `folder` has the hashed files, unchanged, or no checksums."""
     checksums = Path(folder) / CHECKSUMS
     if not checksums.is_file():
         return
@@ -199,7 +180,6 @@ def verify_checksums(folder: str | Path, made_by: str) -> None:
 
 
 def _hashed_files(folder: Path) -> dict[str, Path]:
-    """Return the files of a stage's results, by their paths in `folder`: those not hidden."""
     files = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
     return {
         name.as_posix(): path

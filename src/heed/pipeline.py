@@ -1,11 +1,7 @@
-"""The pipeline as dvc.yaml declares it and as dvc.lock records it.
+"""The pipeline as dvc.yaml declares it and as dvc.lock records it; `heed graph` draws its kinds.
 
 The only module of the package that knows DVC: how it hashes, how it names a stage, what its two
-files hold, and `dvc status`. It imports nothing of DVC. workflow/ runs the pipeline, and knows all
-that is beyond these few facts.
-
-`heed graph` draws a node for each kind of stage; Snakemake's and DVC's own graphs draw one node for
-each stage.
+files hold, and `dvc status`. It imports nothing of DVC.
 """
 
 import contextlib
@@ -79,8 +75,8 @@ def changed_outputs(lock: Path, folders: tuple[str, ...]) -> Iterator[str]:
 def read_lock(root: Path = Path()) -> dict[str, Entry]:
     """Return the entries of dvc.lock by the name of their stage, {} where there is no file.
 
-    DVC writes it in place, so it is read again for two seconds where another stage's DVC may be
-    writing. Raises HeedError: it cannot be read; a kill -9 can cut it off.
+    DVC writes it in place: it is read again for two seconds. Raises HeedError where a kill cut it
+    off.
     """
     for _ in range(20):
         with contextlib.suppress(yaml.YAMLError, TypeError, KeyError):
@@ -101,7 +97,6 @@ def recorded_files(stage: str) -> dict[Path, Path]:
     """Return the files of the folders that a stage made last: path → file of DVC's cache.
 
     There are none where dvc.lock has no such stage, or the cache has lost the list of a folder.
-    Raises HeedError: dvc.lock cannot be read.
     """
     outs = read_lock().get(stage, {}).get("outs", [])
     if not outs:
@@ -119,7 +114,6 @@ def recorded_files(stage: str) -> dict[Path, Path]:
 
 
 def _cached(cache: Path, digest: str) -> Path:
-    """Return where DVC's cache has the content with a hash."""
     return cache / "files/md5" / digest[:2] / digest[2:]
 
 
@@ -144,10 +138,7 @@ def folder_md5(folder: Path, files: Iterable[Path] | None = None) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """The stages that dvc.yaml declares together, one for each key of a section of params.yaml.
-
-    In `deps` and `outs`, paths from the top folder of the clone, a `*` stands for a name.
-    """
+    """The stages that dvc.yaml declares for each key of a section; `*` is a name in a path."""
 
     stages: int
     deps: list[str]
@@ -155,10 +146,7 @@ class Kind:
 
 
 def read_kinds(pipeline: Path, params: object) -> dict[str, Kind]:
-    """Return the kinds of stages of `pipeline`, a dvc.yaml, in its order.
-
-    The sections of the study are attributes of `params`. Raises HeedError: it cannot be read.
-    """
+    """Return the kinds of stages of a dvc.yaml; `params` has the sections. Raises HeedError."""
     kinds: dict[str, Kind] = {}
     with reading(pipeline, "git checkout dvc.yaml"):
         stages = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"]

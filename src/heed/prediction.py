@@ -5,20 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from heed import paths
 from heed.files import reading, write_json, writing_folder
-from heed.paths import (
-    HISTORY,
-    MODEL_PREDICTION,
-    MODEL_RECIPE,
-    MODEL_RUNS,
-    PREDICTED,
-    PREDICTIONS,
-    STATISTICS,
-    TOKENS,
-    prediction_file,
-    run_folder,
-    train_command,
-)
 from heed.recipe import read_model_prediction, write_prediction, write_recipe
 from heed.task import task_module
 from heed.task.interface import Predictor
@@ -30,15 +18,13 @@ from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
 def write_predictions(name: str, seeds: list[int]) -> int:
     """Write results/predict/NAME from the runs of `seeds`; return the number of predictions.
 
-    Raises:
-        HeedError: a run is missing, is of another model or seed, or was made with another recipe
-            than the others; the tokens are not those of the recipe.
-
+    Raises HeedError: a run is missing, or was made with another recipe than the others; the tokens
+    are not the recipe's.
     """
     runs = read_runs(name, seeds)
     recipe = runs[0].recipe
     settings = read_model_prediction(recipe)
-    tokens = load_tokens(TOKENS / recipe.corpus)
+    tokens = load_tokens(paths.TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
     make_deterministic()
     device = choose_device(recipe.hyperparameters.device)
@@ -61,56 +47,46 @@ def write_predictions(name: str, seeds: list[int]) -> int:
             table.insert(2, "split", split)
             tables.append(table)
     predictions = pd.concat(tables, ignore_index=True)
-    with writing_folder(PREDICTIONS / name, checksums=True) as out:
-        predictions.to_parquet(out / PREDICTED, index=False)
-        pd.concat(statistics, ignore_index=True).to_parquet(out / STATISTICS, index=False)
+    with writing_folder(paths.PREDICTIONS / name, checksums=True) as out:
+        predictions.to_parquet(out / paths.PREDICTED, index=False)
+        pd.concat(statistics, ignore_index=True).to_parquet(out / paths.STATISTICS, index=False)
         for table_name, table in explained.items():
             table.to_parquet(out / f"{table_name}.parquet", index=False)
-        write_recipe(out / MODEL_RECIPE, recipe)
-        write_prediction(out / MODEL_PREDICTION, settings)
-        write_json(out / MODEL_RUNS, [_describe_run(name, run) for run in runs])
+        write_recipe(out / paths.MODEL_RECIPE, recipe)
+        write_prediction(out / paths.MODEL_PREDICTION, settings)
+        write_json(out / paths.MODEL_RUNS, [_describe_run(name, run) for run in runs])
     return len(predictions)
 
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, object]:
-    """Return the fields of a run that later stages need."""
-    path = run_folder(name, run.seed) / HISTORY
-    with reading(path, train_command(name, run.seed)):
+    path = paths.run_folder(name, run.seed) / paths.HISTORY
+    with reading(path, paths.train_command(name, run.seed)):
         history = pd.read_csv(path)
-    prefix = "validation_"
-    return {
-        "seed": run.seed,
-        "best_epoch": run.best_epoch,
-        "parameters": run.parameters,
-        "machine_kind": run.machine_kind,
-        "validation": {
-            column.removeprefix(prefix): history[column].tolist()
-            for column in history.columns
-            if column.startswith(prefix)
-        },
+    facts = ("seed", "best_epoch", "parameters", "machine_kind")
+    validation = {
+        column.removeprefix("validation_"): history[column].tolist()
+        for column in history.columns
+        if column.startswith("validation_")
     }
+    return {name: getattr(run, name) for name in facts} | {"validation": validation}
 
 
 def load_predictor(
     run: RunInfo, device: str, settings: Any = None, folder: Path | None = None
 ) -> Predictor:
-    """Return the predictor of a run.
+    """Return the predictor of a run, in its `folder` or results/train/MODEL/SEED.
 
-    Args:
-        run: the run.
-        device: cpu or cuda.
-        settings: how it predicts, the task's `Prediction`; None: as the study says, or where there
-            is no study by the defaults.
-        folder: of the run; None: results/train/MODEL/SEED.
-
-    Raises HeedError: a file is missing or broken.
+    `settings` are the task's `Prediction`; None: as the study says, or else the defaults. Raises
+    HeedError: a file is missing or broken.
     """
     name, seed = run.recipe.model, run.seed
     if settings is None:
-        has_study = prediction_file(name).exists()
+        has_study = paths.prediction_file(name).exists()
         schema = task_module(run.recipe.task, "recipe").Prediction
         settings = read_model_prediction(run.recipe) if has_study else schema()
-    predictor: Predictor = task_module(run.recipe.task, "prediction").load_predictor(
-        folder or run_folder(name, seed), run.recipe, settings, device, train_command(name, seed)
+    prediction, command = (
+        task_module(run.recipe.task, "prediction"),
+        paths.train_command(name, seed),
     )
-    return predictor
+    folder = folder or paths.run_folder(name, seed)
+    return prediction.load_predictor(folder, run.recipe, settings, device, command)

@@ -15,21 +15,14 @@ from heed.files import HeedError
 
 @contextlib.contextmanager
 def process_pool(
-    processes: int,
-    method: Literal["fork", "spawn"],
-    initializer: Callable[..., None] | None = None,
-    *arguments: Any,
-) -> Iterator[ProcessPoolExecutor]:
+    processes: int, method: Literal["fork", "spawn"],
+    initializer: Callable[..., None] | None = None, *arguments: Any,
+) -> Iterator[ProcessPoolExecutor]:  # fmt: skip
     """Yield a pool of processes, which end with this one, also when it is killed.
 
-    Not multiprocessing.Pool: it waits for ever for the result of a process that was killed.
-
-    Args:
-        processes: how many.
-        method: `spawn` starts anew; a `fork` has what is in memory here, and starts at once.
-        initializer: called with `arguments` in each process; forks inherit them without pickling.
-
-    Raises HeedError when a process was killed.
+    Not multiprocessing.Pool, which waits for ever for a process that was killed. A `fork` has what
+    is in memory here. `initializer` is called with `arguments` in each; forks inherit them without
+    pickling. Raises HeedError when a process was killed.
     """
     context = multiprocessing.get_context(method)
     first = (initializer, *arguments) if initializer else ()

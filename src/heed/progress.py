@@ -34,10 +34,7 @@ class Bar:
         self._drawn = 0.0
 
     def update(self, completed: float, total: float | None = None, text: str = "") -> None:
-        """Draw the bar, at most once every REDRAW seconds.
-
-        Without a `total` it shows no percentage and no time left.
-        """
+        """Draw the bar, at most once every REDRAW seconds; without a `total` no percentage."""
         now = time.monotonic()
         if self._progress is None or self._task is None or now - self._drawn < REDRAW:
             return
@@ -78,9 +75,8 @@ def progress_bar(title: str) -> Iterator[Bar]:
 class Progress:
     """The state of a training, reported after every batch and every epoch.
 
-    `seconds` are those of the epoch so far. `validation` has the metrics at the end of an epoch,
-    and is None before. `partial_validation` is set where an epoch is validated before its end: the
-    number of that validation, counted from 1, and the metrics on a sample of the validation split.
+    `seconds` are of the epoch so far. `validation` has the metrics at the end of an epoch, and
+    `partial_validation` the number of one before, from 1, and its metrics.
     """
 
     epoch: int
@@ -125,10 +121,7 @@ def training_progress(title: str, bar: bool = True) -> Iterator[Callable[[Progre
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """The trials of a search: how many have ended, and how.
-
-    `ended` includes those that the scheduler stopped (`early`) and those that failed for good.
-    """
+    """The trials of a search; `ended` includes those stopped `early` and `failed` for good."""
 
     ended: int
     early: int
@@ -145,10 +138,7 @@ class SearchProgress:
         self.started = self.logged = time.monotonic()
 
     def report_progress(self, counts: Counts, best: str, trial_ended: bool) -> None:
-        """Draw the bar, or, in a log, print a line once a minute and when the last trial has ended.
-
-        `best` names the best score so far and its trial; `trial_ended`: one has just ended.
-        """
+        """Draw the bar, or in a log print a line once a minute and after the last trial."""
         stops = f"{counts.early} stopped early"
         if counts.failed:
             stops += f", {counts.failed} failed"

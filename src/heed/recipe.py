@@ -25,10 +25,7 @@ Hyperparameters = TypeVar("Hyperparameters", covariant=True)
 
 @dataclasses.dataclass(frozen=True)
 class CorpusStatistics:
-    """The facts that a report prints of a corpus.
-
-    `reduced`: it is a split of its source. `generated`: heed generated it.
-    """
+    """The facts that a report prints of a corpus; `reduced`: it is a split of its source."""
 
     kind: str
     documents: int
@@ -89,10 +86,7 @@ def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:
 
 
 def read_recipe(path: str | Path, made_by: str) -> Recipe[Any, Any]:
-    """Return the recipe in `path`.
-
-    Raises HeedError if it is missing or broken; `made_by` is the command that writes it.
-    """
+    """Return the recipe in `path`, which `made_by` writes. Raises HeedError."""
     return parse_recipe(read_yaml(path, made_by), Path(path), made_by)
 
 
@@ -102,11 +96,7 @@ def read_model_recipe(model: str) -> Recipe[Any, Any]:
 
 
 def parse_recipe(values: Any, path: Path, made_by: str) -> Recipe[Any, Any]:
-    """Return the recipe from the content of its file, which the command `made_by` writes.
-
-    Raises HeedError: a key is missing or unknown, or a value is wrong, as in a file of an older
-    heed.
-    """
+    """Return the recipe from the content of its file, which `made_by` writes. Raises HeedError."""
     try:
         recipe = read_record(Recipe, values, strict=True)
         schema = task_module(recipe.task, "recipe")
@@ -127,17 +117,14 @@ def write_prediction(path: str | Path, prediction: Any) -> None:
 
 
 def read_prediction(path: Path, task: str, made_by: str) -> Any:
-    """Return the settings by which test items are predicted and scored: the task's `Prediction`.
-
-    Raises HeedError if the file is missing or broken; `made_by` is the command that writes it.
-    """
+    """Return the task's `Prediction` in a file, which `made_by` writes. Raises HeedError."""
     with reading(path, made_by):
         schema = task_module(task, "recipe").Prediction
         return read_record(schema, read_yaml(path, made_by) or {}, strict=True)
 
 
 def read_model_prediction(recipe: Recipe[Any, Any]) -> Any:
-    """Return the settings of a model's prediction. Raises HeedError as `read_prediction` does."""
+    """Return the settings of a model's prediction. Raises HeedError."""
     return read_prediction(
         prediction_file(recipe.model), recipe.task, f"heed recipe {recipe.model}"
     )

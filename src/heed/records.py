@@ -1,4 +1,4 @@
-"""Records: dataclasses written as JSON, and read from JSON and YAML by their types and limits."""
+"""Records: dataclasses written as JSON, and read from JSON and YAML by types and limits."""
 
 import dataclasses
 import difflib
@@ -47,7 +47,6 @@ class Limits(dict[str, object]):
     """Limits as a mark of a type that may stand in a union, for which it is hashed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Return the same for all that are equal."""
         return hash(tuple(self))
 
 
@@ -99,15 +98,15 @@ def as_json(value: Any) -> Any:
 def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = False) -> Record:
     """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
-    Unknown keys are ignored; with `strict` there must be every key, also those with a default, and
-    no other. Raises RecordError with the mistakes below `key`, the object's own in its file.
+    `key` is the object's own, for messages. Unknown keys are ignored; with `strict` there must be
+    every key, also those with a default, and no other. Raises RecordError with all mistakes.
     """
     record: Record = _Reader(strict, strict).read_all(kind, value, (key,) if key else ())
     return record
 
 
 def read_section(kind: Any, value: Any, key: Key = ()) -> Any:
-    """Return a section of params.yaml, in which unknown keys are mistakes. Raises RecordError."""
+    """Return a section of params.yaml, without unknown keys. Raises RecordError."""
     return _Reader(True, False).read_all(kind, value, key)
 
 
@@ -180,7 +179,6 @@ class _Reader:
     mistakes: list[Mistake] = dataclasses.field(default_factory=list)
 
     def read_all(self, kind: Any, value: Any, key: Key) -> Any:
-        """Return a record. Raises RecordError."""
         record = self.read(kind, value, key)
         if self.mistakes:
             raise RecordError(self.mistakes)
@@ -265,7 +263,6 @@ class _Reader:
         return None if missing else plain(**values)
 
     def _note(self, key: Key, kind: Any, value: Any, limits: Mapping[str, Any]) -> None:
-        """Note a value that is not of its type, or not within its limits."""
         texts = [] if "choices" in limits else [_describe(plain_type(kind))]
         for name, limit in limits.items():
             text = ", ".join(limit) if isinstance(limit, tuple) else limit
@@ -275,7 +272,7 @@ class _Reader:
 
 
 def _has_type(kind: Any, value: Any) -> bool:
-    """Return whether a JSON value is of a type, whatever its inner values; an int is a float too.
+    """Return whether a JSON value is of a type, whatever its inner values; an int is a float.
 
     An int of more than 64 bits is refused: neither numpy nor torch could hold it.
     """

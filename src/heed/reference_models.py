@@ -12,12 +12,9 @@ from heed.tokens.arrays import load_tokens
 
 
 def write_reference_models(name: str, experiment: DeclaredExperiment) -> None:
-    """Fit the reference models of an experiment and write results/reference_models/NAME
-    (docs/contracts.md).
+    """Fit the reference models of an experiment; write results/reference_models/NAME.
 
-    Raises:
-        HeedError: no tokens; a corpus without the experiment's label; nothing to learn.
-
+    Raises HeedError: no tokens; a corpus without the experiment's label; nothing to learn.
     """
     tokens = load_tokens(TOKENS / experiment.corpus)
     schema = task_module(experiment.task, "recipe")

@@ -33,10 +33,7 @@ MEASURED_SECONDS = 3.0
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """The work of a training step.
-
-    lengths: tokens that are read of some documents, spread as those of the corpus.
-    """
+    """The work of a training step; `lengths` are tokens read of documents, as in the corpus."""
 
     task: str
     hyperparameters: Any
@@ -67,9 +64,9 @@ def parameters(workload: Workload) -> int:
 
 @functools.cache
 def multiply_adds(task: str, hyperparameters: Any, sizes: CorpusSizes) -> tuple[float, ...]:
-    """Return the multiply-adds of a forward pass over a document: c, b and a of c + bn + an^2.
+    """Return the multiply-adds of a forward pass over n tokens: c, b and a of c + bn + an^2.
 
-    n is the number of tokens. They are counted at three lengths, through which one parabola goes.
+    They are counted at three lengths, through which one parabola goes.
     """
     from heed.models.size import count_multiply_adds
 
@@ -85,10 +82,7 @@ def multiply_adds(task: str, hyperparameters: Any, sizes: CorpusSizes) -> tuple[
 
 
 def expected_speed(workload: Workload, factor: float = 1.0) -> Speed:
-    """Return the speed of a workload on a machine that takes `factor` times as long as that core.
-
-    The core is the one that the constants are of.
-    """
+    """Return the speed of a workload where all takes `factor` times as long as by the constants."""
     h, updates = workload.hyperparameters, _update_seconds(workload)
     products = statistics.fmean(_product_seconds(workload, n) for n in workload.lengths)
     training = products + (STEP_SECONDS + updates) / h.batch_size
@@ -96,7 +90,6 @@ def expected_speed(workload: Workload, factor: float = 1.0) -> Speed:
 
 
 def _update_seconds(workload: Workload) -> float:
-    """Return the seconds of one change of all weights, and of their moving average."""
     times = 2 if workload.hyperparameters.ema_decay else 1
     return times * PARAMETER_SECONDS * parameters(workload)
 
@@ -110,8 +103,7 @@ def _product_seconds(workload: Workload, tokens: int) -> float:
 def machine_factor() -> float:
     """Return how many times as long a product of matrices takes here as on the core above.
 
-    By one thread: on a busy machine several would wait for each other, and waiting takes processor
-    time too.
+    By one thread: waiting for another takes processor time too.
     """
     from threadpoolctl import threadpool_limits
 
@@ -121,17 +113,13 @@ def machine_factor() -> float:
 
 
 def _seconds(function: Callable[[], object]) -> float:
-    """Return the processor time of a call."""
     started = time.process_time()
     function()
     return time.process_time() - started
 
 
 def measure(workload: Workload, seconds: float = MEASURED_SECONDS) -> float:
-    """Return how many times as long as expected the training steps of a workload take here.
-
-    So many steps are measured as fit in `seconds`, after a first one in which memory is allocated.
-    """
+    """Return how many times as long as expected training steps take here, within `seconds`."""
     from heed.training.loop import AdamW
     from heed.training.machine import keep_memory, make_deterministic, seed_everything
 

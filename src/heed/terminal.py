@@ -26,10 +26,7 @@ def print_line(text: str, error: bool = False) -> None:
 
 
 def print_data(text: str) -> None:
-    """Write lines that another program may read: UTF-8, each character as it is.
-
-    On a terminal they are printed as `print_line` does.
-    """
+    """Write lines that another program may read, as they are; on a terminal `print_line`."""
     if sys.stdout.isatty():
         print_line(text)
         return

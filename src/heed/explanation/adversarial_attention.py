@@ -52,8 +52,7 @@ def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> to
     """Return TVD(p, p_base) - strength KL(a || a_base) of each document, (batch,).
 
     The divergence of the weights a is the mean over heads; `base` has no gradients. (Wiegreffe &
-    Pinter 2019, section 4; their program sums both over the batch, so that its strength depends on
-    the batch's size)
+    Pinter 2019, section 4, sum both over the batch, so that strength depends on its size.)
     """
     predictions = (each.predict().softmax(-1) for each in (weighted, base))
     divergence = kullback_leibler(weighted.weights, base.weights, dim=1).mean(-1)
@@ -61,17 +60,13 @@ def differ_loss(weighted: WeightedSum, base: WeightedSum, strength: float) -> to
 
 
 def deceive_loss(
-    weighted: WeightedSum,
-    targets: torch.Tensor,
-    rationale: torch.Tensor,
-    strength: float,
+    weighted: WeightedSum, targets: torch.Tensor, rationale: torch.Tensor, strength: float,
     label_smoothing: float = 0.0,
-) -> torch.Tensor:
+) -> torch.Tensor:  # fmt: skip
     """Return cross entropy - strength log(1 - the weight on rationale) of each document, (batch,).
 
-    The logarithm is the mean over heads. A document without a rationale has the cross entropy
-    alone. `targets` are class indices (batch,), `rationale` is True for units with some (batch,
-    time), and labels are smoothed as in the base's training. (Pruthi et al. 2020, section 3)
+    The logarithm is the mean over heads; without a rationale (batch, time) it is 0. Labels are
+    smoothed as in the base's training. (Pruthi et al. 2020, section 3)
     """
     elsewhere = weighted.weights.masked_fill(rationale[..., None], 0.0).sum(1)  # batch x heads
     # weights of an empty document are all 0
@@ -85,9 +80,8 @@ def deceive_loss(
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """One document under the adversarial model and its base.
+    """One document (a row of the corpus) under the adversarial model and its base.
 
-    row: of the corpus
     predicted_base, predicted: class indices
     base, adversarial model: the weights of each unit, the mean over heads, (units,)
     measures: by their names in docs/contracts.md
@@ -111,16 +105,12 @@ class Pair:
 
 
 def compare_documents(
-    pair: Pair,
-    rationale: dict[int, np.ndarray],
-    rows: np.ndarray,
-    scale: float,
+    pair: Pair, rationale: dict[int, np.ndarray], rows: np.ndarray, scale: float,
     report_progress: Callable[[int, int], None],
-) -> Iterator[Compared]:
+) -> Iterator[Compared]:  # fmt: skip
     """Yield the documents `rows` under both models; the first 250 × `scale` have leave-one-out.
 
-    `rationale` of a row is True for units with some, (units,). `report_progress` is called with the
-    documents that are done, and their number.
+    `rationale` of a row is True for units with some, (units,).
     """
     border, done = group_size(LEAVING_OUT, scale), 0
     for group, leaves_out in ((rows[:border], True), (rows[border:], False)):

@@ -1,11 +1,9 @@
 """The search for adversarial weights: as different as possible, the prediction within EPSILON.
 
-They are searched by gradient descent (Jain & Wallace 2019, section 4.2). That they exist says that
-a prediction does not determine its weights. It does not say that a model could have learned them
-(Wiegreffe & Pinter 2019, arxiv.org/abs/1908.04626): compare with how much the weights of two seeds
-differ. The search follows the authors' program with 100 steps of size .1 in place of 500 of size
-.01: in trials it found as much (.555 and .537, .573 and .588) at a seventh of the cost. A candidate
-is judged by the same EPSILON that the search aims at; their program aims at .01 and accepts .05.
+By gradient descent (Jain & Wallace 2019, section 4.2). That they exist does not say that a model
+could have learned them (Wiegreffe & Pinter 2019, arxiv.org/abs/1908.04626): compare with how much
+the weights of two seeds differ. The authors' program takes 500 steps of size .01; 100 of .1 found
+as much (.555 and .537, .573 and .588) at a seventh of the cost. It aims at .01 and accepts .05.
 """
 
 from typing import NamedTuple
@@ -13,12 +11,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.test import (
-    Weighted,
-    divergence_of_means,
-    jensen_shannon,
-    total_variation,
-)
+from heed.explanation.test import Weighted, divergence_of_means, jensen_shannon, total_variation
 from heed.models.recurrent import padding_mask
 from heed.training.loop import AdamW
 
@@ -29,13 +22,10 @@ START_STD = 3.0  # of the logarithms of the first weights
 
 
 class Adversarial(NamedTuple):
-    """The most different weights that were found for each document of a batch.
+    """The most different weights (batch, time, heads) that were found for documents.
 
-    divergence: Jensen-Shannon divergence from the model's weights in nats, mean over heads,
-        (batch,); 0 where no other weights were found
-    mean_divergence: the divergence of weights averaged over heads, which can be compared with
-        seeds, (batch,)
-    weights: (batch, time, heads)
+    divergence: Jensen-Shannon from the model's weights in nats, mean over heads, (batch,); 0: none
+    mean_divergence: of weights averaged over heads, which can be compared with seeds, (batch,)
     change: total variation distance of the predictions, (batch,)
     """
 
@@ -56,8 +46,7 @@ class Adversarial(NamedTuple):
 def find_adversarial_weights(weighted: Weighted, generators: list[torch.Generator]) -> Adversarial:
     """Return the most different weights with the same prediction, for each document of a batch.
 
-    `weighted` has no gradients. Each document has a generator, so that its result does not depend
-    on the batch.
+    `weighted` has no gradients. Each document has a generator: its result depends on no other.
     """
     time, heads = weighted.weights.shape[1:]
     padding = padding_mask(weighted.lengths, time)[..., None]

@@ -1,12 +1,9 @@
 """Agreement of rankings of the same units: with each other, and with rationales.
 
 Kendall's tau-b of the weights with gradients and with leave-one-out (Jain & Wallace 2019,
-arxiv.org/abs/1902.10186, section 4.1). The tau of those two is its ceiling: it is what the
-agreement of two good rankings looks like.
-
-Plausibility: does a ranking find the words that are known to decide (DeYoung et al. 2020,
-arxiv.org/abs/1911.03429, section 4.1)? These words are planted by heed, or were marked by people as
-their reason; in the tables they are called rationale.
+arxiv.org/abs/1902.10186, section 4.1); the tau of those two is its ceiling. Plausibility: does a
+ranking find the words that are known to decide, planted or marked by people (DeYoung et al. 2020,
+arxiv.org/abs/1911.03429, section 4.1)?
 """
 
 from typing import ClassVar, NamedTuple
@@ -70,8 +67,7 @@ class Correlation(WeightsTest):
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
     """Return Kendall's tau-b of two rankings (units,); NaN where one is constant.
 
-    Units that a ranking does not have (NaN) are left out. Tau is a mean over pairs, so units drawn
-    at random estimate it without bias.
+    Units that a ranking does not have (NaN) are left out: drawn at random, they leave no bias.
     """
     known = np.isfinite(first) & np.isfinite(second)
     if known.sum() < 2:
@@ -114,10 +110,9 @@ class Plausibility(WeightsTest):
         return {name: score._asdict() for name, score in found.items() if score is not None}
 
     def score(self, judged: Judged) -> float | str:
-        """Return the area of the class and seed where it is smallest.
+        """Return the smallest area of a class and seed, of planted rationale alone.
 
-        Rationale that people marked is reported, and not judged: a model may be right for reasons
-        of its own.
+        A model may be right for reasons other than those that people mark.
         """
         summary = judged.summary
         rows = summary[(summary["test"] == self.name) & (summary["measure"] == "auc")]
@@ -141,8 +136,8 @@ class RationaleScore(NamedTuple):
     average_precision: the area under precision and recall
     concentration: the rationale's share of the ranking's sum, divided by its share of the units;
         NaN for a ranking with negative values
-    token_f1: of the highest units against the rationale
-    span_f1: of their runs against the rationale's; two match that overlap by half (MATCH)
+    token_f1, span_f1: of the highest units, and of their runs, against the rationale's; two match
+        that overlap by half (MATCH)
     """
 
     auc: float
@@ -155,11 +150,11 @@ class RationaleScore(NamedTuple):
 def find_rationale(
     ranking: np.ndarray, rationale: np.ndarray, share: float
 ) -> RationaleScore | None:
-    """Return how well a ranking (units,) finds the rationale (units,), True where there is some.
+    """Return how well a ranking (units,) finds the rationale (units,), True where some is.
 
-    `share` of the units, at least one, are chosen for the F1 scores. Units that the ranking does
-    not have (NaN) are left out, and then there are no F1 scores. None where the rest are all
-    rationale, or none of them.
+    `share` of the units, at least one, are chosen for the F1 scores, which need a ranking of all
+    units; else those it does not have (NaN) are left out. None where the rest are all rationale, or
+    none.
     """
     known = np.isfinite(ranking)
     scores, is_rationale = ranking[known], rationale[known]
@@ -178,10 +173,9 @@ def find_rationale(
 
 
 def areas(scores: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """Return the area under the ROC curve, and the average precision.
+    """Return the area under the ROC curve, and the average precision, as scikit-learn does.
 
-    They equal scikit-learn's, which checks its arguments for 4 ms a call: 25 s for a seed. `right`
-    is True for the units to be found, neither all nor none of (units,).
+    Its checks of arguments would take 25 s for a seed. `right` is neither all True nor all False.
     """
     order = np.argsort(-scores, kind="stable")
     last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # of equal scores
@@ -201,8 +195,7 @@ def match_spans(chosen: np.ndarray, right: np.ndarray) -> float:
     """Return the F1 of chosen spans; two spans match with intersection over union >= MATCH.
 
     Spans are (first, the one after the last), (spans, 2). A chosen span of one word does not count
-    where all spans of rationale are longer: scattered words are no wrong phrases. (DeYoung et al.
-    2020, section 4.1)
+    where all of the rationale are longer. (DeYoung et al. 2020, section 4.1)
     """
     if np.diff(right).min() > 1:
         chosen = chosen[np.diff(chosen)[:, 0] > 1]

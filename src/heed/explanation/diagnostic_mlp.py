@@ -1,10 +1,9 @@
 """Diagnostic MLP: a network without context that weighs its words by given weights.
 
-Each word is read alone, so the network can use no more of a document than its weights point at:
-weights that help it more, point better (Wiegreffe & Pinter 2019, section 3.4,
+Weights that help it more, point better (Wiegreffe & Pinter 2019, section 3.4,
 arxiv.org/abs/1908.04626). But weights were computed from the whole document, and can carry its
-class themselves, by the words that they choose (Bai et al. 2021, arxiv.org/abs/2006.05656). The
-controls measure that. In the tables it is called a diagnostic MLP.
+class themselves, by the words that they choose (Bai et al. 2021, arxiv.org/abs/2006.05656): the
+controls measure that.
 """
 
 import dataclasses
@@ -33,23 +32,17 @@ Weights = dict[int, np.ndarray]  # row → the weight of each token, (tokens,)
 
 
 class DiagnosticMLP(nn.Module):
-    """Tokens → embedding → tanh(W x + b), weighted sum → linear layer.
+    """Tokens → embedding → tanh(W x + b) of `size`, weighted sum → linear layer.
 
     `read` and `weigh` map a batch to token ids (`vocabulary` of them, padding among them) and to
-    weights, (batch, time); without `weigh`, the network learns its own weights, by a query and an
-    additive score. The embeddings are like the base's, with its `h`.
+    weights, (batch, time); without `weigh`, the network learns its own, by a query and an additive
+    score. The embeddings are like the base's, with its `h`.
     """
 
     def __init__(
-        self,
-        vocabulary: int,
-        classes: int,
-        size: int,
-        h: Architecture,
-        read: Callable[[Batch], torch.Tensor],
-        weigh: Callable[[Batch], torch.Tensor] | None = None,
-    ) -> None:
-        """Build layers of `size` states."""
+        self, vocabulary: int, classes: int, size: int, h: Architecture,
+        read: Callable[[Batch], torch.Tensor], weigh: Callable[[Batch], torch.Tensor] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, h.embedding_dim, padding_idx=0)
         nn.init.normal_(self.embedding.weight, std=h.embedding_std)
@@ -71,10 +64,9 @@ class DiagnosticMLP(nn.Module):
 
 
 def place_ids(batch: Batch) -> torch.Tensor:
-    """Return ids that say of each token only in which tenth of its document it stands.
+    """Return the tenth of its document in which each token stands, (batch, time), 1 to PLACES.
 
-    They are (batch, time), from 1 to PLACES. One id for all tokens would leave nothing to learn
-    from: the weights of a document sum to 1, and so all documents would have one vector.
+    One id for all would leave nothing to learn from: the weights of a document sum to 1.
     """
     lengths = batch.lengths[:, None].clamp(min=1)
     places = torch.arange(batch.ids.shape[1])[None] * PLACES // lengths + 1
@@ -85,8 +77,7 @@ def move_weights(weights: Weights, numbers: np.random.Generator) -> Weights:
     """Return the weights of another document for each, of nearly the same length.
 
     Documents are sorted by length, equal lengths at random, and neighbours exchange their weights;
-    the last of an odd number gets the weights of the one before. Classes are not looked at, so
-    moved weights tell nothing of the document.
+    the last of an odd number gets the weights of the one before.
     """
     rows = numbers.permutation(np.asarray(sorted(weights), np.int64))
     rows = rows[np.argsort([len(weights[int(row)]) for row in rows], kind="stable")].tolist()
@@ -109,10 +100,7 @@ def fit_weights(weights: np.ndarray, length: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Guide:
-    """The input of a diagnostic MLP, and its weights; None: it learns them.
-
-    rows: documents for which the weights are defined; None: all
-    """
+    """The input of a diagnostic MLP, its weights (None: learned), and the rows that have them."""
 
     reads: str
     read: Callable[[Batch], torch.Tensor]
@@ -140,8 +128,7 @@ def make_guides(
 ) -> dict[str, Guide]:
     """Return the guides by name, in the order of the summary.
 
-    The weights of both models are of all documents; `rationale` is True for tokens of it,
-    (tokens,).
+    The weights of both models are of all documents; `rationale` is True for its tokens, (tokens,).
     """
 
     def equal(chosen: np.ndarray) -> np.ndarray:
@@ -201,10 +188,8 @@ class DiagnosticTraining:
     ) -> list[Row]:
         """Train networks by each guide; return the rows of the summary.
 
-        One network is trained by the base's recipe, another for one epoch: with enough epochs a
-        bag of words may learn from equal weights too what better weights show at once.
-
-        Raises DivergedError, which names the weights.
+        One network is trained by the base's recipe, another for one epoch: with enough epochs a bag
+        of words may learn from equal weights too. Raises DivergedError, which names the weights.
         """
         rows = []
         for i, (name, guide) in enumerate(guides.items()):
@@ -230,7 +215,6 @@ class DiagnosticTraining:
     def _right(
         self, guide: Guide, splits: dict[str, np.ndarray], epochs: int, work: Path
     ) -> np.ndarray:
-        """Train a network by its guide; return 1 for each test document that it has right, or 0."""
         seed_everything(self.seed)
         h, weigh = self.hyperparameters, guide.weigh()
         model = DiagnosticMLP(guide.vocabulary, self.classes, self.size, h, guide.read, weigh)

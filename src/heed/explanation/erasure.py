@@ -1,11 +1,8 @@
 """Erasure of weights (Serrano & Smith 2019) and removal of words (ERASER, DeYoung et al. 2020).
 
 A weight is erased by setting it to 0 and dividing the others by their sum; the encoder is not run
-again. The better a ranking, the fewer removals from its top change the decision.
-(arxiv.org/abs/1906.03731)
-
-Comprehensiveness and sufficiency are of the prediction without the highest words, and with them
-alone (section 4.2, arxiv.org/abs/1911.03429). A text of such words is unlike any training text.
+again (arxiv.org/abs/1906.03731). Comprehensiveness and sufficiency are of the prediction without
+the highest words, and with them alone (section 4.2, arxiv.org/abs/1911.03429).
 """
 
 from typing import TYPE_CHECKING
@@ -48,9 +45,8 @@ class SingleErasure(WeightsTest):
     def measure_weights(self, weighted: Weighted, generator: Generator) -> dict[str, float]:
         """Remove the unit with the highest weight of one document, and another one at random.
 
-        top_flips, other_flips: whether the decision changes
-        removal_difference: how much further the first moves the prediction (Jensen-Shannon
-            divergence in nats)
+        Return whether the decision changes, and how much further the first moves the prediction
+        (Jensen-Shannon divergence in nats).
         """
         import torch
 
@@ -117,9 +113,8 @@ class Erasure(WeightsTest):
 def remove_until_flip(weighted: "WeightedSum", ranking: np.ndarray) -> tuple[float, bool]:
     """Remove the units of one document, two at least, the highest of `ranking` (units,) first.
 
-    Return the share of the units that were removed until the decision changed, 1 if it never did,
-    and whether it changed. At least one unit stays. All numbers of removals are computed at once,
-    from cumulative sums of the units that remain.
+    Return the share that was removed until the decision changed, 1 if it never did, and whether it
+    changed. At least one unit stays. All numbers of removals are computed at once.
     """
     import torch
 
@@ -161,8 +156,7 @@ class InputRemoval(WeightsTest):
     ) -> dict[str, dict[str, float]]:
         """Return the falls without the highest units, and with them alone, means over SHARES.
 
-        The share is rounded up, so that at least one unit counts. Higher comprehensiveness and
-        lower sufficiency are better.
+        The share is rounded up. Higher comprehensiveness and lower sufficiency are better.
         """
         import torch
 

@@ -1,8 +1,7 @@
 """Documents with words of other documents on their left, their right, or both sides.
 
-Noise is the tokens outside rationale of training documents of a corpus, whole documents in random
-order joined. All sides of a document get the same words, so that only their place differs: `both`
-has half of them on each side.
+Noise is the tokens outside rationale of training documents, whole documents in random order joined.
+All sides of a document get the same words, so that only their place differs.
 """
 
 import dataclasses
@@ -28,13 +27,9 @@ DRAW = 23  # seeds the words of each document
 
 
 class Noise:
-    """The words of a corpus that are put beside texts."""
+    """The words of a corpus's training documents `rows`. HeedError if all are rationale."""
 
     def __init__(self, tokens: Tokens, rows: np.ndarray) -> None:
-        """Open the corpus; `rows` are its training documents.
-
-        Raises HeedError where none of them has a word outside its rationale.
-        """
         self.lexicon = tokens.lexicon
         self._tokens, self._rows, self._rationale = tokens, rows, MarkedTokens(tokens)
         if not any(self._words(row).size for row in rows.tolist()):
@@ -43,8 +38,7 @@ class Noise:
     def draw(self, row: int, count: int) -> np.ndarray:
         """Return `count` tokens for document `row` of another corpus, which seeds their draw.
 
-        They are (2, count): their types as indices of the lexicon, and whether they begin a
-        sentence.
+        They are (2, count): indices of the lexicon, and whether they begin a sentence.
         """
         generator = np.random.default_rng((DRAW, row))
         pieces, missing = list[np.ndarray](), count
@@ -56,16 +50,14 @@ class Noise:
                     return np.concatenate(pieces, 1)
 
     def _words(self, row: int) -> np.ndarray:
-        """Return the tokens of a document that are not rationale."""
         return _read(self._tokens, row, np.flatnonzero(~self._rationale.mask(row)))
 
 
 def fitting_rows(encoded: EncodedCorpus, h: Architecture, rows: np.ndarray) -> np.ndarray:
     """Return the documents that the model can read with the most noise beside them.
 
-    The cap `max_tokens` does not hold for texts with noise, which it would cut, and with it the
-    text itself: a recurrent layer reads texts of any length. It does hold where a model knows
-    positions, because those after the cap were never trained.
+    The cap `max_tokens` does not hold for texts with noise: a recurrent layer reads any length. It
+    does where a model knows positions, because those after the cap were never trained.
     """
     knows_positions = h.attention != "none" and h.attention_positions
     if h.encoder != "transformer" and "location" not in h.score_functions and not knows_positions:
@@ -78,9 +70,8 @@ def add_noise(
 ) -> tuple[EncodedCorpus, np.ndarray]:
     """Return documents with each of NOISES, and the share of unknown words in their noise, (rows,).
 
-    A text is what the model reads of a document (`encoded`, of the corpus `tokens`); it is read
-    whole. The documents, which are not empty, belong to the first row, then to the second, ...;
-    they have no linear branch.
+    A text is what the model reads of a document, read whole. The documents, which are not empty,
+    belong to the first row, then to the second, ...; they have no linear branch.
     """
     positions, token_mask = encoded.positions(rows)
     is_unknown = encoded.vocabulary.encode(noise.lexicon) == UNKNOWN
@@ -107,8 +98,7 @@ def predict_with_noise(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the predicted classes with noise (rows, NOISES), and the share of unknown words in it.
 
-    A linear branch adds what it adds to the document without noise. Arguments as in `add_noise`;
-    `rows` are of `fitting_rows`.
+    A linear branch adds what it adds without noise. `rows` are of `fitting_rows`.
     """
     network = network_of(subject.model)
     constants = branch_logits(subject.model, subject.encoded.batch(rows))
@@ -128,14 +118,12 @@ def _read(tokens: Tokens, row: int, positions: np.ndarray) -> np.ndarray:
 
 
 def _part(tokens: np.ndarray, start: int, end: int) -> np.ndarray:
-    """Return some of the tokens; the first begins a sentence."""
     part = tokens[:, start:end].copy()
     part[1, :1] = True
     return part
 
 
 def _as_corpus(pieces: list[np.ndarray], tokens: Tokens, lexicon: list[str]) -> Tokens:
-    """Return the pieces as the documents of a corpus, whose lexicon has only their types."""
     types, ids = np.unique(np.concatenate([piece[0] for piece in pieces]), return_inverse=True)
     starts = [np.flatnonzero(piece[1]) for piece in pieces]
     return dataclasses.replace(

@@ -1,10 +1,8 @@
 """Other weights of a document: permuted, and adversarial (Jain & Wallace 2019, section 4.2).
 
-Permuted weights are given to other units of the same document, at random, and the encoder is not
-run again. A small change says that the weights hardly matter for the prediction; states that
-resemble each other are one cause: their conicity, the mean cosine of the vectors that attention
-weighs to their mean. Where it is near 1, any weights give about the same sum (Mohankumar et al.
-2020, section 3.1). (arxiv.org/abs/1902.10186, arxiv.org/abs/2004.14243)
+A small change by permuted weights says that they hardly matter; states that resemble each other are
+one cause: their conicity is the mean cosine of the weighted vectors to their mean (Mohankumar et
+al. 2020, section 3.1). (arxiv.org/abs/1902.10186, arxiv.org/abs/2004.14243)
 """
 
 from typing import ClassVar

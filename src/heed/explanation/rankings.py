@@ -1,22 +1,22 @@
-"""Rankings: how important each unit of a document is, by weights, gradients or removal.
+"""Rankings: how important each unit of a document is, by weights, gradients or removal; and the
+predictions of a classifier with all that the tests ask of them.
 
-A ranking is an array (units,) whose highest value is the most important unit. Units can be removed
-from the input, or replaced by the unknown word.
-
-Documents fall into groups by what their tests cost: all have weights and gradients; the first 250
-leave-one-out and adversarial weights too; the first 60 of these also what needs dozens of
-predictions from changed inputs, and the first 40 integrated gradients.
+A ranking is an array (units,) whose highest value is the most important unit. Documents fall into
+groups by what their tests cost: the first have most.
 """
 
 import dataclasses
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, HELD, total_variation
+from heed.explanation.adversarial_weights import find_adversarial_weights
+from heed.explanation.registry import measure_weights
+from heed.explanation.test import ALL_UNITS, DRAWN_UNITS, HELD, Prediction, total_variation
 from heed.files import HeedError
 from heed.inputs.batches import MAX_PADDED_TOKENS, Batch, EncodedCorpus, bigrams
 from heed.inputs.vocabulary import UNKNOWN
@@ -28,9 +28,8 @@ STEPS = 32  # of integrated gradients: they agree with 128 steps (Kendall's tau 
 
 
 class Group(NamedTuple):
-    """Documents that have the same tests, beside the tests of weights and gradients.
+    """Documents, up to number `end`, with the same tests beside weights and gradients.
 
-    end: the number of documents up to the last of this group
     removes: whether they have leave-one-out and adversarial weights
     changes_inputs: whether they have replacement, comprehensiveness and sufficiency
     integrates: whether they have integrated gradients
@@ -62,7 +61,7 @@ def by_group(rows: np.ndarray, scale: float) -> Iterator[tuple[Group, np.ndarray
 def draw_documents(test: np.ndarray, fold: int, offsets: np.ndarray, scale: float) -> np.ndarray:
     """Return random documents of the `test` part that are not empty, in the order of their draw.
 
-    `offsets` are the first tokens of the corpus's documents, (documents + 1,).
+    `offsets` are the first tokens of documents, (documents + 1,).
     """
     filled = test[offsets[test + 1] > offsets[test]]
     order = np.random.default_rng((DRAW, fold)).permutation(filled)
@@ -94,14 +93,11 @@ def no_sum_reason(subject: Subject, row: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """One document of a batch.
+    """One document of a batch: its index there, and its number of units.
 
-    index: in the batch
     ids: vocabulary indices of the tokens that are read, (tokens,)
     unit: the unit of each token, from 0, (tokens,)
-    units: their number
-    constant: (classes,), what a linear branch adds to the logits of the whole document, also where
-        units are removed
+    constant: (classes,), what a linear branch adds to the logits, also where units are removed
     """
 
     batch: Batch
@@ -145,10 +141,7 @@ def branch_logits(model: Classifier, batch: Batch) -> torch.Tensor:
 
 @torch.no_grad()
 def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> torch.Tensor:
-    """Return the probabilities (n, classes) of a document of which only `kept` units stay.
-
-    `kept` is True for the units that stay, (n, units).
-    """
+    """Return the probabilities (n, classes) of a document with `kept` units (n, units) alone."""
     network = network_of(model)
     size = max(1, MAX_PADDED_TOKENS // max(1, len(document.ids)))
     logits = [network(keep_units(network, document, part)) for part in kept.split(size)]
@@ -156,9 +149,9 @@ def predict_kept(model: Classifier, document: Document, kept: torch.Tensor) -> t
 
 
 def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batch:
-    """Return n shortened copies of a document as a batch, with the units that are `kept`.
+    """Return n copies of a document as a batch, with the units that are `kept`, (n, units).
 
-    What is left moves together, and bigrams are of the new neighbours.
+    They move together, and bigrams are of the new neighbours.
     """
     token_kept = kept[:, document.unit]  # n x tokens
     lengths = token_kept.sum(1)
@@ -185,10 +178,7 @@ def keep_units(network: Network, document: Document, kept: torch.Tensor) -> Batc
 
 @torch.no_grad()
 def predict_replaced(model: Classifier, document: Document, replaced: torch.Tensor) -> torch.Tensor:
-    """Return the logits (n, classes) of a document of which tokens are the unknown word.
-
-    `replaced` is True for these tokens, (n, tokens).
-    """
+    """Return the logits (n, classes) with the unknown word at `replaced`, (n, tokens)."""
     network, i = network_of(model), document.index
     embeddings = network.embed(document.batch)[i, : len(document.ids)].repeat(len(replaced), 1, 1)
     embeddings[replaced] = network.embedding.word.weight[UNKNOWN]
@@ -208,9 +198,10 @@ def pad_by_row(values: dict[int, np.ndarray], rows: np.ndarray, time: int) -> to
 def weight_rankings(model: Classifier, weighted: WeightedSum) -> dict[str, np.ndarray]:
     """Return the rankings of one document by its weighted sum.
 
-    attention: the weights, the mean over heads
-    weight_gradient: dp/da, the sum over heads (Serrano & Smith 2019)
-    product, signed_product: a dp/da, the sum over heads, without and with its sign
+    Over heads it is the mean of the weights, and the sum of all else.
+
+    weight_gradient: dp/da (Serrano & Smith 2019)
+    product, signed_product: a dp/da, without and with its sign
     value_norm: the length of the vector that the unit adds to the sum, with the output projection
         of all heads (Kobayashi et al. 2020, arxiv.org/abs/2004.10102)
     """
@@ -247,13 +238,12 @@ def gradient_rankings(
         by_token["integrated_gradients"] = integrated_gradients(model, batch)
     for i, document in enumerate(documents):
         yield {
-            name: sum_by_unit(scores[i, : len(document.ids)], document).abs().numpy()
+            name: _sum_by_unit(scores[i, : len(document.ids)], document).abs().numpy()
             for name, scores in by_token.items()
         }
 
 
-def sum_by_unit(scores: torch.Tensor, document: Document) -> torch.Tensor:
-    """Return the sum of the tokens' scores (tokens,) in each unit, (units,)."""
+def _sum_by_unit(scores: torch.Tensor, document: Document) -> torch.Tensor:
     return torch.zeros(document.units, dtype=scores.dtype).index_add(0, document.unit, scores)
 
 
@@ -261,8 +251,6 @@ def gradients_with_weights(model: Classifier, batch: Batch) -> tuple[torch.Tenso
     """Return gradients times input with weights that follow the embeddings, and constant ones.
 
     The second is the gradient of Jain & Wallace (2019). One pass of the encoder serves both.
-
-    Raises HeedError: the model has no weighted sum.
     """
     embeddings = network_of(model).embed(batch).detach().requires_grad_()
     weighted = weighted_sum(model, batch, embeddings)
@@ -343,11 +331,64 @@ def drawn_units(units: int, numbers: np.random.Generator) -> np.ndarray:
 
 
 def left_out(model: Classifier, document: Document, row: int) -> np.ndarray:
-    """Return the ranking by leave-one-out; of a long document NaN for the units not drawn.
-
-    `row` of the corpus seeds the draw.
-    """
+    """Return the ranking by leave-one-out; NaN for units not drawn, by the seed `row`."""
     units = drawn_units(document.units, np.random.default_rng((row, POSITIONS)))
     ranking = np.full(document.units, np.nan)
     ranking[units] = leave_one_out(model, document, units)
     return ranking
+
+
+def judge_documents(
+    subject: Subject, rows: np.ndarray, scale: float, report_progress: Callable[[int, int], None]
+) -> Iterator[tuple[int, Document, Prediction]]:
+    """Yield the row, the document and the prediction of each of `rows`, the first with most tests.
+
+    The documents have at least one token, and are in the order of their draw; `scale` multiplies
+    the sizes of GROUPS.
+    """
+    has_sum = not no_sum_reason(subject, int(rows[0]))
+    done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))
+    for group, chosen in by_group(rows, scale):
+        for batch in subject.encoded.evaluation_batches(chosen):
+            yield from _judge_batch(subject.model, batch, has_sum, group)
+            done += len(batch.rows)
+            report_progress(done, total)
+
+
+def _judge_batch(
+    model: Classifier, batch: Batch, has_sum: bool, group: Group
+) -> Iterator[tuple[int, Document, Prediction]]:
+    documents = read_documents(model, batch)
+    weighted = adversarial = None
+    with torch.no_grad():
+        probabilities = torch.softmax(model(batch), -1)
+        if has_sum:
+            weighted = weighted_sum(model, batch)
+    if weighted is not None and group.removes:
+        generators = [torch_generator(int(row), ADVERSARIAL) for row in batch.rows]
+        adversarial = find_adversarial_weights(weighted, generators)
+    gradients = gradient_rankings(model, batch, documents, has_sum, group.integrates)
+    for i, (document, rankings) in enumerate(zip(documents, gradients, strict=True)):
+        row, units = int(batch.rows[i]), document.units
+        numbers = np.random.default_rng((row, ORDERS))
+        rankings["random"] = numbers.random(units)
+        if group.removes:
+            rankings["leave_one_out"] = left_out(model, document, row)
+        if group.changes_inputs:
+            known = np.flatnonzero(np.isfinite(rankings["leave_one_out"]))
+            rankings["replacement"] = np.full(units, np.nan)
+            rankings["replacement"][known] = replace_one(model, document, known)
+        measures: dict[str, float] = {}
+        if weighted is not None:
+            rankings |= weight_rankings(model, weighted[i])
+            measures = measure_weights(weighted[i], torch_generator(row, PERMUTATIONS))
+        found = None
+        if adversarial is not None:
+            measures |= adversarial.measures(i)
+            found = adversarial.weights[i, :units].mean(1).numpy()
+        prediction = Prediction(
+            units, probabilities[i].numpy(), rankings, measures,
+            None if weighted is None else weighted[i], found, numbers,
+            functools.partial(predict_kept, model, document) if group.changes_inputs else None,
+        )  # fmt: skip
+        yield row, document, prediction

@@ -1,18 +1,15 @@
 """Recency: whether a model reads the end of a document more than its middle (Maini et al. 2020).
 
-A recurrent layer without attention may forget what stands far from its last state. Four measures:
-the importance of each tenth of a document beside the rationale that stands there; accuracy by the
-place of the rationale; accuracy with noise on one side or both; and how much more gradient reaches
-the last states than the middle ones. (arxiv.org/abs/2005.00159) The table is recency.csv.
+The importance of each tenth of a document beside its rationale; accuracy by the place of the
+rationale, and with noise; and how much more gradient reaches the last states than the middle ones
+(arxiv.org/abs/2005.00159). The table is recency.csv.
 
 The gradient of a state h_t is dL/dh_t with L the negative log probability of the predicted class.
-It has two parts: what the layers above take from h_t itself, and what reaches h_t through the
-states after it. For the second a disturbance d_t is added to the state that step t starts from, so
-that its gates read W_ih x_t + W_hh (h_{t-1} + d_t): then dL/dd_t is what h_{t-1} passes on. With
-the inputs [x_t; d_t] and the matrix [W_ih, W_hh] that is an ordinary LSTM, and one pass gives the
-gradients of all t. (Cell states are held, as in the authors' program.) L is scaled so that its
-gradient with respect to the logits has length 1: a certain prediction, with a gradient near 0, then
-counts as much as any other. Ratios within a document are as without.
+For what reaches h_t through the states after it, a disturbance d_t is added to the state that step
+t starts from: its gates read W_ih x_t + W_hh (h_{t-1} + d_t), and dL/dd_t is what h_{t-1} passes
+on. That is an ordinary LSTM with inputs [x_t; d_t] and the matrix [W_ih, W_hh]; cell states are
+held, as in the authors' program. L is scaled so that its gradient with respect to the logits has
+length 1: a certain prediction, with a gradient near 0, then counts as much as any other.
 """
 
 import copy
@@ -70,10 +67,8 @@ class Recency(NamedTuple):
     """The measures of documents of at least TENTHS tokens.
 
     rows: of the corpus, (documents,)
-    importance: of each tenth, the largest 1, (documents, TENTHS); NaN where none changes the
-        prediction
-    gradients: lengths of the gradient of recurrent states at the ends and in the middle,
-        (documents, 2); NaN without any
+    importance: of each tenth, the largest 1, (documents, TENTHS); NaN where none changes it
+    gradients: lengths of the gradient at the ends and in the middle, (documents, 2), or NaN
     """
 
     rows: np.ndarray
@@ -82,31 +77,17 @@ class Recency(NamedTuple):
 
 
 def explain_recency(
-    subject: Subject,
-    h: Architecture,
-    fold: int,
-    labels: np.ndarray,
-    tokens: Tokens,
-    noise: Tokens | None,
-    rows: np.ndarray,
-    scale: float,
-    rationale: dict[int, np.ndarray],
-    documents: pd.DataFrame,
-    report_progress: Callable[[int], None],
-) -> tuple[pd.DataFrame, dict[str, str]]:
+    subject: Subject, h: Architecture, fold: int, labels: np.ndarray, tokens: Tokens,
+    noise: Tokens | None, rows: np.ndarray, scale: float, rationale: dict[int, np.ndarray],
+    documents: pd.DataFrame, report_progress: Callable[[int], None],
+) -> tuple[pd.DataFrame, dict[str, str]]:  # fmt: skip
     """Return the table recency.csv of one seed, and measure → why it is not defined.
 
-    Args:
-        subject: the model, which has a network.
-        h, fold: the hyperparameters and the fold of its training.
-        labels: class indices, (documents of the corpus,)
-        tokens, noise: its corpus, and the one that the words of noise are from.
-        rows: test documents that are not empty, in the order of their draw.
-        scale: multiplies the numbers of documents.
-        rationale: row → True for tokens of rationale, (tokens,), of documents that have some.
-        documents: `id, label, predicted` of documents that were explained.
-        report_progress: called with the documents that are done.
-
+    `subject` has a network, `h` and `fold` are of its training, `labels` class indices (documents
+    of the corpus,). `noise` is the corpus that the words of noise are from, `rows` are test
+    documents that are not empty, in the order of their draw; `scale` multiplies their numbers.
+    `rationale` maps the row of a document with some to a mask (tokens,); `documents` has `id,
+    label, predicted` of those explained.
     """
     drawn = rows[: group_size(WINDOWED, scale)]
     is_right = dict(zip(documents["id"], documents["label"] == documents["predicted"], strict=True))
@@ -187,10 +168,10 @@ def importance_by_tenth(model: Classifier, document: Document) -> np.ndarray:
 def end_and_middle(disturbed: Network, model: Classifier, batch: Batch) -> np.ndarray:
     """Return the lengths of the gradients at the ends and in the middle, (batch, 2).
 
-    Each direction has its own end, the state that has read the whole document: the last one
-    forwards, the first one backwards. The middle is the mean over the states from 45 to 55% of the
-    document. Both directions of a position are one vector. NaN for a document of fewer than three
-    states: of a hierarchical model, sentences. `disturbed` is of `with_disturbed_states`.
+    Each direction has its own end, the state that has read the whole document. The middle is the
+    mean over the states from 45 to 55% of the document. Both directions of a position are one
+    vector. NaN for a document of fewer than three states. `disturbed` is of
+    `with_disturbed_states`.
     """
     lengths = state_gradients(disturbed, batch, branch_logits(model, batch)).double().numpy()
     sequences = disturbed.sequence_lengths(batch)
@@ -216,7 +197,6 @@ class _DisturbedBiLSTM(nn.Module):
         self.lengths: torch.Tensor
 
     def forward(self, inputs: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Return the states (batch, time, 2 * hidden_size); they and what was read are kept."""
         self.lengths = lengths
         self.disturbances = [
             inputs.new_zeros(*inputs.shape[:2], self.hidden_size).requires_grad_() for _ in range(2)
@@ -253,8 +233,8 @@ def with_disturbed_states(network: Network) -> Network:
 def state_gradients(network: Network, batch: Batch, constant: torch.Tensor) -> torch.Tensor:
     """Return the length of the gradient of each state, (batch, time, 2): forwards and backwards.
 
-    Of a hierarchical model time counts sentences. Values at padding have no meaning. The network is
-    of `with_disturbed_states`; `constant` is added to the logits, (batch, classes).
+    Of a hierarchical model time counts sentences. Values at padding have no meaning. `constant` is
+    added to the logits, (batch, classes).
     """
     lstm = network.document_encoder.lstm
     assert isinstance(lstm, _DisturbedBiLSTM)
@@ -283,8 +263,7 @@ def positions_table(
 ) -> pd.DataFrame:
     """Return importance and rationale by tenth, and the ratio of gradients.
 
-    `rationale` is True for tokens of it, (tokens,), of the documents that have some. `drawn` is the
-    number of documents before short ones were left out.
+    `rationale` maps rows to masks (tokens,); of `drawn` documents short ones were left out.
     """
     is_known = np.isfinite(measured.importance).all(1)
     importance, documents = measured.importance[is_known], measured.rows[is_known]
@@ -315,9 +294,9 @@ def rationale_by_tenth(rationale: np.ndarray) -> np.ndarray:
 def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
     """Return the mean share of importance divided by the rationale's, 1 if it follows rationale.
 
-    Both are (documents, TENTHS), and both are shares of a document here: else a document whose
-    rationale is in many tenths would count for more above the line than below it. Tenths in which
-    fewer than MIN_DOCUMENTS have a rationale, or which have less than MIN_SHARE of it, have no row.
+    Both are (documents, TENTHS), and shares of a document: else one with rationale in many tenths
+    would count for more above the line than below. MIN_DOCUMENTS and MIN_SHARE say which tenths
+    have a row.
     """
     of_importance = importance / importance.sum(1, keepdims=True)
     documents = (shares > 0).sum(0)
@@ -332,10 +311,7 @@ def _by_density(importance: np.ndarray, shares: np.ndarray) -> list[Row]:
 
 
 def places_table(rationale: dict[int, np.ndarray], right: dict[int, bool]) -> pd.DataFrame:
-    """Return the accuracy by the tenth in which the mean position of a document's rationale lies.
-
-    `right` has whether the prediction of a row is right.
-    """
+    """Return accuracy by the tenth of the rationale's mean position; `right`: by row."""
     known = [row for row in rationale if row in right]
     places = np.array([mean_place(rationale[row]) for row in known])
     is_right = np.array([right[row] for row in known], bool)
@@ -351,11 +327,7 @@ def mean_place(rationale: np.ndarray) -> int:
 
 
 def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:
-    """Return the accuracy with noise.
-
-    `right` is whether a prediction is right, (documents, NOISES), `unknown` the share of unknown
-    words in a document's noise, (documents,).
-    """
+    """Return the accuracy with noise, (documents, NOISES), and its unknown words, (documents,)."""
     by_noise = dict(zip(NOISES, right.T, strict=True))
     rows = [_row("noise", name, each) for name, each in by_noise.items()]
     lost = by_noise["none"].astype(float) - by_noise["both 4"]
@@ -363,12 +335,10 @@ def noise_table(right: np.ndarray, unknown: np.ndarray) -> pd.DataFrame:
 
 
 def _by_tenth(measure: str, values: np.ndarray) -> list[Row]:
-    """Return a row for each tenth of values (documents, TENTHS)."""
     return [_row(measure, str(tenth), values[:, tenth]) for tenth in range(TENTHS)]
 
 
 def _row(measure: str, at: str, values: np.ndarray) -> Row:
-    """Return the mean over documents; `documents` is 0 without any."""
     row: Row = {"measure": measure, "at": at, "documents": len(values)}
     if len(values):
         row |= {"mean": values.mean(), "std": pd.Series(values, dtype=float).std()}
@@ -376,5 +346,4 @@ def _row(measure: str, at: str, values: np.ndarray) -> Row:
 
 
 def _table(rows: Iterable[Row]) -> pd.DataFrame:
-    """Return the rows that have documents."""
     return pd.DataFrame([row for row in rows if row["documents"]]).reindex(columns=COLUMNS)

@@ -105,16 +105,13 @@ def unit_table(prediction: Prediction, name: str, positions: UnitPositions) -> p
 
 
 def summarize(
-    documents: pd.DataFrame,
-    rankings: pd.DataFrame,
-    seeds: pd.DataFrame,
-    reasons: dict[str, str],
+    documents: pd.DataFrame, rankings: pd.DataFrame, seeds: pd.DataFrame, reasons: dict[str, str],
     recency: pd.DataFrame,
-) -> pd.DataFrame:
+) -> pd.DataFrame:  # fmt: skip
     """Return the means over documents, with a row and a reason for what is not defined.
 
-    docs/contracts.md describes the tables. `reasons` maps a test, measure or ranking to why it
-    is not defined, and `weights` to why tests of weights and the rankings by weights are not.
+    `reasons` maps a test, measure or ranking to why it is not defined, and `weights` to why tests
+    of weights and rankings by weights are not.
     """
     if "weights" in reasons:
         reasons = dict.fromkeys((*WEIGHT_RANKINGS, HELD), reasons["weights"]) | reasons
@@ -135,7 +132,6 @@ def summarize(
 def _rows(
     test: WeightsTest, measure: str, table: pd.DataFrame, reasons: dict[str, str]
 ) -> list[Row]:
-    """Return the rows of a measure, or one with the reason why there is none."""
     if measure in test.of_weights and "weights" in reasons:
         reasons = {measure: reasons["weights"]} | reasons
     if test.table == "recency":
@@ -158,7 +154,6 @@ def _rows(
 
 
 def _means(known: pd.DataFrame, measure: str, keys: list[str]) -> list[Row]:
-    """Return the mean of a measure in each group of documents that has it."""
     rows: list[Row] = []
     for key, group in known.groupby(keys) if len(known) else ():
         values = group[measure].astype(np.float64)

@@ -74,11 +74,9 @@ def seed_agreement(
 ) -> pd.DataFrame:
     """Return how much the weights of two seeds differ on the same document.
 
-    The units have `seed, id, unit, attention`, the documents `seed, id` and the columns of the
-    classes' probabilities. The result has `seed, other_seed, id, max_weight, divergence, change` of
-    every pair of seeds that have the document: the largest weight of the first seed, the
-    Jensen-Shannon divergence of the weights in nats, and the total variation distance of the
-    predictions.
+    The units have `seed, id, unit, attention`, the documents `seed, id` and classes' probabilities;
+    the result, of every pair of seeds, the largest weight of the first seed, the Jensen-Shannon
+    divergence of the weights in nats, and the total variation distance of the predictions.
     """
     keys = ["id", "seed"]
     weights = {key: group.to_numpy() for key, group in units.groupby(keys)["attention"]}
@@ -95,12 +93,11 @@ def seed_agreement(
 
 
 def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFrame:
-    """Return how much two seeds differ at the same unit of the same target.
+    """Return how much two seeds differ at the same unit of the same target, as `seed_agreement`.
 
-    The units have `seed, id, target, unit, attention`, and `next_units` `seed, id, target, word,
-    p`: the probabilities of what is predicted at the drawn units of targets; a word that is missing
-    has none. The result is as in `seed_agreement`, with the column `target` after `id`. Steps
-    that only one of two seeds has, or whose sources have not as many units, are left out.
+    `next_units` have `seed, id, target, word, p`: the probabilities at the drawn units of targets;
+    a word that is missing has none. Steps that only one of two seeds has, or whose sources have not
+    as many units, are left out.
     """
     keys = ["id", "target"]
     steps = next_units[["seed", *keys]].drop_duplicates()
@@ -122,7 +119,6 @@ def step_agreement(units: pd.DataFrame, next_units: pd.DataFrame) -> pd.DataFram
 
 
 def _compare(own: np.ndarray, others: np.ndarray) -> tuple[float, float]:
-    """Return the largest of one seed's weights, and their divergence from another's."""
     import torch
 
     first, second = (torch.from_numpy(each.astype(np.float64)) for each in (own, others))

@@ -1,9 +1,9 @@
 """The stages `explain` and `adversarial_attention`: tests of a model's runs, and models trained
 against it.
 
-Everything runs on the CPU with one thread, so that tables are the same bytes on a machine kind.
-Sections of params.yaml are read without heed.study, so that these stages do not depend on the code
-that checks it. A seed that is done is kept in .heed/work until all are, and is not repeated.
+On the CPU with one thread: tables are the same bytes on a machine kind. Sections of params.yaml are
+read without heed.study, on whose code these stages shall not depend. A seed that is done is kept in
+.heed/work until all are.
 """
 
 import dataclasses
@@ -19,19 +19,11 @@ import numpy as np
 import pandas as pd
 import torch
 
+from heed import paths
 from heed.digests import loaded_modules
 from heed.explanation.rankings import draw_documents
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
 from heed.files import HeedError, sha256, write_json, writing_folder
-from heed.paths import (
-    ADVERSARIAL_ATTENTION,
-    EXPLANATIONS,
-    PARAMS,
-    TOKENS,
-    WEIGHTS,
-    WORK,
-    run_folder,
-)
 from heed.records import as_json, read_record
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
@@ -75,56 +67,47 @@ class AdversarialAttention:
 
 
 def _read_params(kind: type[Section], *keys: str) -> Section:
-    """Return the part of params.yaml at these keys; all defaults where a section is not there.
-
-    Raises HeedError when the file cannot be read, or has a mistake there.
-    """
+    """Return the part of params.yaml at these keys, or all defaults. Raises HeedError."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        entry = YAML(typ="safe").load(PARAMS.read_text(encoding="utf-8")) if PARAMS.exists() else {}
+        text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
+        entry = YAML(typ="safe").load(text)
         for key in keys:
             entry = (entry or {}).get(key)
         return read_record(kind, entry or {})
     except (OSError, ValueError, TypeError, YAMLError, AttributeError, RecursionError) as error:
         text = " ".join(str(error).split())
-        raise HeedError(f"{PARAMS}: {'.'.join(keys)}: {text}. `heed check` says more") from None
+        raise HeedError(
+            f"{paths.PARAMS}: {'.'.join(keys)}: {text}. `heed check` says more"
+        ) from None
 
 
 def read_explain() -> Explain:
-    """Return `explain` of params.yaml. Raises HeedError when the file or its section is wrong."""
+    """Return `explain` of params.yaml. Raises HeedError when it is wrong."""
     return _read_params(Explain, "explain")
 
 
 def read_adversarial_model(name: str) -> AdversarialAttention:
-    """Return `adversarial_attention.NAME` of params.yaml.
-
-    Raises HeedError when the file cannot be read, has no such entry, or the entry has a mistake.
-    """
+    """Return `adversarial_attention.NAME` of params.yaml. Raises HeedError when it is wrong."""
     return _read_params(AdversarialAttention, "adversarial_attention", name)
 
 
 def write_explanations(
-    name: str,
-    seeds: list[int],
-    scale: float,
-    report_progress: Progress,
-    noise: str | None = None,
+    name: str, seeds: list[int], scale: float, report_progress: Progress, noise: str | None = None
 ) -> pd.DataFrame:
     """Write results/explain/NAME, of a model, from its runs of `seeds`; return its summary.
 
-    `scale` multiplies the numbers of documents. The words of `noise` are from this corpus; without
-    it that test has a reason, and a task without this test does not read it.
-
-    Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
-    are not the recipe's; the task has no explanation; the corpus of noise is missing.
+    `scale` multiplies the numbers of documents; the words of `noise` are from this corpus. Raises
+    HeedError: a run is missing or was made with another recipe than the others; the tokens are not
+    the recipe's; the task has no explanation; the corpus of noise is missing.
     """
     runs = read_runs(name, seeds)
     make_deterministic()
     task = runs[0].recipe.task
     part, reads_noise = task_module(task, "explanation"), task_module(task, "recipe").READS_NOISE
-    words = load_tokens(TOKENS / noise) if reads_noise and noise is not None else None
+    words = load_tokens(paths.TOKENS / noise) if reads_noise and noise is not None else None
     by_seed: Tables = {}
     undefined: list[dict[str, str]] = []
     for run in runs:
@@ -144,7 +127,7 @@ def write_explanations(
     if tables["seeds"].empty and "weights" not in reasons:
         reasons.setdefault("seeds", NO_PAIR)
     summary: pd.DataFrame = part.summarize_tables(tables, tables["seeds"], reasons)
-    with writing_folder(EXPLANATIONS / name, checksums=True) as out:
+    with writing_folder(paths.EXPLANATIONS / name, checksums=True) as out:
         for table in ("documents", "rankings", "units", "seeds"):
             tables[table].to_parquet(out / f"{table}.parquet", index=False)
         if "recency" in tables:  # of classifiers
@@ -158,11 +141,10 @@ def write_adversarial_model(
 ) -> pd.DataFrame:
     """Write results/adversarial_attention/NAME from the runs of its model; return its summary.
 
-    Trainings that were stopped continue from their last checkpoint, in .heed/work.
-
-    Raises HeedError: a run is missing or was made with another recipe than the others; the tokens
-    are not the recipe's; the model has no weights that could be others; `deceive` without
-    rationales; a training that diverged.
+    Trainings that were stopped continue from their last checkpoint, in .heed/work. Raises
+    HeedError: a run is missing or was made with another recipe than the others; the tokens are not
+    the recipe's; the model has no weights that could be others; `deceive` without rationales; a
+    training that diverged.
     """
     declared = read_adversarial_model(name)
     runs = read_runs(declared.model, seeds)
@@ -180,7 +162,7 @@ def write_adversarial_model(
             )
         except DivergedError as error:
             raise DivergedError(
-                f"{PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model "
+                f"{paths.PARAMS}: adversarial_attention.{name}, seed {run.seed}: {error}, of model "
                 f"{declared.model}, by whose recipe it is trained. If this is the adversarial "
                 "model, and no diagnostic MLP, make its `strength` smaller first"
             ) from None
@@ -189,7 +171,7 @@ def write_adversarial_model(
     tables = _join(by_seed)
     summary = tables.pop("summary").reindex(columns=ADVERSARIAL_SUMMARY)
     summary = summary.astype({"documents": "Int64"})
-    with writing_folder(ADVERSARIAL_ATTENTION / name, checksums=True) as out:
+    with writing_folder(paths.ADVERSARIAL_ATTENTION / name, checksums=True) as out:
         for table, values in tables.items():
             values.to_parquet(out / f"{table}.parquet", index=False)
         if declared.diagnostic_mlps:
@@ -200,12 +182,9 @@ def write_adversarial_model(
 
 
 def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Tokens, dict[str, np.ndarray], np.ndarray]:
-    """Return a run's tokens, its documents by split, and the test documents that are drawn.
-
-    Raises HeedError where there is none to `aim` at, since all are empty.
-    """
+    """Return a run's tokens, its documents by split, and the test documents that are drawn."""
     recipe = run.recipe
-    tokens = load_tokens(TOKENS / recipe.corpus)
+    tokens = load_tokens(paths.TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
     splits = split_documents(recipe, tokens, run.seed)
     offsets = task_module(recipe.task, "explanation").document_offsets(tokens, recipe.data)
@@ -216,7 +195,6 @@ def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Tokens, dict[str, np.nd
 
 
 def _add(by_seed: Tables, run: RunInfo, tables: dict[str, pd.DataFrame]) -> None:
-    """Add the tables of a seed to the seeds before."""
     for name, table in tables.items():
         table.insert(0, "seed", run.seed)
         by_seed.setdefault(name, []).append(table)
@@ -227,14 +205,11 @@ def _join(by_seed: Tables) -> dict[str, pd.DataFrame]:
 
 
 def _work_folder(runs: list[RunInfo], settings: object) -> Path:
-    """Return the folder of trainings that depend on these runs and settings.
-
-    It depends on the stage's code and the version of torch too.
-    """
+    """Return the folder of trainings that depend on these runs, settings, code and torch."""
     recipe, stage = runs[0].recipe, "adversarial_attention"
     import_stage_modules(recipe.task, stage)
-    weights = [sha256(run_folder(recipe.model, run.seed) / WEIGHTS) for run in runs]
+    weights = [sha256(paths.run_folder(recipe.model, run.seed) / paths.WEIGHTS) for run in runs]
     key = json.dumps(
         [recipe.as_dict(), weights, settings, loaded_modules(), torch.__version__], sort_keys=True
     )
-    return WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return paths.WORK / f"{stage}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"

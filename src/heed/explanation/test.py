@@ -1,10 +1,8 @@
 """A test of weights: a class whose name is its entry in summary.csv, and what all tests share.
 
 A test says what it computes of a prediction, when weights pass or fail it, and how the report
-prints it: the texts are plain English, and the report translates them. `registry.TESTS` lists all
-tests; the stage, the criteria, the tables and the chapter go through that list.
-
-The report reads these classes, so a module with a test imports torch in its functions alone.
+prints it, in plain English. `registry.TESTS` lists all. The report reads these classes, so a module
+with a test imports torch in its functions alone.
 """
 
 import dataclasses
@@ -54,10 +52,9 @@ class Prediction:
     rankings: by name (units,); NaN for units that were not drawn
     measures: by their names in docs/contracts.md, as far as they need no rationales
     weighted: the weighted sum behind a document's class, if there is one
-    adversarial: the most different weights with the same prediction (units,), if they were searched
+    adversarial: the most different weights with the same prediction (units,), if searched
     numbers: for further random rankings
-    predict_kept: maps units that are kept (n, units) to probabilities (n, outcomes) without the
-        others; None where the input is not changed
+    predict_kept: maps units that are kept (n, units) to probabilities (n, outcomes), if asked
     """
 
     units: int
@@ -80,12 +77,7 @@ class Column(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """The tables by which criteria judge a model.
-
-    summary: of the model
-    adversarial_attention: the summaries of its trained adversarial models
-    planted: whether the rationale of its corpus is planted
-    """
+    """The tables by which criteria judge a model; `planted`: whether its corpus's rationale is."""
 
     summary: pd.DataFrame
     adversarial_attention: Sequence[pd.DataFrame] = ()
@@ -151,8 +143,7 @@ class WeightsTest:
     ) -> dict[str, dict[str, float]]:
         """Return the measures of each ranking of a prediction.
 
-        `rationale` (units,) is True for units with some; `share` of the units is chosen to find it:
-        the corpus's mean share of rationale.
+        `rationale` (units,) is True for units with some; `share` of the units is chosen to find it.
         """
         return {}
 
@@ -202,10 +193,9 @@ def no_weights(summary: pd.DataFrame) -> str:
 
 
 def descending(ranking: np.ndarray) -> np.ndarray:
-    """Return the units of a ranking (units,), the highest first.
+    """Return the units of a ranking (units,), the highest first; equal ones in a drawn order.
 
-    Equal ones are in an order drawn once for each number of units, the same for all rankings of a
-    document: in reading order equal weights would find whatever stands first.
+    In reading order equal weights would find whatever stands first.
     """
     draw = np.random.default_rng(len(ranking)).permutation(len(ranking))
     return np.lexsort((draw, -ranking))
@@ -217,10 +207,7 @@ def total_variation(first: Tensor, second: Tensor) -> Tensor:
 
 
 def jensen_shannon(first: Tensor, second: Tensor, dim: int = -1) -> Tensor:
-    """Return the Jensen-Shannon divergence along `dim` in nats, from 0 to log 2 = 0.693.
-
-    Entries that are 0 in both, as padding is, add nothing and have the gradient 0.
-    """
+    """Return the Jensen-Shannon divergence along `dim` in nats; entries 0 in both add nothing."""
     middle = 0.5 * (first + second)
     return 0.5 * (kullback_leibler(first, middle, dim) + kullback_leibler(second, middle, dim))
 
@@ -228,8 +215,7 @@ def jensen_shannon(first: Tensor, second: Tensor, dim: int = -1) -> Tensor:
 def divergence_of_means(first: Tensor, second: Tensor) -> Tensor:
     """Return the Jensen-Shannon divergence of weights (…, time, heads) averaged over heads, (…).
 
-    Of several heads it is not the mean of theirs: two heads that have exchanged their weights are
-    the same mean. The agreement of seeds compares these means, since heads have no order.
+    Heads have no order: two that have exchanged their weights are the same mean.
     """
     return jensen_shannon(first.mean(-1), second.mean(-1))
 

@@ -66,8 +66,7 @@ class AdversarialModels(WeightsTest):
     def score(self, judged: Judged) -> float | str:
         """Return the largest divergence of the weights of a seed that keeps the predictions.
 
-        One that loses them, or whose weights differ by less than MIN_DIVERGENCE, was not trained to
-        what was asked of it: it says nothing.
+        Others, and those under MIN_DIVERGENCE, were not trained to what was asked, and say nothing.
         """
         if reason := no_weights(judged.summary):
             return reason
@@ -82,20 +81,13 @@ class AdversarialModels(WeightsTest):
         return NONE_MOVED if max(kept) < MIN_DIVERGENCE else max(kept)
 
     def passes(self, value: float, judged: Judged) -> bool:
-        """Return whether weights differ by no more than two seeds' do, means over heads.
-
-        One seed of one adversarial model is enough to fail.
-        """
+        """Return whether weights differ by no more than those of two seeds; one seed can fail."""
         limit = seed_divergence(judged.summary)
         return limit is not None and value <= limit
 
 
 def adversarial_model_runs(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return `accuracy_base, accuracy, prediction_change, mean_divergence, kept` of each seed.
-
-    The seed is the index. `kept`: accuracy and predictions are the base's, within MAX_LOSS
-    and MAX_PREDICTION_CHANGE.
-    """
+    """Return accuracies, `prediction_change, mean_divergence, kept` of each seed, the index."""
     measures = ["accuracy_base", "accuracy", "prediction_change", "mean_divergence"]
     rows = summary[(summary["test"] == "adversarial_model") & summary["measure"].isin(measures)]
     rows = rows.dropna(subset=["mean", "seed"]).drop_duplicates(["seed", "measure"])

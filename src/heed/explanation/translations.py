@@ -1,8 +1,8 @@
 """The tests of one trained translator on some sentence pairs: what needs the model, batch by batch.
 
-The decoder is given the reference. Tests are of *steps*: the prediction of one unit of the target,
-from the units before it, of DRAWN_TARGETS random units of each target. The matrices of attention
-and of leave-one-out have a row for every unit of the target, the end of the sentence left out.
+The decoder is given the reference. A *step* is the prediction of one unit of the target, from those
+before it; DRAWN_TARGETS random ones of each target are tested. Matrices have a row for every unit
+of the target but the end of the sentence.
 """
 
 import dataclasses
@@ -39,13 +39,11 @@ PAIRS_AT_ONCE = 32  # adversarial weights hold some numbers for each start, step
 
 @dataclasses.dataclass(frozen=True)
 class JudgedPair:
-    """One sentence pair with the outcome of its tests.
+    """One sentence pair (a row of the corpus) with the outcome of its tests.
 
-    row: of the corpus
     source, target: vocabulary indices, (units,) each
-    matrices: by ranking, `attention` (the mean over heads; not of a model without) and, of the
-        first pairs, `leave_one_out`, (target units, source units); NaN for source units that were
-        not drawn
+    matrices: by ranking, `attention` (the mean over heads) and, of the first pairs,
+        `leave_one_out`, (target units, source units); NaN for source units that were not drawn
     steps: the drawn units of the target, each with its prediction
     """
 
@@ -57,16 +55,13 @@ class JudgedPair:
 
 
 def judge_pairs(
-    model: Translator,
-    encoded: EncodedPairs,
-    rows: np.ndarray,
-    scale: float,
+    model: Translator, encoded: EncodedPairs, rows: np.ndarray, scale: float,
     report_progress: Callable[[int, int], None],
-) -> Iterator[JudgedPair]:
+) -> Iterator[JudgedPair]:  # fmt: skip
     """Yield the pairs `rows` with the outcome of all tests, the first with most of them.
 
     The model is in evaluation mode on the CPU, its parameters without gradients. `scale` multiplies
-    the sizes of GROUPS. `report_progress` is called with the pairs that are done, and their number.
+    the sizes of GROUPS.
     """
     done, total = 0, min(len(rows), group_size(GROUPS[-1].end, scale))
     for group, chosen in by_group(rows, scale):
@@ -107,7 +102,6 @@ def _judge_batch(
 
 
 def _draw_steps(batch: PairBatch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the pair and the position of each step that is drawn, (steps,) each."""
     steps = []
     for i, row in enumerate(batch.rows.tolist()):
         length = int(batch.target_lengths[i]) - 2
@@ -119,14 +113,9 @@ def _draw_steps(batch: PairBatch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _judge_steps(
-    model: Translator,
-    batch: PairBatch,
-    pairs: torch.Tensor,
-    positions: torch.Tensor,
-    weighted: TargetSteps | None,
-    removes: bool,
-) -> list[Prediction]:
-    """Return the prediction of each step, without its probabilities and matrices."""
+    model: Translator, batch: PairBatch, pairs: torch.Tensor, positions: torch.Tensor,
+    weighted: TargetSteps | None, removes: bool,
+) -> list[Prediction]:  # fmt: skip
     keys = list(zip(batch.rows[pairs.numpy()].tolist(), positions.tolist(), strict=True))
     adversarial = None
     if weighted is not None and removes:
@@ -152,7 +141,6 @@ def _judge_steps(
 
 
 def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
-    """Return the matrix of leave-one-out; of a long source NaN for the units not drawn."""
     length = int(pair.source_lengths[0])
     units = drawn_units(length, np.random.default_rng((int(pair.rows[0]), POSITIONS, length)))
     matrix = np.full((int(pair.target_lengths[0]) - 2, length), np.nan)
@@ -164,10 +152,8 @@ def _left_out(model: Translator, pair: PairBatch) -> np.ndarray:
 def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> np.ndarray:
     """Return how much each unit of a source matters for each unit of its target.
 
-    One of `units` of the source of the only `pair` is removed at a time, and the source is read
-    again, shorter by one. A source of one unit becomes an unknown unit, as an empty text is read.
-    The total variation distances of the distributions of the next unit are (target units, units);
-    the end of the sentence is left out.
+    One of `units` of the source of the only `pair` is removed at a time; a source of one becomes an
+    unknown unit. The total variation distances of the next unit are (target units, units).
     """
     source, words = pair.source[0], pair.target[:, :-1]
     whole = next_units(model, pair.source, words)[0]
@@ -184,10 +170,7 @@ def leave_out_sources(model: Translator, pair: PairBatch, units: np.ndarray) -> 
 
 
 def next_units(model: Translator, source: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """Return the probabilities of the unit after each of `words`, (batch, time, vocabulary).
-
-    All sources (batch, source time) have the same length.
-    """
+    """Return the probabilities after each of `words`, (batch, time, vocabulary)."""
     memory, state = model.encode(source, torch.full((len(source),), source.shape[1]))
     return torch.softmax(model.logits(model.decode(words, memory, state).features), -1)
 
@@ -197,9 +180,8 @@ def step_gradients(
 ) -> dict[str, torch.Tensor]:
     """Return |sum_d e_id dp/de_id| of each source unit i, p of the unit predicted at each step.
 
-    `gradient` is (steps, source time); steps are as of `target_steps`. In `gradient_held_weights`,
-    of a model with attention alone, the weights of all steps are constants (of a transformer those
-    of the last layer over the source).
+    They are (steps, source time). In `gradient_held_weights`, of a model with attention, the
+    weights of all steps are constants (of a transformer those of the last layer over the source).
     """
     words = batch.target[pairs, : int(positions.max()) + 1]
     embedded = model.embed(batch.source[pairs]).detach().requires_grad_()

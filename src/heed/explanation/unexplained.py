@@ -1,6 +1,6 @@
-"""The folders `none` in results/explain and results/adversarial_attention: summaries without a row.
+"""Summaries without a row: the folders `none` in results/explain and adversarial_attention.
 
-DVC needs the folders that the report depends on to exist, also in a study that explains no model.
+DVC needs the folders that the report depends on, also in a study that explains no model.
 """
 
 from pathlib import Path

@@ -41,7 +41,7 @@ def _rows(hashes: np.ndarray, buckets: int) -> np.ndarray:
 def bigrams(ids: np.ndarray, token_mask: np.ndarray, buckets: int) -> np.ndarray:
     """Return the row, 1 to `buckets`, of each token's pair with the token before it; 0 at padding.
 
-    `ids` are vocabulary indices, (batch, time); `token_mask` is False at padding, (batch, time).
+    `ids` are vocabulary indices, `token_mask` is False at padding: (batch, time) each.
     """
     # the first token is paired with padding, which marks the start of the text
     previous = np.zeros(ids.shape, np.uint64)
@@ -66,10 +66,7 @@ class CharacterNgrams:
 
 
 def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
-    """Hash all character n-grams of each `<word>` into rows 0 to `buckets` - 1.
-
-    The n-grams of a word are ordered by length, then by position.
-    """
+    """Hash all character n-grams of each `<word>` into rows 0 to `buckets` - 1, by length."""
     text = "".join(f"<{word}>" for word in words)
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
     sizes = np.asarray([len(word) + 2 for word in words], np.int64)
@@ -95,10 +92,7 @@ def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
 
 @dataclasses.dataclass(frozen=True)
 class Bags:
-    """Bags of rows of an embedding table: bag i has the rows `ids[begin[i]:begin[i + 1]]`.
-
-    `weights` has a weight for each of `ids`, or is None.
-    """
+    """Bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights` or none."""
 
     ids: torch.Tensor
     begin: torch.Tensor
@@ -139,12 +133,9 @@ class EncodedCorpus:
     """A corpus as the inputs of one model: vocabulary indices, length cap and features."""
 
     def __init__(
-        self,
-        tokens: Tokens,
-        vocabulary: Vocabulary,
-        hyperparameters: Architecture,
+        self, tokens: Tokens, vocabulary: Vocabulary, hyperparameters: Architecture,
         linear: scipy.sparse.csr_matrix | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Encode the corpus; `linear` are the TF-IDF features (documents, columns), if any."""
         h = hyperparameters
         self.vocabulary = vocabulary
@@ -214,10 +205,7 @@ class EncodedCorpus:
     def _sentence_lengths(
         self, rows: np.ndarray, positions: np.ndarray, token_mask: np.ndarray
     ) -> np.ndarray:
-        """Return the tokens of each sentence after truncation, without empty ones, padded with 0.
-
-        The shape is (rows, sentences).
-        """
+        """Return the tokens of each sentence after truncation, (rows, sentences), padded with 0."""
         lengths = []
         for row, document_positions, mask in zip(rows, positions, token_mask, strict=True):
             starts = self._tokens.sentences(row)
@@ -226,17 +214,12 @@ class EncodedCorpus:
         return np.asarray([*itertools.zip_longest(*lengths, [0], fillvalue=0)], np.int64).T[:-1]
 
     def training_steps(
-        self,
-        rows: np.ndarray,
-        batch_size: int,
-        seed: int,
-        epoch: int,
+        self, rows: np.ndarray, batch_size: int, seed: int, epoch: int,
         max_padded_tokens: int | None = None,
-    ) -> Iterator[list[Batch]]:
+    ) -> Iterator[list[Batch]]:  # fmt: skip
         """Yield the batches of each training step; every document occurs once, in random order.
 
-        The order depends only on `seed` and `epoch`. A step is one batch, or several when it has
-        more than `max_padded_tokens`, padding included; each of them has at least one document.
+        A step is one batch, or several when it has more than `max_padded_tokens`, padding included.
         """
         for documents in shuffled_batches(rows, batch_size, seed, epoch, self._by_length):
             size = len(documents)
@@ -247,7 +230,6 @@ class EncodedCorpus:
             yield [self.batch(part) for part in parts]
 
     def _by_length(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows sorted by length; of equal lengths the order stays."""
         return rows[np.argsort(self.lengths(rows), kind="stable")]
 
     def evaluation_batches(self, rows: np.ndarray) -> Iterator[Batch]:
@@ -262,18 +244,13 @@ class EncodedCorpus:
 
 
 def shuffled_batches(
-    rows: np.ndarray,
-    batch_size: int,
-    seed: int,
-    epoch: int,
+    rows: np.ndarray, batch_size: int, seed: int, epoch: int,
     sort: Callable[[np.ndarray], np.ndarray],
-) -> Iterator[np.ndarray]:
-    """Yield the rows in batches of similar length; every row occurs once.
+) -> Iterator[np.ndarray]:  # fmt: skip
+    """Yield the rows in batches of similar length; every row occurs once, by `seed` and `epoch`.
 
     Shuffled rows are sorted by length within windows of WINDOW batches, and the batches come in
-    random order. All of it depends only on `seed` and `epoch`.
-
-    `sort` returns rows sorted by length. The last batch of a window may have fewer rows.
+    random order. The last batch of a window may have fewer rows.
     """
     generator = np.random.default_rng((seed, epoch))
     order = generator.permutation(rows)

@@ -15,10 +15,8 @@ from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 class PairBatch:
     """Sentence pairs, each side padded to its longest.
 
-    source: vocabulary indices (batch, source time), without BOS and EOS
-    source_lengths: (batch,), at least 1
-    target: vocabulary indices (batch, target time), each with BOS before and EOS after
-    target_lengths: (batch,), with BOS and EOS
+    source: vocabulary indices (batch, source time), without BOS and EOS; lengths (batch,) from 1
+    target: vocabulary indices (batch, target time), with BOS before and EOS after; so its lengths
     rows: row of each pair in the corpus (batch,)
     """
 
@@ -45,12 +43,11 @@ class PairBatch:
 
 
 class EncodedPairs:
-    """The sentence pairs of some rows as indices of two vocabularies."""
+    """The sentence pairs of some rows as indices of two vocabularies, one unit at least a side."""
 
     def __init__(
         self, rows: np.ndarray, source: list[np.ndarray], target: list[np.ndarray]
     ) -> None:
-        """Store the pairs of `rows`, of which each side has at least one unit, no BOS and EOS."""
         self._position = {int(row): i for i, row in enumerate(rows)}
         self._source, self._target = source, target
         self._source_lengths = np.asarray([*map(len, source)], np.int64)
@@ -79,8 +76,7 @@ class EncodedPairs:
     def training_rows(self, rows: np.ndarray, h: Segmentation) -> tuple[np.ndarray, dict[str, int]]:
         """Return the rows that are short enough to train on, and the counts of those left out.
 
-        A pair that is left out for several reasons counts for the first of them. BOS and EOS do not
-        count.
+        A pair counts for its first reason. BOS and EOS do not count.
         """
         source, target = self.lengths(rows)
         limit = h.max_length_ratio or np.inf
@@ -102,18 +98,12 @@ class EncodedPairs:
         return PairBatch(*source, *target, rows)
 
     def training_steps(
-        self,
-        rows: np.ndarray,
-        batch_size: int,
-        seed: int,
-        epoch: int,
+        self, rows: np.ndarray, batch_size: int, seed: int, epoch: int,
         max_padded_tokens: int | None = None,
-    ) -> Iterator[list[PairBatch]]:
+    ) -> Iterator[list[PairBatch]]:  # fmt: skip
         """Yield the batches of each training step; every pair occurs once, in random order.
 
-        The order depends only on `seed` and `epoch`. A step is one batch, or several when it has
-        more than `max_padded_tokens` of source and target together, padding included; each of them
-        has at least one pair.
+        A step is one batch, or several when it has more than `max_padded_tokens` of both sides.
         """
         for pairs in shuffled_batches(rows, batch_size, seed, epoch, self._by_length):
             yield [self.batch(part) for part in self._parts(pairs, max_padded_tokens)]
@@ -124,7 +114,6 @@ class EncodedPairs:
             yield self.batch(part)
 
     def _by_length(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows sorted by the length of the target, then of the source."""
         return rows[np.lexsort(self.lengths(rows))]
 
     def _parts(self, rows: np.ndarray, max_padded_tokens: int | None) -> Iterator[np.ndarray]:
@@ -148,7 +137,6 @@ def _unknown_share(sentences: list[np.ndarray]) -> float:
 
 
 def _pad(sentences: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return indices (sentences, time), padded at the end, and lengths (sentences,): int64."""
     lengths = np.asarray([*map(len, sentences)], np.int64)
     token_mask = np.arange(int(lengths.max(initial=1)))[None] < lengths[:, None]
     ids = np.full(token_mask.shape, PADDING, np.int64)

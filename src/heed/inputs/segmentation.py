@@ -1,15 +1,11 @@
 """The units of a sentence: words, or pieces of words, made from the training split of a run.
 
-Words are the corpus's tokens, and `Detokenizer` joins them to text again. A word is joined to the
-word after it ("(") or before it (".") or to neither. For each word the share of its occurrences
-that are joined is counted, to the left and to the right; between two words the share decides that
-is further from one half. Pairs of words that are seen in training and for which this rule is wrong
-are exceptions. Of words without letters and digits the first, third, … occurrence in a text is
-counted apart from the second, fourth, …: so quotation marks open and close.
-
-Pieces are those of sentencepiece (Kudo and Richardson 2018, aclanthology.org/D18-2012) by byte-pair
-encoding (Sennrich et al. 2016) or a unigram language model (Kudo 2018): they give back any text of
-known characters. Indices 0 to 3 are padding, unknown, the begin and the end of a sentence.
+`Detokenizer` joins words to text again. For each word the share of its occurrences that are joined
+is counted, to the left and to the right; between two words the share decides that is further from
+one half. Pairs of words for which this rule is wrong in training are exceptions. Of words without
+letters and digits odd and even occurrences in a text are counted apart: quotation marks open and
+close. Pieces are sentencepiece's (Kudo and Richardson 2018, aclanthology.org/D18-2012), by
+byte-pair encoding (Sennrich et al. 2016) or a unigram language model (Kudo 2018).
 """
 
 import dataclasses
@@ -60,7 +56,7 @@ PRIOR = 0.5  # occurrences with the mean share of all words that each word has b
 class Detokenizer:
     """The spaces between words, as learned; without arguments there is one everywhere.
 
-    A form is a word and whether its occurrence is an odd or an even one: 2 * word, or 2 * word + 1.
+    A form is an odd or an even occurrence of a word: 2 * word, or 2 * word + 1.
     """
 
     left: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))  # (forms,)
@@ -89,10 +85,7 @@ class Detokenizer:
 
     @classmethod
     def read(cls, folder: Path, name: str, words: int) -> "Detokenizer":
-        """Return the spacing that was written as `name`, of so many words.
-
-        Raises OSError when a file cannot be read, ValueError when it has other content.
-        """
+        """Return the spacing written as `name`, of so many words. Raises OSError or ValueError."""
         table, exceptions = (
             pd.read_csv(folder / f"{name}.{kind}.csv", dtype=np.int64).to_numpy()
             for kind in COLUMNS
@@ -107,10 +100,9 @@ class Detokenizer:
 def learn_detokenizer(
     side: Side, rows: np.ndarray, index: np.ndarray, words: tuple[str, ...]
 ) -> Detokenizer:
-    """Return the spacing of the words of some rows.
+    """Return the spacing of the words of some rows of the training split.
 
-    `rows` are of the training split; `index` is the word of each type of the lexicon, (types,), and
-    `words` are their texts.
+    `index` is the word of each type of the lexicon, (types,), and `words` are their texts.
     """
     texts = np.repeat(np.arange(len(side.offsets) - 1), np.diff(side.offsets))
     tokens = np.flatnonzero(np.isin(texts, rows))
@@ -156,24 +148,19 @@ def _exceptions(
 
 
 class Words:
-    """Words, the most frequent types of a training split; all others are unknown."""
+    """Words, after SPECIAL_OF_PAIRS the most frequent of a training split; others are unknown."""
 
     def __init__(self, words: tuple[str, ...], lowercase: bool, detokenizer: Detokenizer) -> None:
-        """Store the arguments; the first of `words` are SPECIAL_OF_PAIRS."""
         self._words, self._detokenizer = words, detokenizer
         self._fold = str.lower if lowercase else str
         # special words are never looked up: "<bos>" in a text is an unknown word
         self._index = {word: i for i, word in enumerate(words) if i >= len(SPECIAL_OF_PAIRS)}
 
     def __len__(self) -> int:
-        """Return the number of units, the special ones included."""
         return len(self._words)
 
     def encode(self, side: Side, rows: np.ndarray) -> list[np.ndarray]:
-        """Return the indices of the tokens of each row, int32 (tokens,), without BOS and EOS.
-
-        None is empty: a text without tokens is one unknown word.
-        """
+        """Return the indices of each row, int32 (tokens,); a text without tokens is unknown."""
         index = self.look_up(side.lexicon)
         encoded = [index[side.ids[side.offsets[row] : side.offsets[row + 1]]] for row in rows]
         return [ids if len(ids) else np.asarray([UNKNOWN], np.int32) for ids in encoded]
@@ -187,10 +174,7 @@ class Words:
         return [self._words[i] for i in ids]
 
     def decode(self, ids: np.ndarray) -> str:
-        """Return the words, with the spaces between them that the training split makes likely.
-
-        Padding, BOS and EOS are left out.
-        """
+        """Return the words, but special ones, with the spaces that training makes likely."""
         kept = np.asarray([i for i in ids if i not in (PADDING, BOS, EOS)], np.int64)
         joined = [*self._detokenizer.joined(kept).tolist(), True]
         words = zip(self.units(kept), joined, strict=False)
@@ -207,10 +191,9 @@ class Words:
 
 
 class Pieces:
-    """Pieces of words, of a model of sentencepiece."""
+    """Pieces of words, of a model of sentencepiece; ValueError if it is none of heed."""
 
     def __init__(self, model: bytes) -> None:
-        """Raise ValueError if it is no model, or has other special pieces."""
         import sentencepiece  # only here: words need no library
 
         self._bytes = model
@@ -262,17 +245,13 @@ Segmenter = Words | Pieces  # the units of one language: text to indices, and ba
 
 
 def _one_blank(text: str) -> str:
-    """Return the text with one blank for any white space, and none at its ends."""
     return " ".join(text.split())
 
 
 def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> Segmenter:
-    """Return the units of one language, made from the training split alone.
+    """Return the units of one language, `size` at most, from `rows` of the training split.
 
-    `rows` are of the training split; the vocabulary has `size` entries at most, special ones
-    included.
-
-    Raises HeedError when `size` is too small for the characters of the training split.
+    Raises HeedError when `size` is too small for their characters.
     """
     if h.segmentation != "words":
         return Pieces(_train_pieces(side.texts(rows), size, h.segmentation))
@@ -285,11 +264,9 @@ def make_segmenter(side: Side, rows: np.ndarray, size: int, h: Segmentation) -> 
 
 
 def encode_pairs(
-    tokens: ParallelTokens,
-    rows: np.ndarray,
-    languages: tuple[str, str],
+    tokens: ParallelTokens, rows: np.ndarray, languages: tuple[str, str],
     segmenters: tuple[Segmenter, Segmenter],
-) -> EncodedPairs:
+) -> EncodedPairs:  # fmt: skip
     """Return the pairs of `rows` as indices; no other row is encoded."""
     sides = zip(segmenters, languages, strict=True)
     encoded = [segmenter.encode(tokens.sides[language], rows) for segmenter, language in sides]
@@ -297,10 +274,7 @@ def encode_pairs(
 
 
 def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
-    """Return the units that were written as `name` into the folder of a run.
-
-    Raises HeedError when a file is missing or is none of a segmenter.
-    """
+    """Return the units written as `name` into the folder of a run. Raises HeedError."""
     path = folder / (f"{name}.txt" if h.segmentation == "words" else f"{name}.model")
     try:
         if h.segmentation != "words":
@@ -316,12 +290,7 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
 
 
 def _train_pieces(texts: list[str], size: int, kind: str) -> bytes:
-    """Return the model of sentencepiece for some texts: the same bytes for the same texts.
-
-    A vocabulary is smaller than `size` when the texts have not so many pieces.
-
-    Raises HeedError when `size` is too small for the characters of the texts.
-    """
+    """Return the model of sentencepiece for some texts: the same bytes for the same texts."""
     import sentencepiece
 
     texts = [_one_blank(text) for text in texts]

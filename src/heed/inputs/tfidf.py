@@ -1,12 +1,9 @@
 """TF-IDF features: hashed ones of a model's linear branch, and those of the linear reference model.
 
-The reference model's texts may not fit in memory, so n-grams are counted a chunk at a time. Its
-features are those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1)
-with two differences: an n-gram is known by its hash, one of 2**31 - 1, and where too many n-grams
-would remain, the rarest are left out. Time grows with the number of characters, memory with a chunk
-and with the number of features.
-
-scikit-learn, which takes a second to import, is imported by the few models that need it.
+The latter's texts may not fit in memory, so n-grams are counted a chunk at a time. Its features are
+those of scikit-learn's TfidfVectorizer (sublinear term frequencies, rows of norm 1) but that an
+n-gram is known by its hash, one of 2**31 - 1, and that of too many the rarest are left out. Few
+models need scikit-learn, which takes a second to import.
 """
 
 import itertools
@@ -38,7 +35,6 @@ def analyzer_names(features: str) -> tuple[str, ...]:
 
 
 def _vectorizer(analyzer: str, columns: int, **options: Any) -> Any:
-    """Return scikit-learn's counter of hashed n-grams."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     return HashingVectorizer(
@@ -49,12 +45,11 @@ def _vectorizer(analyzer: str, columns: int, **options: Any) -> Any:
 class HashedTfIdf:
     """Sublinear TF-IDF of hashed n-grams, in `buckets` columns per analyzer, normalised for each.
 
-    Hashing needs no list of features: the only state is `idf`, one number per column. It is 0 for a
-    column that occurs in fewer than MIN_DOCUMENTS training documents.
+    The only state is `idf`, one number per column; 0 for fewer than MIN_DOCUMENTS training
+    documents.
     """
 
     def __init__(self, features: str, buckets: int, idf: np.ndarray | None = None) -> None:
-        """Use a fitted `idf` (columns,), or None to call `fit` later."""
         self._vectorizers = [_vectorizer(name, buckets) for name in analyzer_names(features)]
         self._buckets, self.idf = buckets, idf
 
@@ -87,13 +82,12 @@ class HashedTfIdf:
 
 
 class TemporaryArrays:
-    """Tuples of one-dimensional arrays, written one after the other and mapped when they are read.
+    """Tuples of one-dimensional arrays in a nameless file, mapped when they are read.
 
-    The file has no name: it disappears with the process, however that ends.
+    It disappears with the process, however that ends.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open an empty file in `folder`, which is made if it is not there."""
         folder.mkdir(parents=True, exist_ok=True)
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (open as long as this is)
         self._positions: list[list[tuple[int, int, np.dtype]]] = []  # offset in bytes, length, type
@@ -188,8 +182,8 @@ class NgramCounts:
     def _count_by_type(self, texts: Sequence[str]) -> tuple[np.ndarray, scipy.sparse.csr_matrix]:
         """Return the same as `_count`: n-grams within words are counted once for each type.
 
-        `char_wb` ends n-grams at white space, so the counts of a text are the sum of those of its
-        words: five times as fast.
+        `char_wb` ends n-grams at white space, so a text's counts are those of its words: five times
+        as fast.
         """
         words = [text.lower().split() for text in texts]
         offsets = np.cumsum([0, *map(len, words)])
@@ -204,7 +198,7 @@ class NgramCounts:
     def document_counts(self, rows: np.ndarray, report: Report) -> tuple[np.ndarray, np.ndarray]:
         """Return the hashes of n-grams of at least MIN_DOCUMENTS documents, and these numbers.
 
-        `rows` says which documents count, bool (documents,); `report` is called for each chunk.
+        `rows` says which documents count, bool (documents,).
         """
         counted, first = TemporaryArrays(self._folder), 0
         for (hashes,), chunk in zip(self._hashes, self._counts, strict=True):
@@ -222,8 +216,7 @@ class NgramCounts:
     def tfidf(self, hashes: np.ndarray, idf: np.ndarray) -> Iterator[scipy.sparse.csr_matrix]:
         """Yield the features of the documents, rows of norm 1, a chunk at a time.
 
-        `hashes` are the n-grams that are features, ascending, and `idf` their inverse document
-        frequencies, float32: (features,) each.
+        `hashes` are ascending, and `idf` float32: (features,) each.
         """
         from sklearn.preprocessing import normalize
 
@@ -242,10 +235,7 @@ class NgramCounts:
 def count_ngrams(
     texts: Iterable[str], documents: int, features: str, folder: Path, report: Report
 ) -> list[NgramCounts]:
-    """Return the counts of all texts, for each analyzer, in nameless files in `folder`.
-
-    `documents` is the number of texts, for `report`, which is called for each chunk.
-    """
+    """Return the counts of all texts, for each analyzer, in nameless files in `folder`."""
     counts, done = [NgramCounts(name, folder) for name in analyzer_names(features)], 0
     for chunk in chunks_of(texts, CHUNK_CHARACTERS):
         for each in counts:
@@ -256,10 +246,7 @@ def count_ngrams(
 
 
 def _merge(counted: TemporaryArrays, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes from `low` to below `high` of all chunks and the sums of their numbers.
-
-    Those of fewer than MIN_DOCUMENTS documents are left out.
-    """
+    """Return the hashes from `low` to below `high` of MIN_DOCUMENTS, and sums of their numbers."""
     hashes, numbers = [], []
     for chunk_hashes, chunk_numbers in counted:
         span = slice(*np.searchsorted(chunk_hashes, [low, high]))
@@ -271,12 +258,9 @@ def _merge(counted: TemporaryArrays, low: int, high: int) -> tuple[np.ndarray, n
 
 
 class TfIdfFile(NamedTuple):
-    """The features of the documents of each split of a fold, on disk.
+    """The features of the documents of each split of a fold, on disk, in the order of the corpus.
 
-    splits: split → its rows, in the order of the corpus.
-    features: number of columns.
-    min_documents: n-grams of fewer training documents are no features; of those of so many, some
-        may be left out.
+    min_documents: n-grams of fewer training documents are no features; of so many, some are none.
     """
 
     splits: dict[str, SparseFile]
@@ -287,10 +271,7 @@ class TfIdfFile(NamedTuple):
 def write_tfidf(
     counts: Sequence[NgramCounts], splits: Mapping[str, np.ndarray], folder: Path, report: Report
 ) -> TfIdfFile:
-    """Write the features of a fold: those of each analyzer, beside each other.
-
-    `splits` says which documents are in train and in others, bool (documents,) each.
-    """
+    """Write the features of a fold; `splits` says which documents are in each, bool."""
     counted = [each.document_counts(splits["train"], report) for each in counts]
     kept_ngrams, min_documents = _select_features(counted)
     columns = []
@@ -317,10 +298,7 @@ def _select_features(
 ) -> tuple[list[np.ndarray], int]:
     """Find the n-grams of each analyzer that are features, and the least number of their documents.
 
-    Where there are more than MAX_FEATURES, those of the most documents are; of equally many, those
-    with the smallest hashes.
-
-    `counted` has of each analyzer the hashes of its n-grams, and in how many documents they occur.
+    Of more than MAX_FEATURES those of the most documents are; of equally many, the smallest hashes.
     """
     hashes, numbers = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
     kept, min_documents = np.ones(len(numbers), bool), MIN_DOCUMENTS

@@ -17,10 +17,7 @@ COUNTED_AT_ONCE = 20_000  # documents
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """Words by index; 0 is padding, 1 is unknown.
-
-    With `lowercase`, words that differ only in case are one entry.
-    """
+    """Words by index; 0 is padding, 1 is unknown; with `lowercase` without regard of case."""
 
     words: tuple[str, ...]
     lowercase: bool
@@ -37,11 +34,7 @@ class Vocabulary:
 
 
 def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: bool) -> Vocabulary:
-    """Return the `size` - 2 most frequent types of the documents `rows`, after padding and unknown.
-
-    Of types with equal frequency the first in the lexicon comes first; which of them stay where
-    they are too many, `most_frequent` says.
-    """
+    """Return the `size` - 2 `most_frequent` types of the documents `rows`, after SPECIAL."""
     ranked = rank_types(tokens, rows, lowercase)
     return Vocabulary((*SPECIAL, *most_frequent(ranked, size - len(SPECIAL))), lowercase)
 
@@ -49,9 +42,8 @@ def build_vocabulary(tokens: Tokens, rows: np.ndarray, size: int, lowercase: boo
 def most_frequent(ranked: dict[str, int], number: int) -> list[str]:
     """Return the first `number` of `ranked` words, frequency by word, the most frequent first.
 
-    Where words of one frequency are too many, those that are first in the alphabet stay. The first
-    in the lexicon would be those of the first documents: where a file is sorted by class, the words
-    that become unknown would then tell the class, in training alone.
+    Where words of one frequency are too many, those that are first in the alphabet stay: the first
+    in the lexicon, where a file is sorted by class, would leave unknown words that tell the class.
     """
     words = list(ranked)
     if number >= len(words):
@@ -64,8 +56,7 @@ def most_frequent(ranked: dict[str, int], number: int) -> list[str]:
 def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict[str, int]:
     """Return the types of the documents `rows` with their frequencies, the most frequent first.
 
-    Of types with equal frequency the first in the lexicon comes first; which of them stay where
-    they are too many, `most_frequent` says.
+    Of equal ones the first in the lexicon comes first.
     """
     counts = _count_types(tokens, rows)
     frequencies: Counter[str] = Counter()
@@ -76,7 +67,6 @@ def rank_types(tokens: Tokens | Side, rows: np.ndarray, lowercase: bool) -> dict
 
 
 def _count_types(tokens: Tokens | Side, rows: np.ndarray) -> np.ndarray:
-    """Return how often each type of the lexicon occurs in the documents `rows`: int64 (types,)."""
     offsets = tokens.offsets
     is_selected = np.zeros(len(offsets) - 1, bool)
     is_selected[rows] = True
@@ -89,15 +79,10 @@ def _count_types(tokens: Tokens | Side, rows: np.ndarray) -> np.ndarray:
 
 
 def vocabulary_vectors(tokens: Tokens, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
-    """Return the entries of a vocabulary that have a vector, and their vectors.
+    """Return the entries that have a vector, sorted, and their vectors, float32 (entries, size).
 
     An entry that stands for several types has the vector of the type that is the entry itself, or
     else of the first type in the lexicon that has any.
-
-    Returns:
-        entries: indices, sorted, (entries,)
-        vectors: float32 (entries, size)
-
     """
     vectors = tokens.vectors()
     index = vocabulary.encode(tokens.lexicon)

@@ -1,22 +1,12 @@
 """Attention with any score, multi-head scaled dot-product attention, and the uniform control.
 
-Every attention has three methods.
-
-`weights(query, keys, key_padding_mask)` returns how much each query attends to each key: 0 at
-padding, and rows sum to 1 (all 0 where every key is padding).
-
-`attend(query, keys, values, key_padding_mask, weights=None)` returns the output and the weights it
-used. Given weights are used as they are, in place of those of query and keys.
-
-`forward(query, keys, values, key_padding_mask)` returns the output alone, as fast as possible.
-
-Shapes, H being the heads:
-    query: (batch, queries, query_size)
-    keys: (batch, keys, key_size)
-    values: (batch, keys, value_size)
-    key_padding_mask: (batch, keys), True at padding
-    weights: (batch, H, queries, keys); without H for `Attention`, which has no heads
-    output: (batch, queries, value_size)
+`weights` returns how much each query attends to each key: 0 at padding, and rows sum to 1 (all 0
+where every key is padding). `attend` returns the output and the weights it used, its own or as
+given; `forward` the output alone, as fast as possible. Shapes, H being the heads:
+    query (batch, queries, query_size); keys (batch, keys, key_size)
+    values (batch, keys, value_size); output (batch, queries, value_size)
+    key_padding_mask (batch, keys), True at padding
+    weights (batch, H, queries, keys); without H for `Attention`, which has no heads
 """
 
 import abc
@@ -90,7 +80,6 @@ class SingleHeadAttention(AttentionLayer):
     """
 
     def __init__(self, score: str, size: int, positions: int) -> None:
-        """Build the score for queries and keys of `size`, for texts of up to `positions` tokens."""
         super().__init__()
         self.attention = Attention(score, size, size, positions)
 
@@ -108,10 +97,7 @@ class SingleHeadAttention(AttentionLayer):
 
 
 def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
-    """Return equal weights over the keys that are not padding, (batch, heads, queries, keys).
-
-    Query and key are (batch, heads, time, d_k).
-    """
+    """Return equal weights over the keys that are no padding, (batch, heads, queries, keys)."""
     token_mask = (~key_padding_mask).to(query.dtype)
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])
@@ -121,11 +107,10 @@ class MultiHeadAttention(AttentionLayer):
     """Attention whose heads each see size / heads features (Vaswani et al. 2017, section 3.2.2).
 
     Four projections of size x size with bias, as the talk's parameter counts say. With `uniform`
-    the weights are equal instead of learned and all else is the same: the control.
+    the weights are equal: the control. Raises ValueError where `heads` do not divide `size`.
     """
 
     def __init__(self, size: int, heads: int, uniform: bool = False) -> None:
-        """Build the projections. Raises ValueError where `heads` do not divide `size`."""
         super().__init__()
         if size % heads:
             raise ValueError(f"{heads} heads do not divide the size {size}")
@@ -162,10 +147,7 @@ class MultiHeadAttention(AttentionLayer):
         )
 
     def project(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the projected keys and values of states, each (batch, keys, size).
-
-        They depend on no query, so a decoder makes them once a sentence, or once a token.
-        """
+        """Return the projected keys and values of states, each (batch, keys, size)."""
         return self.key(states), self.value(states)
 
     def projected_weights(self, query: Tensor, keys: Tensor, key_padding_mask: Tensor) -> Tensor:
@@ -191,7 +173,7 @@ class MultiHeadAttention(AttentionLayer):
     def weigh_projected(self, weights: Tensor, values: Tensor) -> Tensor:
         """Return the output (batch, queries, size) of weights over projected values.
 
-        The weights are (batch, heads, queries, keys), or with 1 for heads that all have the same.
+        Weights are (batch, heads or 1, queries, keys).
         """
         return self._join(weights @ self._split(values))
 
@@ -215,10 +197,9 @@ def causal_mask(query: Tensor, keys: Tensor) -> Tensor:
 
 
 def _attended_keys(key_padding_mask: Tensor) -> Tensor:
-    """Return the mask (batch, 1, 1, keys) for all queries, True at tokens.
+    """Return the mask (batch, 1, 1, keys), True at tokens; of an empty text at its first position.
 
-    torch returns NaN for a row that is masked completely. So an empty text attends to its first
-    position, which is padding.
+    torch returns NaN for a row that is masked completely.
     """
     token_mask = ~key_padding_mask
     is_first = torch.arange(token_mask.shape[1], device=token_mask.device)[None] == 0

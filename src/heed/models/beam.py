@@ -1,17 +1,10 @@
 """Beam search for translations, and the score of given ones.
 
-A hypothesis is a beginning of a translation; it ends with EOS. It is ranked by log P / n ** alpha,
-with n its number of tokens, EOS included, and alpha the length penalty (0: by log P). PADDING, BOS
-and UNKNOWN are never produced; they keep their share of the model's probability.
-
-Each step extends every open hypothesis of a sentence by every token, and keeps the `beam` best by
-log P. Those that end are candidates, the others are open (Sutskever et al. 2014,
-arxiv.org/abs/1409.3215, section 3.2); so a beam of 1 is greedy search. A translation has at most
-2 * source length + 5 tokens: the last of so many can only be EOS.
-
-The search of a sentence ends when no hypothesis is open, or earlier if that cannot change the
-result: log P only falls, so an open hypothesis cannot become better than log P / limit ** alpha.
-Neither the limit nor the end depends on the other sentences of the batch.
+A hypothesis is ranked by log P / n ** alpha, with n its number of tokens, EOS included, and alpha
+the length penalty. PADDING, BOS and UNKNOWN are never produced; they keep their probability. Each
+step extends every open hypothesis by every token, and keeps the `beam` best by log P: those that
+end are candidates (Sutskever et al. 2014, arxiv.org/abs/1409.3215, section 3.2). A sentence ends
+when none is open, or log P / limit ** alpha of the open ones, which only falls, cannot win.
 """
 
 import dataclasses
@@ -30,11 +23,9 @@ MAX_HYPOTHESES = 640  # that `translate` extends at once: with 320 it is slower,
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
-    """A translation that a search has found.
+    """A translation that a search has found: vocabulary indices without BOS and EOS.
 
-    tokens: vocabulary indices without BOS and EOS
-    score: log_probability / (number of tokens with EOS) ** length penalty
-    log_probability: natural logarithm of the model's probability of the tokens and EOS
+    score: log_probability (natural, with EOS) / (number of tokens with EOS) ** length penalty
     """
 
     tokens: list[int]
@@ -60,20 +51,16 @@ class _Open:
     state: State
 
     def place_in_beam(self) -> Tensor:
-        """Return the place of each hypothesis among those of its sentence, (hypotheses,)."""
         first = torch.searchsorted(self.sentence, self.sentence)
         return torch.arange(len(first), device=first.device) - first
 
     def extended(self, origin: Tensor, token: Tensor, log_p: Tensor, state: State) -> "_Open":
-        """Return hypotheses that extend those at the indices `origin` by a token each."""
         tokens = torch.cat([self.tokens[origin], token[:, None]], 1)
         selected = tuple(tensor[origin.to(tensor.device)] for tensor in state)
         return _Open(self.sentence[origin], tokens, log_p, selected)
 
 
 class _Candidates:
-    """The best finished hypotheses of each sentence."""
-
     def __init__(self, sentences: int, n_best: int, length_penalty: float) -> None:
         self.n_best, self.length_penalty = n_best, length_penalty
         self.hypotheses: list[list[Hypothesis]] = [[] for _ in range(sentences)]
@@ -98,10 +85,8 @@ def search(
     """Return the `n_best` translations of each sentence, best first; fewer if fewer were found.
 
     `source` are vocabulary indices (batch, source time), of lengths (batch,) from 1. Each step
-    keeps `beam` hypotheses; `length_penalty` is alpha.
-
-    Raises ValueError: the model is in training mode, whose dropout would be part of the result, or
-    n_best exceeds beam.
+    keeps `beam` hypotheses; `length_penalty` is alpha. Raises ValueError: the model is in training
+    mode, whose dropout would be part of the result, or n_best exceeds beam.
     """
     if model.training:
         raise ValueError("a search needs a model in evaluation mode: call model.eval() before it")
@@ -147,10 +132,7 @@ def _step(model: Translator, hypotheses: _Open, memory: Memory, limits: Tensor, 
 
 
 def _best_tokens(logits: Tensor, is_last: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return log P and index of the best tokens of each row, (rows, at most `count`).
-
-    Tokens that are never produced have log P = -inf, as have all but EOS where `is_last` (rows,).
-    """
+    """Return log P, -inf of all but EOS where `is_last`, and index of the best, (rows, count)."""
     normaliser = logits.logsumexp(-1, keepdim=True)
     logits[:, [PADDING, BOS, UNKNOWN]] = -math.inf
     if is_last.any():
@@ -164,13 +146,9 @@ def _best_tokens(logits: Tensor, is_last: Tensor, count: int) -> tuple[Tensor, T
 def _end(extended: _Open, candidates: _Candidates, limits: Tensor) -> _Open:
     """Add the ended hypotheses to the candidates; return those that are still worth extending."""
     ended = extended.tokens[:, -1] == EOS
-    for sentence, tokens, log_p in zip(
-        extended.sentence[ended].tolist(),
-        extended.tokens[ended, 1:-1].tolist(),
-        extended.log_p[ended].tolist(),
-        strict=True,
-    ):
-        candidates.add(sentence, tokens, log_p)
+    found = extended.sentence[ended], extended.tokens[ended, 1:-1], extended.log_p[ended]
+    for hypothesis in zip(*(each.tolist() for each in found), strict=True):
+        candidates.add(*hypothesis)
     worst = extended.log_p.new_tensor(candidates.worst)
     bound = extended.log_p / limits[extended.sentence] ** candidates.length_penalty
     can_win = ~ended & (bound > worst[extended.sentence])

@@ -26,7 +26,6 @@ class TokenEmbedding(nn.Module):
     """
 
     def __init__(self, vocabulary: int, h: Architecture) -> None:
-        """Build the tables; `vocabulary` includes padding and unknown."""
         super().__init__()
         size = h.embedding_dim
         self.word = nn.Embedding(vocabulary, size, padding_idx=0)
@@ -53,10 +52,7 @@ class TokenEmbedding(nn.Module):
         self.word.requires_grad_(not self._is_frozen)
 
     def set_words(self, entries: np.ndarray, vectors: np.ndarray) -> None:
-        """Replace the embeddings of words by vectors, float32 (entries, embedding_dim).
-
-        `entries` are their indices in the vocabulary.
-        """
+        """Replace the vectors of some entries of the vocabulary: float32 (entries, size)."""
         with torch.no_grad():
             self.word.weight[torch.from_numpy(entries)] = torch.from_numpy(vectors)
 
@@ -73,10 +69,6 @@ class TokenEmbedding(nn.Module):
         return self.dropout(embedded)
 
     def _ngrams(self, batch: Batch) -> Tensor | None:
-        """Return the sum of the n-gram embeddings (batch, time, embedding_dim); None without any.
-
-        Padding is not masked.
-        """
         embedded = None if self.bigram is None else self.bigram(batch.bigrams)
         if self.character is not None:
             assert batch.characters is not None and batch.character_of is not None
@@ -91,14 +83,11 @@ class TfidfBranch(nn.Module):
     """Logits from hashed TF-IDF features, a linear model trained together with the network.
 
     Cheng et al. 2016, arxiv.org/abs/1606.07792, call this "wide & deep". `idf` (columns,) is fitted
-    on the training split and stored with the weights.
+    on the training split and stored with the weights, which start at 0; `dropout` is on the
+    features.
     """
 
     def __init__(self, columns: int, classes: int, dropout: float) -> None:
-        """Start all weights at 0, so that an untrained branch adds nothing to the logits.
-
-        `dropout` is on the features.
-        """
         super().__init__()
         self.table = nn.EmbeddingBag(columns, classes, mode="sum")
         self.bias = nn.Parameter(torch.zeros(classes))
@@ -154,10 +143,7 @@ class Classifier(nn.Module):
         return logits
 
     def token_weights(self, batch: Batch) -> Tensor:
-        """Return the weight of each token in the pooled vector, (batch, time); rows sum to 1.
-
-        A linear branch alone has none: 0 everywhere.
-        """
+        """Return the weight of each token, (batch, time): rows sum to 1, without a network to 0."""
         if self.network is None:
             return torch.zeros(batch.ids.shape, device=batch.ids.device)
         return self.network.encoder.token_weights(*self.network.sequences(batch))
@@ -181,13 +167,12 @@ class Classifier(nn.Module):
 class Network(nn.Module):
     """The neural part: tokens to logits.
 
-    `forward` computes `encode`, `attend` and `classify` in one call, with a fused attention that
-    stores no weights: for training and prediction. To read or to replace weights, call the three;
-    gradients flow through each of them.
+    `forward` is for training and prediction, with a fused attention that stores no weights.
+    `encode`, `attend` and `classify` compute the same, to read or replace weights; gradients flow
+    through them.
     """
 
     def __init__(self, vocabulary: int, classes: int, h: Architecture) -> None:
-        """Build the layers; arguments as in `Classifier`."""
         super().__init__()
         self.embedding = TokenEmbedding(vocabulary, h)
         # Vaswani et al. 2017, section 3.4, multiply embeddings so, and add positions of size 1
@@ -246,13 +231,11 @@ class WeightedSum:
 
     A text's vector is W_o [z_1; ...; z_H] + b_o with z_h = sum_t a_th v_th (without projections z
     itself), and its logits are a function of that vector. So predictions under other weights
-    (permuted, erased, adversarial) can be computed without running the encoder again.
-
-    With self-attention v_th is the state's value projection and a_th = sum_q p_q A_hqt: the
-    pooling's weight p of each query times the attention weights A. Without it H = 1, v are the
-    states and a the pooling's weights. In a hierarchical model t counts sentences.
-
-    Shapes for a batch; of one document they have no `batch`.
+    (permuted, erased, adversarial) can be computed without running the encoder again. With
+    self-attention v_th is the state's value projection and a_th = sum_q p_q A_hqt: the pooling's
+    weight p of each query times the attention weights A. Without it H = 1, v are the states and a
+    the pooling's weights. In a hierarchical model t counts sentences. Shapes for a batch; of one
+    document they have no `batch`.
 
     values: (batch, time, heads, d)
     weights: (batch, time, heads); those of a head sum to 1, 0 at padding
@@ -272,10 +255,7 @@ class WeightedSum:
     output: nn.Linear
 
     def __getitem__(self, document: int) -> "WeightedSum":
-        """Return the sum of one document, without padding.
-
-        Values are (length, heads, d) and weights (length, heads).
-        """
+        """Return the sum of one document, without padding."""
         length = int(self.lengths[document])
         sequences = {
             name: getattr(self, name)[document, :length]
@@ -289,7 +269,7 @@ class WeightedSum:
 
         `weights` are (..., batch, time, heads), and the logits (..., batch, classes). n weight
         vectors of one document, (n, time, heads), take one matrix product, because the values are
-        already projected: 100 took 0.15 ms on one core, one pass through the network 5 ms.
+        already projected.
         """
         weights = self.weights if weights is None else weights
         return self.predict_from_projected(
@@ -305,10 +285,9 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
     """Return the weighted sum behind each document's prediction.
 
     Its logits equal the model's to about 1e-6. Gradients flow to the embeddings and the parameters;
-    `embeddings` (batch, time, embedding_dim) are used in place of the model's own.
-
-    Raises HeedError where the model has no weighted sum, and says why; ValueError in training mode,
-    where dropout would change values and weights.
+    `embeddings` (batch, time, embedding_dim) are used in place of the model's own. Raises HeedError
+    where the model has no weighted sum, and says why; ValueError in training mode, where dropout
+    would change values and weights.
     """
     network = _network_of_sum(model)
     states = network.encode(batch, embeddings)
@@ -329,7 +308,6 @@ def weighted_sum(model: Classifier, batch: Batch, embeddings: Tensor | None = No
 
 
 def _network_of_sum(model: Classifier) -> Network:
-    """Return the network whose pooling is a weighted sum; see `weighted_sum` for what is raised."""
     if model.training:
         raise ValueError(
             "the weighted sum behind a prediction needs a model in evaluation mode: call "
@@ -350,10 +328,7 @@ def _network_of_sum(model: Classifier) -> Network:
 
 
 def _linear_part(network: Network, heads: int) -> tuple[Tensor, Tensor]:
-    """Return output projection and linear layer as one matrix (L, heads, d) and bias (L,).
-
-    The bias is that of the output projection, mapped by the linear layer; 0 without a projection.
-    """
+    """Return output projection and linear layer as one matrix (L, heads, d) and bias (L,)."""
     weight, shift = network.linear.weight, torch.zeros_like(network.linear.bias)
     attention = network.document_encoder.attention
     if isinstance(attention, MultiHeadAttention):

@@ -1,28 +1,15 @@
 """How a translation depends on its source: by gradients, and by the weights of attention.
 
-**Gradients.** Of a pair of a source and a target of T predicted tokens, y(1) to y(T) with EOS as
-the last, and of a vector v that the translation depends on, the gradient is that of the mean log
-probability: g(v) = d/dv (1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source).
+**Gradients** are of the mean log probability of the T predicted tokens, EOS included: g(v) = d/dv
+(1/T) sum over t of log P(y(t) | y(1) ... y(t-1), source). A backward direction has a short way to
+the first word, which would hide the long one through every state (lecture 001). So each direction
+is given an input of its own, with the same values: g(e(i)) = g(f(i)) + g(b(i)). Truncation to k
+steps detaches the state of every recurrent layer after every k tokens that it reads; the decoder's
+first state and the states that attention reads stay attached.
 
-`whole` has the norm of g(e(i)), with e(i) the input of the encoder at position i. Lecture 001
-speaks of the way back to the first state, through every state after it. A backward direction ends
-at the first word, so e(1) has a short way there, which hides the long one. So each direction is
-given an input of its own, with the same values: `forward` has the norm of the gradient of f(i), the
-input of the forward direction, and g(e(i)) = g(f(i)) + g(b(i)), b(i) being the backward one's.
-
-Backpropagation through time is truncated to k steps by detaching the state of every recurrent
-layer, of encoder and decoder, after every k tokens that it reads. The state from which the decoder
-starts stays attached, and so do the states that attention reads. All values stay as they are.
-
-**Weights.** The steps of a decoder at some target positions, as functions of the weights at that
-step alone: each head's sum to 1, and all that the model computed before is held. The reference is
-given to the decoder, so the words before a position are known.
-
-- recurrent decoders: the word before and the states of all layers before the step are held. In
-  `output` the sum h* = sum_i a_i h(i) enters the features [s(t); h*] alone, in `input` and
-  `input-literal` also the recurrent cell, and so the layers above it.
-- transformer: the attention over the source of the decoder's last layer, with weights of its own
-  for each head. What enters that sub-layer is held; what follows is computed anew.
+**Weights**: steps of a decoder as functions of the weights at that step alone, given the reference.
+All before is held: of recurrent decoders the word before and all states (in `input` the sum enters
+the cell too); of a transformer what enters the last layer's attention over the source.
 """
 
 import dataclasses
@@ -40,9 +27,9 @@ from heed.models.recurrent import run_layer
 from heed.models.transformer import DecoderLayer
 from heed.models.translator import Memory, State, Translator
 from heed.models.translators import (
+    AttentionDecoder,
     PlainDecoder,
     RecurrentTranslator,
-    SourceAttention,
     TransformerTranslator,
 )
 
@@ -64,9 +51,8 @@ def source_gradients(
 ) -> SourceGradients:
     """Return the norms of the gradients at each position of the source of a batch of one pair.
 
-    The model is in evaluation mode. `truncation` is k, at least 1; None: through all steps.
-
-    Raises ValueError: the batch has more than one pair, or a model without recurrence is truncated.
+    The model is in evaluation mode. `truncation` is k, at least 1; None: through all steps. Raises
+    ValueError: the batch has more than one pair, or a model without recurrence is truncated.
     """
     if len(pair.rows) != 1:
         raise ValueError(f"the gradients of one pair, found {len(pair.rows)}")
@@ -88,17 +74,13 @@ def source_gradients(
 
 
 def _norms(gradients: Tensor) -> np.ndarray:
-    """Return the norm of each position of (1, time, size)."""
     return gradients[0].double().norm(dim=-1).cpu().numpy()
 
 
 def _read_source(
     model: RecurrentTranslator, forward: Tensor, backward: Tensor, truncation: int | None
 ) -> tuple[Memory, State]:
-    """Return the memory of one source and the first state, from an input for each direction.
-
-    Inputs are (1, source time, embedding_dim); an encoder with one direction reads no `backward`.
-    """
+    """Return memory and first state of one source; one direction reads no `backward`."""
     first, *others = model.encoder.layers
     if isinstance(first, nn.RNNBase):
         states = _run_truncated(first, forward, truncation)
@@ -130,7 +112,6 @@ def _run_truncated(layer: nn.Module, inputs: Tensor, truncation: int | None) -> 
 def _mean_log_probability(
     model: Translator, pair: PairBatch, memory: Memory, state: State, truncation: int | None
 ) -> Tensor:
-    """Return the mean log probability of the target's tokens."""
     tokens, features = pair.target[:, :-1], []
     for part in tokens.split(truncation or tokens.shape[1], 1):
         decoded = model.decode(part, memory, state)
@@ -208,15 +189,13 @@ def target_steps(
 
 def require_attention(model: Translator) -> None:
     """Raise HeedError for a model that has no learned weights over the source."""
-    if not isinstance(model, RecurrentTranslator):
-        return
-    if isinstance(model.decoder, PlainDecoder):
+    decoder = model.decoder
+    if isinstance(decoder, PlainDecoder):
         raise HeedError(
             "the decoders last-state and concatenate have no attention over the source, and so no "
             "weights"
         )
-    attention = model.decoder.attention
-    if isinstance(attention, SourceAttention) and not attention.is_learned:
+    if isinstance(decoder, AttentionDecoder) and not decoder.attention.is_learned:
         raise HeedError("with score: uniform the weights are equal, and none is learned")
 
 
@@ -241,20 +220,14 @@ def _recurrent_steps(model: Translator, batch: PairBatch) -> _Parts:
 
 
 def _finish_recurrent(model: Translator, sums: Tensor, word: Tensor, *state: Tensor) -> Tensor:
-    """Return the logits of a step whose attention has given `sums`, (n, 1, d).
-
-    They are those of a source with one state, the sum, which has all the weight.
-    """
+    """Return the logits of a step with the sums (n, 1, d): as of a source with this one state."""
     padding = torch.zeros(sums.shape[:2], dtype=torch.bool)
     decoded = model.decode(word, Memory(sums, padding), state, torch.ones_like(sums[..., :1]))
     return model.logits(decoded.features[:, 0])
 
 
 def _transformer_steps(model: TransformerTranslator, batch: PairBatch) -> _Parts:
-    """Return the parts of every step: the input of the last layer's attention over the source.
-
-    That input is taken by a hook, so that the layers of training need not be cut in two.
-    """
+    """Return the parts of every step; a hook takes the input of the last layer's attention."""
     memory, state = model.encode(batch.source, batch.source_lengths)
     norm = _last_layer(model).cross_attention_norm
     inputs: list[Tensor] = []

@@ -20,10 +20,9 @@ from heed.models.transformer import TransformerEncoder, positions
 class Pooling(nn.Module, abc.ABC):
     """From the states of a text to one vector, and the weight of each position in it.
 
-    All methods take states (batch, time, size), lengths (batch,) and padding (batch, time), True at
-    padding. `forward` returns vectors (batch, size), 0 for an empty text. `weights` returns weights
-    (batch, time), 0 at padding; rows sum to 1. `pool` returns both, and accepts given weights. The
-    vector is sum_t a_t h_t with the weights a, but for poolings with a `no_sum_reason`.
+    States are (batch, time, size), lengths (batch,), padding (batch, time), True at padding.
+    Vectors (batch, size) are 0 for an empty text, weights (batch, time) 0 at padding; rows sum to
+    1. The vector is sum_t a_t h_t with the weights a, but for poolings with a `no_sum_reason`.
     """
 
     no_sum_reason = ""  # for a pooling that is not a weighted sum of the states: why
@@ -61,10 +60,7 @@ class Pooling(nn.Module, abc.ABC):
 
 
 class Last(Pooling):
-    """The last state of each direction: forward at the last token, backward at the first.
-
-    Weights: half on the last token and half on the first.
-    """
+    """The last state of each direction: half of the weight on the last token, half on the first."""
 
     no_sum_reason = (
         "pooling `last` takes half of its features from the last token and half from the first: "
@@ -94,10 +90,7 @@ class Mean(Pooling):
 
 
 class Max(Pooling):
-    """The maximum over the tokens, feature by feature.
-
-    Weights: the share of features whose maximum is at that position.
-    """
+    """The maximum of each feature; weights: the share of features whose maximum is there."""
 
     no_sum_reason = (
         "pooling `max` takes each feature from a token of its own: one weight for each token "
@@ -124,7 +117,6 @@ class LearnedQuery(Pooling):
     """
 
     def __init__(self, score: str, size: int, positions: int) -> None:
-        """Build the query (size,) and its score, for texts of up to `positions` tokens."""
         super().__init__()
         self.query = nn.Parameter(torch.empty(size).normal_(std=size**-0.5))
         self.attention = Attention(score, size, size, positions)
@@ -149,7 +141,6 @@ class MaxAttention(Pooling):
 
 
 def _maximum(states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
-    """Return the maximum of each feature over the tokens, (batch, size); 0 for an empty text."""
     pooled = states.masked_fill(padding[..., None], -torch.inf).amax(1)
     return pooled.masked_fill((lengths == 0)[:, None], 0.0)
 
@@ -160,10 +151,7 @@ POOLINGS: dict[str, type[Pooling]] = {
 
 
 def make_pooling(name: str, score: str, size: int, positions: int) -> Pooling:
-    """Return the pooling `name` for states of `size`.
-
-    Only the pooling `attention` uses `score` and `positions`, the largest number of tokens.
-    """
+    """Return the pooling `name` for states of `size`; only `attention` uses the other arguments."""
     if name == "attention":
         return LearnedQuery(score, size, positions)
     return POOLINGS[name]()
@@ -171,10 +159,7 @@ def make_pooling(name: str, score: str, size: int, positions: int) -> Pooling:
 
 @dataclasses.dataclass(frozen=True)
 class States:
-    """The states that self-attention and pooling read.
-
-    vectors: (batch, time, size). lengths: (batch,). padding: (batch, time), True at padding.
-    """
+    """Vectors (batch, time, size), lengths (batch,), and padding (batch, time), True at padding."""
 
     vectors: Tensor
     lengths: Tensor
@@ -186,11 +171,11 @@ class Encoder(nn.Module):
 
     With `skip` the inputs are concatenated to the states, with `attention_positions` the encodings
     of their positions are added, and with `attention_residual` the pooling reads the sum of the
-    states and of what they attend to. `size` is the size of the output.
+    states and of what they attend to. A transformer multiplies inputs by `scale`. `size` is the
+    output's.
     """
 
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
-        """Build the layers for inputs of `input_size`; a transformer multiplies them by `scale`."""
         super().__init__()
         sizes = input_size, h.hidden_size
         self.lstm = Bidirectional("lstm", *sizes) if h.encoder == "bilstm" else None
@@ -213,10 +198,7 @@ class Encoder(nn.Module):
         self.pooling: Pooling = make_pooling(h.pooling, h.score, self.size, h.max_tokens)
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
-        """Return the texts' vectors (batch, size), 0 for an empty text.
-
-        `inputs` are (batch, time, input_size), `lengths` (batch,).
-        """
+        """Return vectors (batch, size) of inputs (batch, time, input_size); 0 for an empty text."""
         states = self.encode(inputs, lengths)
         return self.pooling(self._self_attention(states), states.lengths, states.padding)
 
@@ -239,10 +221,8 @@ class Encoder(nn.Module):
         """Return the texts' vectors, and the weights that made them: computed, or as given.
 
         Vectors are (batch, size), weights of the pooling (batch, time), and of the self-attention
-        (batch, heads, time, time), None without one.
-
-        Raises HeedError: weights are given to a pooling that is not a weighted sum of the states,
-        or to a model without self-attention.
+        (batch, heads, time, time), None without one. Raises HeedError: weights are given to a
+        pooling that is not a weighted sum of the states, or to a model without self-attention.
         """
         vectors = states.vectors
         if self.attention is None and attention is not None:
@@ -288,7 +268,6 @@ class Encoder(nn.Module):
         return (pooling[:, None] @ attention).squeeze(1)
 
     def _self_attention(self, states: States) -> Tensor:
-        """Return the vectors that the pooling reads, (batch, time, size)."""
         vectors = states.vectors
         if self.attention is None:
             return vectors
@@ -306,7 +285,6 @@ class HierarchicalEncoder(nn.Module):
     GROUP_SIZE = 256  # sentences of similar length are read together, so that padding stays short
 
     def __init__(self, input_size: int, h: Architecture, scale: float = 1.0) -> None:
-        """Build both encoders, with the same hyperparameters; `scale` is that of the words."""
         super().__init__()
         self.words = Encoder(input_size, h, scale)
         self.sentences = Encoder(self.words.size, h)
@@ -315,8 +293,8 @@ class HierarchicalEncoder(nn.Module):
     def forward(self, inputs: Tensor, sentences: Tensor) -> Tensor:
         """Return the documents' vectors (batch, size), 0 for a document without a sentence.
 
-        `inputs` are the documents' tokens, sentence after sentence, (batch, time, input_size), and
-        `sentences` the numbers of tokens of each, (batch, sentences); 0 after the last.
+        `inputs` are the words, sentence after sentence, (batch, time, input_size), `sentences` the
+        lengths of these, (batch, sentences); 0 after the last.
         """
         return self.sentences(*self._encode_sentences(inputs, sentences))
 
@@ -350,7 +328,6 @@ class HierarchicalEncoder(nn.Module):
         return weights.masked_fill(~token_mask, 0.0)
 
     def _encode_sentences(self, inputs: Tensor, sentences: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the sentences' vectors (batch, sentences, size), and their number (batch,)."""
         vectors = self._apply_to_sentences(inputs, sentences, self.words, self.words.size)
         return vectors, (sentences > 0).sum(1)
 
@@ -358,10 +335,9 @@ class HierarchicalEncoder(nn.Module):
         self, inputs: Tensor, sentences: Tensor, function: Callable[[Tensor, Tensor], Tensor],
         size: int,
     ) -> Tensor:  # fmt: skip
-        """Return `function(words, lengths)` of every sentence, (batch, sentences, size).
+        """Return `function(words, lengths)` of every sentence, (batch, sentences, size); else 0.
 
-        `function` maps words (group, time, input_size) and lengths (group,) to (group, size).
-        Positions after a document's last sentence are 0.
+        It maps words (group, time, input_size) and lengths (group,) to (group, size).
         """
         sentence_mask = sentences > 0
         lengths = sentences[sentence_mask]  # of the sentences of all documents, in order
@@ -383,10 +359,7 @@ class HierarchicalEncoder(nn.Module):
 
 
 def _locate_tokens(sentences: Tensor, time: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the sentence of each token, its position in the sentence, and the token mask.
-
-    All are (batch, time); the mask is True at tokens.
-    """
+    """Return sentence and place in it of each token, and the token mask: (batch, time) each."""
     ends = sentences.cumsum(1)
     in_document = torch.arange(time, device=sentences.device)[None]
     in_document = in_document.expand(len(sentences), -1).contiguous()

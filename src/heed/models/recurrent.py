@@ -1,9 +1,8 @@
 """Recurrent layers whose states do not depend on padding, and stacks of them.
 
-Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3), with either cell: only
-the encoder's first layer is bidirectional, so that the others can run at the same time. Residual
-connections add a layer's input to its output, from the second layer on. Each layer can stand on a
-device of its own: its inputs are brought there.
+Stacks are as in GNMT (Wu et al. 2016, arxiv.org/abs/1609.08144, section 3): only the encoder's
+first layer is bidirectional, and residual connections begin with the second. Each layer can stand
+on a device of its own: its inputs are brought there.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,22 +20,17 @@ class _Permuted(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, order: Tensor) -> Tensor:
-        """Return `rows` (rows, features) in `order` (rows,)."""
         ctx.save_for_backward(order)
         return rows.index_select(0, order)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient of `rows`."""
         (order,) = ctx.saved_tensors
         return _Permuted.apply(gradients[0].contiguous(), order), None
 
 
 def reverse_within_length(inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Reverse each text within its length; padding stays in place. Its own inverse.
-
-    `inputs` are (batch, time, features), `lengths` (batch,) from 0 to time.
-    """
+    """Reverse texts (batch, time, features) within their lengths (batch,). Its own inverse."""
     batch, time, features = inputs.shape
     position = torch.arange(time, device=inputs.device)[None]
     length = lengths[:, None]
@@ -110,10 +104,7 @@ def device_of(layer: nn.Module) -> torch.device:
 
 
 def layer_devices(device: str, count: int) -> list[torch.device]:
-    """Return devices for the layers of a stack: `device`, and if it is a GPU those after it.
-
-    There are `count`, or as many as this machine has.
-    """
+    """Return at most `count` devices for the layers of a stack: `device`, and the GPUs after it."""
     first = torch.device(device)
     if first.type != "cuda":
         return [first]
@@ -122,10 +113,7 @@ def layer_devices(device: str, count: int) -> list[torch.device]:
 
 
 def place_layers(layers: nn.ModuleList, devices: Sequence[torch.device]) -> None:
-    """Move layers to devices: each device has neighbouring ones, as many as any other or one more.
-
-    Devices that are left over, where there are fewer layers, have none.
-    """
+    """Move layers to devices: each has neighbouring ones, as many as any other or one more."""
     used = devices[: len(layers)]
     for i, layer in enumerate(layers):
         layer.to(used[i * len(used) // len(layers)])
@@ -134,17 +122,14 @@ def place_layers(layers: nn.ModuleList, devices: Sequence[torch.device]) -> None
 class RecurrentEncoder(nn.Module):
     """Layers that read the source: the first in both directions or in one, the others in one.
 
-    Each direction of the first layer has half of the states' size.
+    Each direction of the first layer has half of the states' size; ValueError where that is odd.
+    Dropout is on the input of each from the second on.
     """
 
     def __init__(
         self, input_size: int, hidden_size: int, layers: int, recurrence: str, bidirectional: bool,
         residual: bool, dropout: float,
     ) -> None:  # fmt: skip
-        """Build the layers; `dropout` is on the input of each from the second on.
-
-        Raises ValueError if two directions cannot have half of `hidden_size` each.
-        """
         super().__init__()
         if bidirectional and hidden_size % 2:
             raise ValueError(
@@ -165,9 +150,9 @@ class RecurrentEncoder(nn.Module):
     def forward(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return the states of the last layer, and each layer's state h(L) at the sentence's end.
 
-        h(L) is the state after a sentence's own last token; of the backward direction, which ends
-        at the first token, the state after that. It is without the residual connection. Lengths
-        are at least 1; states at padding are finite and without meaning.
+        h(L) is the state after a sentence's own last token (backwards, the first), without the
+        residual connection. Lengths are at least 1; states at padding are finite and without
+        meaning.
         """
         device, last = inputs.device, []
         for i, layer in enumerate(self.layers):
@@ -197,7 +182,6 @@ class RecurrentStack(nn.Module):
         self, input_size: int, hidden_size: int, layers: int, recurrence: str, residual: bool,
         dropout: float,
     ) -> None:  # fmt: skip
-        """Build the layers; `dropout` is on the input of each from the second on."""
         super().__init__()
         self.residual = residual
         self.layers = nn.ModuleList(
@@ -211,10 +195,9 @@ class RecurrentStack(nn.Module):
         """Return the state before the first token, from the encoder's states h(L).
 
         Each layer starts from the encoder's layer that is as far from the last one (Sutskever et
-        al. 2014, arxiv.org/abs/1409.3215, hand on each layer's state); where the decoder has more
-        layers, the others start from the encoder's first. An LSTM's cell starts as its state: torch
-        returns a layer's cell after the last position alone, which is padding for all but the
-        longest sentences, and the cell behind padding is not that of the sentence.
+        al. 2014, arxiv.org/abs/1409.3215), or else from its first. An LSTM's cell starts as its
+        state: torch returns a cell after the last position alone, which is padding for all but the
+        longest sentences.
         """
         count = len(self.layers)
         starts = [last[max(0, len(last) - count + i)] for i in range(count)]
@@ -231,8 +214,8 @@ class RecurrentStack(nn.Module):
     def forward(self, inputs: Tensor, state: State, first_layer: int = 0) -> tuple[Tensor, State]:
         """Return the states of the last layer and the state after the last token.
 
-        The layers before `first_layer` have been run: `inputs` are those of this layer, `state` has
-        the tensors of all layers, and the result those from this one on.
+        The layers before `first_layer` have been run: the inputs are of this layer, and so is the
+        first state of the result.
         """
         device = inputs.device
         after: State = ()

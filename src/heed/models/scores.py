@@ -1,13 +1,10 @@
-"""Attention scores: how well each query matches each key. Those of the lectures, and a control.
+"""Attention scores of the lectures, and a control: how well each query matches each key.
 
-Every score maps `query` (..., queries, query_size) and `keys` (..., keys, key_size) to scores (...,
-queries, keys), before masking and softmax. It does so in two steps, since a decoder asks for the
-scores of the same keys once a target word: `project_keys` computes what depends on the keys alone,
-`compare` the rest. `positions` is the largest number of keys; only `location` uses it.
-
-Sources: [B] Bahdanau, Cho, Bengio 2015, arxiv.org/abs/1409.0473; [L] Luong, Pham, Manning 2015,
-arxiv.org/abs/1508.04025, section 3.1; [V] Vaswani et al. 2017, arxiv.org/abs/1706.03762,
-equation 1.
+A score maps `query` (..., queries, query_size) and `keys` (..., keys, key_size) to (..., queries,
+keys), before masking and softmax, in two steps: `project_keys` computes what depends on the keys
+alone, once, and `compare` the rest. `positions` is the largest number of keys, for `location`.
+Sources: [B] Bahdanau et al. 2015, arxiv.org/abs/1409.0473; [L] Luong et al. 2015,
+arxiv.org/abs/1508.04025, section 3.1; [V] Vaswani et al. 2017, arxiv.org/abs/1706.03762, eq. 1.
 """
 
 import abc
@@ -41,12 +38,11 @@ class Score(nn.Module, abc.ABC):
 
 
 class Dot(Score):
-    """score = q . k, without parameters (lecture 001; [L] `dot`)."""
+    """score = q . k, no parameters (lecture 001; [L] `dot`). ValueError where the sizes differ."""
 
     name = "dot"
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Raise ValueError if the sizes differ."""
         super().__init__(query_size, key_size, positions)
         if query_size != key_size:
             raise ValueError(
@@ -69,10 +65,9 @@ class ScaledDot(Dot):
 
 
 class General(Score):
-    """score = q W k, multiplicative attention (lecture 001; [L] `general`)."""
+    """score = q W k, W (query_size, key_size), multiplicative (lecture 001; [L] `general`)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Build W (query_size, key_size)."""
         super().__init__(query_size, key_size, positions)
         self.weight = nn.Linear(query_size, key_size, bias=False)
 
@@ -82,13 +77,9 @@ class General(Score):
 
 
 class Additive(Score):
-    """score = u . tanh(W1 q + W2 k), without bias (lecture 001; [B] appendix A.1.2).
-
-    The inner size is that of the keys.
-    """
+    """score = u . tanh(W1 q + W2 k), u of a key's size (lecture 001; [B] appendix A.1.2)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Build W1 (query_size, key_size), W2 (key_size, key_size), u (key_size)."""
         super().__init__(query_size, key_size, positions)
         self.query = nn.Linear(query_size, key_size, bias=False)
         self.key = nn.Linear(key_size, key_size, bias=False)
@@ -114,7 +105,6 @@ class Concat(Score):
     def __init__(
         self, query_size: int, key_size: int, positions: int, output_vector: bool = True
     ) -> None:
-        """Build W (query_size + key_size, key_size or 1) and v (key_size)."""
         super().__init__(query_size, key_size, positions)
         self.query_size = query_size
         self.weight = nn.Linear(query_size + key_size, key_size if output_vector else 1, bias=False)
@@ -133,23 +123,18 @@ class ConcatTanh(Concat):
     """score = tanh(W [q; k]) with one row in W, without an output vector (lecture 004)."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Build W (query_size + key_size, 1)."""
         super().__init__(query_size, key_size, positions, output_vector=False)
 
 
 class Location(Score):
-    """score = (W q)_i for a key at position i, whatever the key is ([L] `location`)."""
+    """score = (W q)_i for a key at position i < positions, whatever it is ([L])."""
 
     def __init__(self, query_size: int, key_size: int, positions: int) -> None:
-        """Build W (query_size, positions)."""
         super().__init__(query_size, key_size, positions)
         self.weight = nn.Linear(query_size, positions, bias=False)
 
     def compare(self, query: Tensor, projected: Tensor) -> Tensor:
-        """Return the scores (..., queries, keys).
-
-        Raises ValueError for more keys than positions.
-        """
+        """Return the scores (..., queries, keys). ValueError for more keys than positions."""
         count = projected.shape[-2]
         if count > self.weight.out_features:
             raise ValueError(
@@ -177,9 +162,8 @@ SCORES: dict[str, type[Score]] = {
 def _tanh_sum(query: Tensor, keys: Tensor, output: nn.Module) -> Tensor:
     """Return output(tanh(query + keys)) for every pair of a query and a key, (..., queries, keys).
 
-    That takes a tensor (..., queries, keys, inner). If it would be larger than MAX_ELEMENTS it is
-    computed in chunks of queries, and again in the backward pass instead of being stored. `output`
-    maps (..., inner) to (..., 1), or is the identity where inner is 1.
+    A tensor (..., queries, keys, inner) of more than MAX_ELEMENTS is computed in chunks of queries,
+    and again in the backward pass instead of being stored.
     """
 
     def scores(queries: Tensor, keys: Tensor) -> Tensor:

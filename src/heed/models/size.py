@@ -14,14 +14,10 @@ Hyperparameters = TypeVar("Hyperparameters")
 INITIALISERS = {torch.Tensor.normal_, torch.Tensor.uniform_}
 
 
-# CPU kernels for which torch has no formula
-
-
-@register_flop_formula(torch.ops.aten.mkldnn_rnn_layer)
+@register_flop_formula(torch.ops.aten.mkldnn_rnn_layer)  # CPU kernels without a formula of torch
 def _count_lstm(
     inputs: torch.Size, of_inputs: torch.Size, of_states: torch.Size, *_: Any, **__: Any
 ) -> int:
-    """Return the operations of an LSTM: two matrices a step; (time, batch, size) of `inputs`."""
     return 2 * inputs[0] * inputs[1] * (of_inputs.numel() + of_states.numel())
 
 
@@ -29,13 +25,10 @@ def _count_lstm(
 def _count_attention(
     query: torch.Size, keys: torch.Size, values: torch.Size, *_: Any, **__: Any
 ) -> int:
-    """Return the operations of a fused attention: scores and weighted sums."""
     return sdpa_flop_count(query, keys, values)
 
 
 class _Counter(TorchDispatchMode):
-    """Sums the operations of all matrix products, as torch.utils.flop_counter does."""
-
     def __init__(self) -> None:
         super().__init__()
         self.operations = 0
@@ -55,10 +48,7 @@ class _Counter(TorchDispatchMode):
 
 
 class _WithoutInitialisation(TorchFunctionMode):
-    """Leaves the random initialisers of torch out.
-
-    On the device `meta` they change nothing, but import torch's compiler, which takes 1.6 s.
-    """
+    """Leaves torch's random initialisers out: on `meta` they import its compiler, for 1.6 s."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -84,11 +74,7 @@ def count_parameters(build: Callable[[], nn.Module]) -> int:
 
 
 def count_multiply_adds(build: Callable[[], nn.Module], run: Callable[[nn.Module], Any]) -> int:
-    """Return the multiply-adds of all matrix products when `run` is called with a network.
-
-    The network has no initialised weights. The work for each number alone, such as a tanh, is not
-    counted.
-    """
+    """Return the multiply-adds of all matrix products when `run` is called with a network."""
     with _WithoutInitialisation():
         model = build().eval()
     with torch.no_grad(), _Counter() as counter:
@@ -97,16 +83,12 @@ def count_multiply_adds(build: Callable[[], nn.Module], run: Callable[[nn.Module
 
 
 def match_parameters(
-    by_size: Callable[[int], Hyperparameters],
-    build: Callable[[Hyperparameters], nn.Module],
+    by_size: Callable[[int], Hyperparameters], build: Callable[[Hyperparameters], nn.Module],
     matched: Hyperparameters,
-) -> Hyperparameters:
+) -> Hyperparameters:  # fmt: skip
     """Return the hyperparameters whose network has about as many parameters as a matched one.
 
-    Args:
-        by_size: from a size, at least 1, to hyperparameters of which only that size differs.
-        build: from hyperparameters to their network.
-        matched: the hyperparameters of the network to be matched.
+    `by_size` maps a size, at least 1, to hyperparameters of which only that size differs.
     """
 
     def count(h: Hyperparameters) -> int:

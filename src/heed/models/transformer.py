@@ -1,9 +1,8 @@
-"""The layers of a transformer, built on heed's own attention (Vaswani et al. 2017).
+"""The layers of a transformer (Vaswani et al. 2017, arxiv.org/abs/1706.03762, section 3).
 
-Source: arxiv.org/abs/1706.03762, section 3. There is one difference: each sub-layer reads the norm
-of its input, x + f(norm(x)), where the paper has norm(x + f(x)), and a stack of layers ends with a
-norm (Xiong et al. 2020, arxiv.org/abs/2002.04745, section 3.2). As in the paper, dropout is on
-the sum of embeddings and positions and on the output of each sub-layer.
+Each sub-layer reads the norm of its input, x + f(norm(x)), where the paper has norm(x + f(x)), and
+a stack ends with a norm (Xiong et al. 2020, arxiv.org/abs/2002.04745, section 3.2). Dropout is on
+the sum of embeddings and positions and on the output of each sub-layer, as in the paper.
 """
 
 import math
@@ -35,7 +34,6 @@ class FeedForward(nn.Sequential):
     """max(0, x W1 + b1) W2 + b2 at every position alike (equation 2)."""
 
     def __init__(self, size: int, inner_size: int) -> None:
-        """Build W1 (inner_size, size) and W2 (size, inner_size)."""
         super().__init__(nn.Linear(size, inner_size), nn.ReLU(), nn.Linear(inner_size, size))
 
 
@@ -43,7 +41,6 @@ class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network (section 3.1)."""
 
     def __init__(self, size: int, heads: int, feed_forward_size: int, dropout: float) -> None:
-        """Build both sub-layers. Raises ValueError where `heads` do not divide `size`."""
         super().__init__()
         self.attention_norm = nn.LayerNorm(size)
         self.attention = MultiHeadAttention(size, heads)
@@ -67,7 +64,6 @@ class DecoderLayer(nn.Module):
     """Self-attention over earlier positions, attention over the source, feed-forward network."""
 
     def __init__(self, size: int, heads: int, feed_forward_size: int, dropout: float) -> None:
-        """Build the three sub-layers. Raises ValueError where `heads` do not divide `size`."""
         super().__init__()
         self.attention_norm = nn.LayerNorm(size)
         self.attention = MultiHeadAttention(size, heads)
@@ -83,14 +79,10 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Tensor, Projected, Tensor | None]:  # fmt: skip
         """Return the states of the next layer, keys and values up to the last position, weights.
 
-        Args:
-            states: (batch, time, size)
-            earlier: of the positions before `states`; their time may be 0
-            source, padding: of the source; (batch, source time), True at padding
-            weights: of the attention over the source, (batch, heads or 1, time, source time), used
-                in place of the layer's own
-            with_weights: whether the layer's own weights are computed and returned; without, a
-                fused kernel computes the same output
+        `states` are (batch, time, size), `earlier` of the positions before, whose time may be 0.
+        `weights` (batch, heads or 1, time, source time) are used in place of the attention's over
+        the source; its own are computed `with_weights`, else a fused kernel computes the same
+        output.
         """
         normed = self.attention_norm(states)
         query = self.attention.query(normed)
@@ -113,13 +105,14 @@ class DecoderLayer(nn.Module):
 
 
 class _Stack(nn.Module):
-    """Positions and a stack of layers of one kind, for inputs of `size`."""
+    layer: type[nn.Module]
 
     def __init__(
-        self, layer: type[nn.Module], size: int, layers: int, heads: int, inner: int, dropout: float
+        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
     ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(layer(size, heads, inner, dropout) for _ in range(layers))
+        sizes = size, heads, feed_forward_size, dropout
+        self.layers = nn.ModuleList(self.layer(*sizes) for _ in range(layers))
         self.norm = nn.LayerNorm(size)
         self.dropout = nn.Dropout(dropout)
 
@@ -127,10 +120,7 @@ class _Stack(nn.Module):
 class TransformerEncoder(_Stack):
     """Positions and a stack of encoder layers, for embeddings (batch, time, size)."""
 
-    def __init__(
-        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
-    ) -> None:
-        super().__init__(EncoderLayer, size, layers, heads, feed_forward_size, dropout)
+    layer = EncoderLayer
 
     def forward(self, inputs: Tensor, padding: Tensor) -> Tensor:
         """Return the states (batch, time, size); those at padding are finite, without a meaning."""
@@ -152,10 +142,7 @@ class TransformerEncoder(_Stack):
 class TransformerDecoder(_Stack):
     """Positions and a stack of decoder layers."""
 
-    def __init__(
-        self, size: int, layers: int, heads: int, feed_forward_size: int, dropout: float
-    ) -> None:
-        super().__init__(DecoderLayer, size, layers, heads, feed_forward_size, dropout)
+    layer = DecoderLayer
 
     def project(self, states: Tensor) -> tuple[Tensor, ...]:
         """Return keys and values of the source for each layer, all (batch, source time, size)."""
@@ -171,11 +158,9 @@ class TransformerDecoder(_Stack):
     ) -> tuple[Tensor, tuple[Tensor, ...], Tensor | None]:  # fmt: skip
         """Return states (batch, time, size), keys and values so far, weights of the last layer.
 
-        Args:
-            inputs: embeddings without positions, (batch, time, size)
-            earlier: for each layer the keys and the values of the positions before `inputs`
-            source: of `project`
-            padding, weights, with_weights: as in `DecoderLayer.forward`; weights of the last layer
+        `inputs` are embeddings without positions; `earlier` has for each layer the keys and values
+        of the positions before, `source` is of `project`; `weights` of the last layer are as in
+        `DecoderLayer`.
         """
         states = self.dropout(inputs + positions(inputs, first=earlier[0].shape[1]))
         stored: tuple[Tensor, ...] = ()

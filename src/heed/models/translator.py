@@ -1,8 +1,7 @@
-"""The interface of a translator, and its loss: what every encoder and decoder has in common.
+"""The interface of a translator, and its loss.
 
 `encode` reads the source once: `embed`, then `read`. `decode` reads target tokens: all of them in
-training (teacher forcing), one at a time in a search, with the same result. `logits` scores the
-next token.
+training (teacher forcing), one at a time in a search, with the same result.
 """
 
 import abc
@@ -22,8 +21,7 @@ class Memory:
 
     states: (batch, source time, size)
     padding: (batch, source time), True at padding
-    keys: what attention derives from the states alone, made once a sentence: (batch, source time,
-        …); the first dimension of each is the batch
+    keys: what attention derives from the states alone, once a sentence: (batch, …) each
     """
 
     states: Tensor
@@ -39,13 +37,11 @@ class Memory:
 
 @dataclasses.dataclass(frozen=True)
 class Decoded:
-    """The result of decoding target tokens.
+    """The result of decoding target tokens, with the state after the last.
 
     features: what the output layer reads, (batch, target time, size)
-    weights: of attention over the source, (batch, target time, source time); rows sum to 1, 0 at
-        padding; the mean over heads; None for a decoder without attention or with equal weights,
-        and for a transformer that was not asked for them (`weights` asks)
-    state: after the last token
+    weights: of attention over the source, (batch, target time, source time), the mean over heads;
+        rows sum to 1, 0 at padding; None without, with equal weights, and if not asked for
     """
 
     features: Tensor
@@ -65,10 +61,7 @@ class Translator(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def read(self, embedded: Tensor, lengths: Tensor) -> tuple[Memory, State]:
-        """Return the memory of the source, and the decoder's first state.
-
-        The source is `embed`ded, and lengths (batch,) are at least 1.
-        """
+        """Return memory and first state of an `embed`ded source of lengths (batch,), from 1."""
 
     def encode(self, source: Tensor, lengths: Tensor) -> tuple[Memory, State]:
         """Return memory and first state of vocabulary indices (batch, source time)."""
@@ -78,13 +71,10 @@ class Translator(nn.Module, abc.ABC):
     def decode(
         self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
-        """Return features, weights and the state after `tokens`.
+        """Return features, weights and the state after `tokens`, indices (batch, target time).
 
-        Args:
-            tokens: vocabulary indices (batch, target time), the first of a sentence is BOS; what
-                stands behind EOS does not matter
-            memory, state: of `encode`, or `state` of the step before
-            weights: (batch, target time, source time), used in place of the decoder's own
+        The first is BOS; what stands behind EOS does not matter. `weights` (batch, target time,
+        source time) are used in place of the decoder's own.
         """
 
     def logits(self, features: Tensor) -> Tensor:

@@ -38,7 +38,6 @@ class SourceAttention(nn.Module):
     """
 
     def __init__(self, score: str, size: int, positions: int) -> None:
-        """Build the score, for queries and states of `size`."""
         super().__init__()
         self.score = SCORES[score](size, size, positions)
         self.positions = positions if isinstance(self.score, Location) else None
@@ -60,19 +59,13 @@ class SourceAttention(nn.Module):
     def forward(
         self, query: Tensor, memory: Memory, weights: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the sums (batch, queries, size) and the weights used: its own, or as given.
-
-        Equal weights are not returned, since they say nothing: None.
-        """
+        """Return the sums (batch, queries, size) and the weights used; None: its own equal ones."""
         own = self.weights(query, memory) if weights is None else weights
         return own @ memory.states, own if self.is_learned else weights
 
 
 class RecurrentDecoder(nn.Module, abc.ABC):
-    """Reads target words, and returns what the next one is chosen by.
-
-    feature_size: of the features, [s; h*] or s
-    """
+    """Reads target words, and returns what the next one is chosen by: [s; h*] or s."""
 
     feature_size: int
 
@@ -88,10 +81,7 @@ class RecurrentDecoder(nn.Module, abc.ABC):
     def forward(
         self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
-        """Return features (batch, time, feature_size), weights and state; see `Translator.decode`.
-
-        `inputs` are u, the embeddings of the words before, (batch, time, embedding_dim).
-        """
+        """Return features (batch, time, feature_size), weights, state; as `Translator.decode`."""
 
 
 class PlainDecoder(RecurrentDecoder):
@@ -104,10 +94,7 @@ class PlainDecoder(RecurrentDecoder):
     def forward(
         self, inputs: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
-        """Return s(t) as features, and no weights.
-
-        Raises HeedError if weights are given.
-        """
+        """Return s(t) as features, and no weights. Raises HeedError if weights are given."""
         if weights is not None:
             raise HeedError(
                 "weights of an attention are given to a decoder that has none (decoder: last-state "
@@ -150,7 +137,6 @@ class InputAttentionDecoder(AttentionDecoder):
 
     x(t) = [u(t); A(t)], as it is built in practice (Bahdanau et al. 2015, appendix A.2). With
     `literal` x(t) = [s(t-1); A(t)], as the lecture writes it: the previous word is never read.
-
     Queries are the states of the first layer, and that layer alone reads the contexts, so it goes
     word by word (in GNMT all layers read them).
     """
@@ -186,8 +172,7 @@ class InputAttentionDecoder(AttentionDecoder):
 class ConcatenatedStates(nn.Module):
     """tanh(W [h(1); ...; h(n)] + b): all states of the source as one (lecture 004's naive cure).
 
-    The vector is for `max_states` states, 0 where a source has none: W has max_states * size * size
-    parameters, and what a source has beyond that is cut.
+    n is `max_states`: 0 where a source has none, and what it has beyond that is cut.
     """
 
     def __init__(self, max_states: int, size: int) -> None:
@@ -206,19 +191,14 @@ class RecurrentTranslator(Translator):
     """Embeddings, a recurrent encoder, a recurrent decoder, and an output layer.
 
     The output layer reads the decoder's features, or, with `tied_readout`, tanh(W features + b) of
-    the embedding's size, and is then the target embedding itself. Initialisation is torch's own; a
-    tied embedding has standard deviation embedding_dim^-0.5, so that the first logits are of order
-    1.
+    the embedding's size, and is then the target embedding itself, of standard deviation
+    embedding_dim^-0.5: the first logits are of order 1. Raises ValueError for an encoder or decoder
+    that is no recurrent one, or two directions of an odd hidden_size.
     """
 
     def __init__(
         self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
     ) -> None:
-        """Build the layers; both vocabularies include the special entries.
-
-        Raises ValueError for an encoder or decoder that is not recurrent, or for two directions of
-        an odd hidden_size.
-        """
         super().__init__()
         if "transformer" in (h.encoder, h.decoder):
             raise ValueError(
@@ -270,10 +250,7 @@ class RecurrentTranslator(Translator):
     def decode(
         self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None
     ) -> Decoded:
-        """Return features, weights and the state after `tokens`.
-
-        Raises HeedError if weights are given to a decoder without attention.
-        """
+        """Return features, weights and state. HeedError for weights of no attention."""
         if self.reads_words:
             assert self.target_embedding is not None
             inputs = self.embedding_dropout(self.target_embedding(tokens))
@@ -310,19 +287,13 @@ class TransformerTranslator(Translator):
 
     Embeddings are multiplied by the square root of their size (section 3.4). Dropout is also before
     the output layer, where the paper has none. `Memory.keys` and the decoder's `State` are the
-    projected keys and values of each layer: of the source, and of the target tokens so far.
-
-    Weights are the last layer's over the source, the mean over its heads. The fused attention of
-    training and search has none, so `decode` returns them only where they are asked for.
+    projected keys and values of each layer: of the source, and of the target tokens so far. Weights
+    are the last layer's over the source, the mean over its heads, where `decode` is asked for them.
     """
 
     def __init__(
         self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
     ) -> None:
-        """Build the layers for vocabularies with their special entries.
-
-        Raises ValueError where `heads` do not divide `embedding_dim`.
-        """
         super().__init__()
         size, layer = h.embedding_dim, (h.heads, h.feed_forward_size, h.dropout)
         self.source_embedding = nn.Embedding(source_vocabulary, size)
@@ -352,10 +323,7 @@ class TransformerTranslator(Translator):
         self, tokens: Tensor, memory: Memory, state: State, weights: Tensor | None = None,
         with_weights: bool = False,
     ) -> Decoded:  # fmt: skip
-        """Return features, the state after `tokens`, and weights where given or asked for.
-
-        Given weights are used by all heads of the last layer.
-        """
+        """Return features, state, and weights where given, to all heads, or asked for."""
         inputs = self.target_embedding(tokens) * self.scale
         given = None if weights is None else weights[:, None]
         features, state, used = self.decoder(
@@ -374,10 +342,7 @@ class TransformerTranslator(Translator):
 def make_translator(
     source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture
 ) -> Translator:
-    """Return an untrained translator; both vocabularies include the special entries.
-
-    Raises ValueError where the hyperparameters contradict each other.
-    """
+    """Return an untrained translator. Raises ValueError where hyperparameters contradict."""
     if h.decoder == "transformer":
         return TransformerTranslator(source_vocabulary, target_vocabulary, h)
     return RecurrentTranslator(source_vocabulary, target_vocabulary, h)

@@ -1,7 +1,4 @@
-"""The command `adopt`: writes a search's winner into params.yaml, to be reviewed in git.
-
-An edit of the code then does not repeat the search.
-"""
+"""The command `adopt`: writes a search's winner into params.yaml, to be reviewed in git."""
 
 from pathlib import Path
 
@@ -14,10 +11,9 @@ from heed.study.editing import editing
 def adopt(name: str, params: Path, searches: Path) -> str:
     """Write the winner of search `name` into its models in params.yaml; set its trials to 0.
 
-    Comments are kept. A parameter-matched model has those of the model that it matches, so
-    nothing is written for it. Returns a message for people.
-
-    Raises HeedError: no such search; it has not run; no model names it.
+    So an edit of the code does not repeat the search. Comments are kept; a parameter-matched model
+    has no hyperparameters of its own. Returns a message for people. Raises HeedError: no such
+    search; it has not run; no model names it.
     """
     with editing(params) as (study, tree):
         search = study.section("searches", name)
@@ -30,7 +26,7 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         models = [model for model, section in study.models.items() if section.search == name]
         if not models:
             raise HeedError(
-                f"{params}: no model has tuned_by: {name}. Set it for the models to be tuned"
+                f"{params}: no model has search: {name}. Set it for the models to be tuned"
             )
         winner = (
             f"trial {result.best.trial} of {len(result.trials)}, validation {result.metric} "

@@ -33,7 +33,7 @@ MAX_TEMPORARY = 30  # characters of the folder below which the paths of Ray's so
 
 
 def read_address() -> str:
-    """Return the address of the cluster on which searches run, by HEED_RAY_ADDRESS, or `local`.
+    """Return the cluster's address, by HEED_RAY_ADDRESS, or `local`.
 
     No file of a study holds it: connecting to a host of Ray runs code, on both sides.
     """
@@ -44,11 +44,9 @@ def read_address() -> str:
 def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[str]:
     """Connect to Ray; yield a description of it, for people.
 
-    A local Ray is stopped after the block, and leaves no files. It has `cores`, at least those of
-    one trial, `cpu`, and this machine's GPUs where a trial takes some, `gpu`. It listens on all
-    interfaces: a token that is in no file keeps others out.
-
-    Raises HeedError: no such cluster; a local Ray has fewer GPUs than a trial takes.
+    A local Ray is stopped after the block, and leaves no files. It has `cores`, at least `cpu`, and
+    this machine's GPUs where a trial takes some, `gpu`. It listens on all interfaces: a token that
+    is in no file keeps others out. Raises HeedError: no such cluster; too few GPUs.
     """
     os.environ.update(RAY_ENVIRONMENT | os.environ)
     if address == LOCAL:
@@ -71,7 +69,6 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
 
 
 def _start(folder: str, cores: int, gpu: float) -> str:
-    """Start Ray on this machine for this process; return a description of it."""
     import ray
 
     from heed.training.machine import assigned_gpus, list_gpus

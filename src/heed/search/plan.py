@@ -1,7 +1,4 @@
-"""The plan of a search: its configurations, and what its trials share.
-
-The configurations of a random search are drawn from its space: the same for the same seed.
-"""
+"""The plan of a search: its configurations, and what its trials share."""
 
 import dataclasses
 import hashlib
@@ -36,9 +33,7 @@ Space = Mapping[str, Dimension]
 class Plan:
     """The part of a search that its trials share, sent to every worker. Paths are absolute.
 
-    `recipe` is the trial's recipe except for the configuration. `work` is the work folder of the
-    search. `seed` is that of the search: all trials share it. `gpu` is the share of a GPU that a
-    trial takes, and `reports` the number of reports an epoch.
+    `gpu` is the share of a GPU that a trial takes, and `reports` the number of reports an epoch.
     """
 
     recipe: Recipe[Any, Any]
@@ -57,9 +52,8 @@ class Plan:
 def make_plan(params: Params, name: str, previous: Configuration, tokens: Path) -> Plan:
     """Return the plan of a search.
 
-    The name of its work folder depends on space, recipe, seed, code and version of torch; not on
-    the settings that only decide where and how long trials run. `previous` is the winner of the
-    search that this one follows, and `tokens` the folder of its corpus.
+    Its work folder depends on space, recipe, seed, code and version of torch; not on where and how
+    long trials run. `previous` is the winner of the search that this one follows.
     """
     search = params.search(name)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
@@ -86,10 +80,7 @@ def make_plan(params: Params, name: str, previous: Configuration, tokens: Path) 
 def draw_configurations(
     params: Params, name: str, previous: Configuration
 ) -> tuple[list[Configuration], Callable[[Configuration], bool]]:
-    """Return the configurations of a random search, and whether one is possible, for a sampler.
-
-    `previous` is the winner of the search that this one follows.
-    """
+    """Return the configurations of a random search, and whether one is possible, for a sampler."""
     search = params.searches[name]
 
     def is_valid(configuration: Configuration) -> bool:
@@ -106,8 +97,7 @@ def draw(
 ) -> list[Configuration]:
     """Return `trials` different, valid configurations, drawn by the seed of the search.
 
-    The order in which trials end cannot change them, and more trials with the same seed begin with
-    the same ones. Raises HeedError where the space has too few.
+    More trials with the same seed begin with the same ones. HeedError where the space has too few.
     """
     configurations: list[Configuration] = []
     for number in range(trials):
@@ -128,8 +118,7 @@ def draw(
 def _draw_candidates(space: Space, generator: np.random.Generator) -> Iterator[Configuration]:
     """Yield configurations without end; not all of them are possible.
 
-    `heads` is drawn first and kept for 50 configurations: so numbers of heads that divide few sizes
-    are drawn as often as others.
+    `heads` is kept for 50, so that numbers that divide few sizes are drawn as often as others.
     """
     for attempt in itertools.count():
         if attempt % 50 == 0:
@@ -152,7 +141,7 @@ def _draw_value(dimension: Dimension, generator: np.random.Generator) -> Value:
 
 
 def round_value(value: Any, dimension: Dimension) -> Any:
-    """Return a value of `dimension`; real numbers are rounded to DIGITS significant digits."""
+    """Return a value of `dimension`, real numbers with DIGITS significant digits."""
     if dimension.kind not in ("uniform", "loguniform"):
         return value
     low, high = dimension.values

@@ -2,8 +2,7 @@
 
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,8 @@ WORST = -1e30  # in place of NaN and infinity: finite, since a scheduler takes p
 class Trial:
     """A trial in search.json; `score` is the best of `scores`, by epoch, and None without one.
 
-    `best_epoch` counts from 1 and is 0 without one; ties: earliest. `epochs` has a fraction,
-    because asha may stop a trial within an epoch. `stop` is the reason why it ended. `history` has
-    a row for each epoch, as history.csv (docs/contracts.md), and stands in epochs.csv alone.
+    `best_epoch` counts from 1, 0: none; ties: earliest. asha may stop a trial within an epoch.
+    `stop` is why it ended. `history` (docs/contracts.md) stands in epochs.csv alone.
     """
 
     trial: int
@@ -71,10 +69,7 @@ class Best:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedBest:
-    """The expected best score of a search with 1, 2, … trials; or the reason why there is none.
-
-    `reason` is a text with names in braces, and `values` are their values.
-    """
+    """The expected best score with 1, 2, … trials; or why there is none, with its `values`."""
 
     scores: list[float] | None = None
     reason: str | None = None
@@ -105,34 +100,6 @@ class Search:
     by_parameter: dict[str, list[list[Any]]]
     expected_best: ExpectedBest
 
-    @property
-    def scored(self) -> list[Trial]:
-        """The trials that have a score."""
-        return [trial for trial in self.trials if trial.score is not None]
-
-    @property
-    def unscored(self) -> dict[str, int]:
-        """The number of trials without a score, by how they ended."""
-        return dict(Counter(trial.stop for trial in self.trials if trial.score is None))
-
-    @property
-    def scores(self) -> list[float]:
-        """The scores of the scored trials."""
-        return [trial.score for trial in self.trials if trial.score is not None]
-
-    def rescored(self, change: Callable[[float], float]) -> "Search":
-        """Return the search with every score changed that a report shows."""
-        expected = self.expected_best.scores
-        scores = expected and [change(score) for score in expected]
-        trials = [
-            each if each.score is None else dataclasses.replace(each, score=change(each.score))
-            for each in self.trials
-        ]
-        return dataclasses.replace(
-            self, trials=trials, best=dataclasses.replace(self.best, score=change(self.best.score)),
-            expected_best=dataclasses.replace(self.expected_best, scores=scores),
-        )  # fmt: skip
-
 
 def write_search(folder: Path, search: Search) -> None:
     """Write search.json into a folder."""
@@ -145,10 +112,7 @@ def write_search(folder: Path, search: Search) -> None:
 
 
 def read_search(folder: Path) -> Search | None:
-    """Return search.json of a search; None for a search without trials.
-
-    Raises HeedError if it is broken.
-    """
+    """Return search.json, None for a search without trials. Raises HeedError if it is broken."""
     path, command = folder / RESULT, f"heed search {folder.name}"
     if not path.exists():
         return None
@@ -164,10 +128,7 @@ def higher_is_better(score: float, metric: str) -> float:
 
 
 def winner(trials: Sequence[Trial], metric: str) -> Trial | None:
-    """Return the trial with the best score; None if no trial has one.
-
-    Ties go to the trial that needs fewer epochs, then to the first.
-    """
+    """Return the trial with the best score, if any; ties: fewer epochs, then the first."""
     return min(
         (trial for trial in trials if trial.score is not None),
         key=lambda t: (-higher_is_better(t.score or 0.0, metric), t.best_epoch, t.trial),
@@ -204,9 +165,9 @@ def scores_by_parameter(trials: Sequence[Trial]) -> dict[str, list[list[Any]]]:
 def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> ExpectedBest:
     """Return the expected best score of a search with 1, 2, … trials, from the scores of one.
 
-    Dodge et al. 2019, "Show Your Work", equation 4: with N scores in order, the best of n draws is
-    at most the i-th with probability (i / N)^n. It holds for trials that were drawn independently
-    and trained to their end; for others the reason is returned.
+    With N scores in order, the best of n draws is at most the i-th with probability (i / N)^n
+    (Dodge et al. 2019, "Show Your Work", equation 4), if they were independent and trained to their
+    end.
     """
     if sampler != "random":
         return ExpectedBest(reason=DEPENDENT_DRAWS, values={"sampler": sampler})

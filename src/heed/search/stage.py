@@ -25,13 +25,10 @@ def run_search(
 ) -> str:
     """Run search `name`; write its results and results/timing/; return a line for people.
 
-    A search that was killed resumes. Its folder in .heed/work is deleted when it has ended.
-
-    `searches` is the folder with the results of the experiment's searches, `tokens` that of the
-    search's corpus; `cores` are of this machine, for a local Ray, and `address` is of a cluster, by
-    default HEED_RAY_ADDRESS, else this machine.
-
-    Raises HeedError: a file is missing; the space is too small; no cluster; no trial gave a score.
+    A search that was killed resumes. `searches` is the folder of the experiment's searches,
+    `tokens` of the corpus; `cores` are for a local Ray, `address` is of a cluster, by default
+    HEED_RAY_ADDRESS. Raises HeedError: a file is missing; the space is too small; no cluster; no
+    trial gave a score.
     """
     search, started = params.search(name), time.time()
     previous = read_best(searches / search.after) if search.after != "none" else {}
@@ -60,15 +57,11 @@ def run_search(
 def _run_on_ray(
     params: Params, name: str, previous: Configuration, plan: Plan, cores: int, address: str
 ) -> tuple[list[results.Trial], str]:
-    """Run the trials of a search; return them, and a description of that Ray for people."""
     search, space = params.search(name), search_space(params, name)
     # before Ray starts, and for tpe too: the error of a space that is too small
     configurations, is_valid = draw_configurations(params, name, previous)
     plan.work.mkdir(parents=True, exist_ok=True)
-    with (
-        progress_bar(name) as bar,
-        ray_running(address, cores, search.cpu, search.gpu) as where,
-    ):
+    with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
         from heed.search.trials import Sampler, run_trials  # ray reads its environment now
 
         print_line(f"{name}: {search.trials} trials on {where}")
@@ -81,8 +74,7 @@ def _run_on_ray(
 def epochs_and_select(plan: Plan, best: results.Trial) -> Configuration:
     """Return `epochs` and `monitor` of best.yaml, with which a training repeats the trial `best`.
 
-    `epochs` is the best epoch of the trial. But a learning rate with a schedule depends on the
-    number of epochs: then `epochs` is unchanged, and the training keeps its best epoch.
+    A learning rate with a schedule depends on the number of epochs, which then is unchanged.
     """
     h = plan.recipe.changed(best.configuration).hyperparameters
     has_schedule = h.warmup > 0 or h.lr_schedule != "none"
@@ -92,7 +84,6 @@ def epochs_and_select(plan: Plan, best: results.Trial) -> Configuration:
 def _write_results(
     out: Path, params: Params, name: str, trials: Sequence[results.Trial], best: results.Trial
 ) -> None:
-    """Write the tables and search.json of a search (docs/search.md)."""
     search = params.search(name)
     tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(trials)}
     for table_name, table in tables.items():
@@ -113,7 +104,6 @@ def _write_results(
 def _write_timing(
     name: str, plan: Plan, trials: Sequence[results.Trial], seconds: float, where: str
 ) -> None:
-    """Write when and where each trial ran; for people, no stage reads it."""
     rows = []
     for trial in trials:
         file = plan.trial_folder(trial.trial) / STARTS

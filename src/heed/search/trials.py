@@ -1,10 +1,8 @@
-"""The trials of a search: each is a training that reports to Ray Tune.
+"""The trials of a search: each is a training, as of `heed train`, that reports to Ray Tune.
 
-The training is the one of `heed train`. Its time is counted in reports: there are `reports` of them
-an epoch, the last at its end. A trial's checkpoint and reports are in the search's work folder,
-which every node sees under the same path. A trial that was killed with its machine repeats what it
-had reported up to its last whole epoch, and resumes after that. So does every trial of a search
-that was killed; those that had ended repeat all of their reports, and train nothing.
+Time is counted in reports, `reports` an epoch. A trial's checkpoint and reports are in the search's
+work folder, which every node sees under the same path. A trial that was killed, or whose search
+was, repeats its reports up to the last whole epoch and resumes; one that had ended repeats all.
 """
 
 import contextlib
@@ -28,18 +26,8 @@ from ray.tune.search import Searcher
 from heed.files import HeedError, read_json, write_json
 from heed.hyperparameters import Configuration
 from heed.progress import Bar, Counts, Progress, SearchProgress
+from heed.search import results
 from heed.search.plan import DRAWS, STARTS, Plan, Space, round_value
-from heed.search.results import (
-    ASHA,
-    FAILED,
-    FINISHED,
-    PATIENCE,
-    TIME,
-    WAITING,
-    WORST,
-    Trial,
-    higher_is_better,
-)
 from heed.study import Dimension, Search
 from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens
@@ -64,11 +52,8 @@ class Report(TypedDict, total=False):
 
 def run_trials(
     plan: Plan, search: Search, source: "Sampler | Sequence[Configuration]", bar: Bar
-) -> list[Trial]:
-    """Run the trials of a search on the connected Ray; return them by number.
-
-    Raises HeedError: every trial failed.
-    """
+) -> list[results.Trial]:
+    """Run the trials on the connected Ray; return them by number. HeedError if every one failed."""
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     shutil.rmtree(plan.work / RAY, ignore_errors=True)
@@ -106,8 +91,8 @@ def run_trials(
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
     """Train one configuration in a Ray worker; Tune may stop it at each of its reports.
 
-    A training that diverged reports the worst score and the reason. Nothing is raised: Ray would
-    start the trial again, and it would diverge again.
+    One that diverged reports the worst score and the reason: were it raised, Ray would start it
+    again.
     """
     if plan.gpu:  # the training claims a slot of a GPU with so many
         os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / plan.gpu))
@@ -153,7 +138,6 @@ class _Reporter:
             self.report(reports * epoch, row[f"validation_{self.plan.metric}"], row=row)
 
     def report_progress(self, progress: Progress) -> None:
-        """Report the score of every validation of the training."""
         reports, metric = self.plan.reports, self.plan.metric
         if progress.validation is not None:
             metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
@@ -166,8 +150,7 @@ class _Reporter:
     def report(
         self, number: int, score: float, row: dict[str, float] | None = None, diverged: str = ""
     ) -> None:
-        """Report the score of report `number`, counted from 1 over the whole trial."""
-        value = higher_is_better(score, self.plan.metric)
+        value = results.higher_is_better(score, self.plan.metric)
         if number % self.plan.reports == 0:
             self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
@@ -183,10 +166,7 @@ class _Reporter:
 
 
 def read_reports(folder: Path) -> dict[int, Report]:
-    """Return the reports of a trial by number, from 1.
-
-    An incomplete last line, of a trial that was killed, is ignored.
-    """
+    """Return the reports of a trial by number, from 1, but an incomplete last line."""
     reports = {}
     if (folder / REPORTED).exists():
         for line in (folder / REPORTED).read_text(encoding="utf-8").splitlines():
@@ -197,7 +177,6 @@ def read_reports(folder: Path) -> dict[int, Report]:
 
 
 def _record_start(folder: Path, epochs: int, kind: str) -> None:
-    """Write where, when and after how many epochs the trial starts. Only the timing reads it."""
     start = {
         "time": time.time(), "host": os.environ.get("HEED_NODE") or os.uname().nodename,
         "node": ray.get_runtime_context().get_node_id(), "epochs": epochs, "machine_kind": kind,
@@ -221,8 +200,8 @@ def _scheduler(plan: Plan, search: Search) -> TrialScheduler:
 class Sampler(Searcher):
     """Optuna's TPE (Bergstra et al. 2011): it learns from trials that have ended.
 
-    It draws the configurations of a search one after the other, and numbers them. Each is written
-    into its trial's folder before the trial starts; a search that was killed begins with these.
+    Each configuration is written into its trial's folder before that starts; a search that was
+    killed begins with these.
     """
 
     def __init__(
@@ -271,7 +250,6 @@ class Sampler(Searcher):
 
 
 def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
-    """Return a dimension as Optuna's distribution."""
     values = dimension.values
     if dimension.kind == "choice":
         return optuna.distributions.CategoricalDistribution(values)
@@ -313,7 +291,7 @@ class _Monitor(tune.Callback):
         for report in read_reports(folder).values():
             if "diverged" in report:
                 self.errors[number] = report["diverged"]
-        self.early += self._trial(number).stop == ASHA
+        self.early += self._trial(number).stop == results.ASHA
         self._report_progress(trial_ended=True)
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
@@ -324,47 +302,44 @@ class _Monitor(tune.Callback):
         self._report_progress(trial_ended=True)
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
-        """Report the progress, at most once a second."""
         if time.monotonic() - self.shown > 1:
             self.shown = time.monotonic()
             self._report_progress(trial_ended=False)
 
-    def trials(self) -> list[Trial]:
-        """Return all trials by number. Raises HeedError if all failed."""
+    def trials(self) -> list[results.Trial]:
         if self.errors and len(self.errors) == len(self.configurations):
             raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
         for number, reason in sorted(self.errors.items()):
             print_line(f"heed: trial {number} failed for good: {reason}")
         return [self._trial(number) for number in sorted(self.configurations)]
 
-    def _trial(self, number: int) -> Trial:
-        """Return the trial as far as it has run, with the reason why it stopped there."""
+    def _trial(self, number: int) -> results.Trial:
         reports = read_reports(self.plan.trial_folder(number))
         history = [each["row"] for each in reports.values() if "row" in each]
         length = max([len(history), *(number / self.plan.reports for number in reports)])
         if number in self.errors:  # no score: its earlier epochs cannot win
             history = []
         configuration, h = self.configurations[number], self.plan.recipe.hyperparameters
-        trial = Trial.from_history(
-            number, configuration, history, length, WAITING, self.plan.metric
+        trial = results.Trial.from_history(
+            number, configuration, history, length, results.WAITING, self.plan.metric
         )
         if number in self.errors:
-            stop = FAILED
+            stop = results.FAILED
         elif len(history) >= h.epochs:
-            stop = FINISHED
+            stop = results.FINISHED
         elif history and is_over(len(history), trial.best_epoch, h.patience):
-            stop = PATIENCE
+            stop = results.PATIENCE
         elif reports:
-            stop = ASHA if number in self.ended else TIME
+            stop = results.ASHA if number in self.ended else results.TIME
         else:
-            stop = WAITING
+            stop = results.WAITING
         return dataclasses.replace(trial, stop=stop)
 
     def _report_progress(self, trial_ended: bool) -> None:
         metric, text = self.plan.metric, "no score yet"
         best = max(self.best, key=self.best.__getitem__, default=None)
-        if best is not None and self.best[best] > WORST:
-            score = higher_is_better(self.best[best], metric)
+        if best is not None and self.best[best] > results.WORST:
+            score = results.higher_is_better(self.best[best], metric)
             text = f"best {metric} {score:.4f} (trial {best})"
         counts = Counts(
             ended=len({*self.ended, *self.errors}), early=self.early, failed=len(self.errors),
@@ -374,5 +349,4 @@ class _Monitor(tune.Callback):
 
 
 def _number(trial: Any) -> int:
-    """Return heed's number of a Tune trial."""
     return int(trial.config["trial"]["number"])

@@ -1,7 +1,4 @@
-"""Checkpoints of unfinished trainings: a safetensors file below .heed/work.
-
-It is never below a stage's output.
-"""
+"""Checkpoints of unfinished trainings: a safetensors file in .heed/work, never in an output."""
 
 import contextlib
 import hashlib
@@ -57,7 +54,7 @@ def write_tensors(
 ) -> None:
     """Write a safetensors file. A tensor with several names is written under each.
 
-    Raises OSError on a full disk, as for every other file; safetensors' own writer would not.
+    Raises OSError on a full disk, which safetensors' own writer would not.
     """
     written: dict[str, Tensor] = {}
     addresses: set[int] = set()
@@ -117,9 +114,9 @@ ERRORS = (OSError, SafetensorError, RuntimeError, ValueError, OverflowError)
 
 @contextlib.contextmanager
 def whole_run(folder: Path, command: str) -> Iterator[None]:
-    """Turn what a missing or broken file of a run raises into one message.
+    """Turn what a missing or broken file of a run raises into one HeedError.
 
-    Raises HeedError, which names the folder; `command` makes the run again.
+    It names the folder; `command` makes the run again.
     """
     try:
         yield
@@ -129,10 +126,7 @@ def whole_run(folder: Path, command: str) -> Iterator[None]:
 
 
 def load_weights(path: Path, make_model: Callable[[], Model]) -> Model:
-    """Return a model with the weights of a file.
-
-    Raises one of ERRORS: the file is missing or broken, or its tensors are not the model's.
-    """
+    """Return a model with the weights of a file. Raises one of ERRORS."""
     model = make_model()
     model.load_state_dict(load_file(path))
     return model

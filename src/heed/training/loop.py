@@ -29,9 +29,8 @@ class DivergedError(HeedError):
 class _Training:
     """A training between two epochs, of which a checkpoint holds all that changes.
 
-    `average` is the model that is validated and kept: `model` itself, or the moving average of its
-    weights. `best` has the weights of the epoch `best_epoch`, which counts from 1; 0 before the
-    first. `machine_kind` is that of the machines which trained its epochs.
+    `average` is the model that is validated: `model`, or the moving average of its weights. `best`
+    has the weights of `best_epoch`, from 1.
     """
 
     def __init__(self, learner: Learner, h: Training, device: str, validations: int) -> None:
@@ -46,7 +45,6 @@ class _Training:
         self.total_steps = h.epochs * self.steps
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint."""
         groups = {"model": self.model.state_dict(), "best": self.best}
         groups["optimizer"] = checkpoint.optimizer_tensors(self.optimizer)
         if self.average is not self.model:
@@ -57,7 +55,6 @@ class _Training:
         checkpoint.save(path, groups, state)
 
     def restore(self, path: Path) -> None:
-        """Restore the checkpoint in `path`, if there is one."""
         if (saved := checkpoint.load(path)) is None:
             return
         tensors, values = saved
@@ -69,7 +66,6 @@ class _Training:
             self.average.load_state_dict(tensors["average"])
 
     def add_epoch(self, loss: float, metrics: dict[str, float]) -> None:
-        """Add a row of the history; keep the weights if they are the best so far."""
         validation = {f"validation_{name}": value for name, value in metrics.items()}
         self.history.append({"epoch": len(self.history) + 1, "train_loss": loss, **validation})
         if _is_best(self.history, self.h.monitor):
@@ -77,10 +73,7 @@ class _Training:
         self.machine_kind = continue_kind(self.machine_kind, machine_kind(self.device))
 
     def train_epoch(self, epoch: int, report_progress: Callable[[Progress], None]) -> float:
-        """Train one epoch; return its mean loss.
-
-        Raises DivergedError at the first step whose loss is not finite.
-        """
+        """Train one epoch; return its mean loss. Raises DivergedError."""
         learner, h, validations = self.learner, self.h, self.validations
         self.model.train()
         total = torch.zeros((), dtype=torch.float64, device=self.device)
@@ -110,10 +103,9 @@ class _Training:
         return total.item() / max(1.0, weight)
 
     def validate(self, epoch: int) -> dict[str, float]:
-        """Return the metrics at the end of an epoch.
+        """Return the metrics at the end of an epoch. Raises DivergedError.
 
-        Raises DivergedError where a weight or a metric is not finite. The weights are checked here,
-        not in each step: on a GPU that would wait for the step to end.
+        The weights are checked here: in each step, a GPU would wait for its end.
         """
         last_step = epoch * self.steps
         tensors = {*self.model.parameters(), *self.average.parameters()}
@@ -129,7 +121,6 @@ class _Training:
         return metrics
 
     def _diverged(self, quantity: str, step: int) -> DivergedError:
-        """Return the error of a training after `step` steps, from 1 over the whole training."""
         rate = learning_rate(step - 1, self.total_steps, self.h)
         return DivergedError(
             f"the training diverged: {quantity} is not finite at step {step} of "
@@ -145,11 +136,9 @@ def train(
     """Train the learner's model in place; it ends with the weights of the best epoch by `monitor`.
 
     With `validations_per_epoch` n above 1 an epoch is also validated before its end, n - 1 times,
-    on every n-th item of the validation split. That does not change the training. After each epoch
-    a checkpoint is written to the folder `work`, after which a killed training resumes.
-
-    Returns the history, one row for each epoch (docs/contracts.md), the best epoch, counted from 1,
-    and the machine kind. Raises DivergedError: loss, weight or metric is no longer finite.
+    on every n-th item of the validation split, which does not change the training. After each epoch
+    a checkpoint is written to `work`, from which a killed training resumes. Returns the history
+    (docs/contracts.md), the best epoch, counted from 1, and the machine kind. Raises DivergedError.
     """
     h, path = hyperparameters, work / checkpoint.CHECKPOINT
     training = _Training(learner, h, device, validations_per_epoch)
@@ -172,10 +161,7 @@ def _copy_weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _make_optimizer(learner: Learner, h: Training) -> torch.optim.Optimizer:
-    """Return Adam with decoupled weight decay on all parameters but biases; 0 is plain Adam.
-
-    Each group has a `factor` on the learning rate: the learner's for these parameters.
-    """
+    """Return Adam with decoupled weight decay on all but biases; `factor` is the learner's rate."""
     groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
     for name, parameter in learner.model.named_parameters():
         groups.setdefault((parameter.dim() > 1, learner.rate(name)), []).append(parameter)
@@ -210,10 +196,7 @@ def is_over(epochs: int, best_epoch: int, patience: int) -> bool:
 def _step(
     learner: Learner, batches: list[Any], optimizer: torch.optim.Optimizer, clip: float
 ) -> list[Tensor]:
-    """Take one step; return the loss of each batch, a sum.
-
-    The gradients of the batches add up to the gradient of the step's mean loss.
-    """
+    """Take one step by the gradient of its mean loss; return each batch's loss, a sum."""
     optimizer.zero_grad()
     weight = sum(map(learner.weight, batches))
     losses = []
@@ -228,7 +211,6 @@ def _step(
 
 
 def _update_average(average: nn.Module, model: nn.Module, decay: float) -> None:
-    """Update the exponential moving average of the weights, with the given decay."""
     with torch.no_grad():
         torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1 - decay)
 
@@ -243,16 +225,14 @@ def _is_best(history: list[dict[str, float]], select: str) -> bool:
 
 
 class AdamW(torch.optim.AdamW):
-    """torch's AdamW. Its methods run as they are: they are not prepared for compilation.
+    """torch's AdamW without the wrappers of its methods, which import the compiler.
 
-    torch wraps them so that they are never compiled, or only in parts, and the wrappers import the
-    compiler at their first call. heed compiles nothing. The results are the same bytes.
+    heed compiles nothing. The results are the same bytes.
     """
 
     _run_step: Callable[..., Any] = staticmethod(inspect.unwrap(torch.optim.AdamW.step))
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        """Take the arguments of torch's AdamW."""
         for wrapper in vars(torch.optim.Optimizer).values():
             method = getattr(wrapper, "__wrapped__", None)
             if method is not None:  # torch/_compile.py keeps what it calls in this attribute

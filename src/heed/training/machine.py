@@ -1,16 +1,10 @@
 """The machine of a training: its device, its determinism, its kind, and the time it took.
 
-A training is on the CPU or on one free GPU of this machine. Snakemake counts GPUs (`--resources
-gpu=2`) but does not assign them, so a training claims one itself, by an flock on one file for each,
-which the kernel releases when the process ends, kill -9 included. With HEED_RUNS_PER_GPU=4 each GPU
-has four slots, and Snakemake counts slots: it depends on the machine, and is no parameter of a
-study.
-
-All randomness of a training is controlled here, and nowhere else. Its machine kind is all that its
-bytes depend on besides recipe, seed and code (docs/report.md, "Machine kinds"). Its time is in
-results/timing: of all stages, `report` alone reads it.
-
-Nothing here imports torch before a training asks for its device or its machine kind.
+A training claims a free GPU by an flock on a file, which the kernel releases when the process ends:
+Snakemake counts GPUs (`--resources gpu=2`) but does not assign them. HEED_RUNS_PER_GPU slots of a
+GPU depend on the machine, and are no parameter of a study. A machine kind is all that the bytes of
+a training depend on besides recipe, seed and code (docs/report.md, "Machine kinds"). Nothing here
+imports torch before a training asks for its device or its machine kind.
 """
 
 import contextlib
@@ -44,7 +38,6 @@ def list_gpus() -> list[str]:
     """Return the GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them.
 
     By CUDA_VISIBLE_DEVICES (set by SLURM, by a user), else HEED_GPU_COUNT, else `nvidia-smi -L`.
-    Raises HeedError if HEED_GPU_COUNT is no whole number.
     """
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         names = [name.strip() for name in visible.split(",")]
@@ -56,10 +49,7 @@ def list_gpus() -> list[str]:
 
 
 def _query_uuids() -> dict[str, str]:
-    """Return the GPUs that nvidia-smi lists: index → UUID.
-
-    A GPU that is split (MIG) is replaced by its instances, both keys and values their UUIDs.
-    """
+    """Return the GPUs that nvidia-smi lists, index → UUID; a split one (MIG) by its instances."""
     try:
         listing = subprocess.run(
             ["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=False
@@ -99,9 +89,8 @@ def assigned_gpus() -> int | None:
 def claim_gpu(poll: float = 0.5) -> str | None:
     """Hold a slot of a GPU until this process ends; return the GPU, or None if there is no GPU.
 
-    The GPU becomes the only one that CUDA sees, so torch must not have initialised CUDA. Every
-    GPU's first slot is taken before any GPU's second. If all are taken it waits, and tries again
-    every `poll` seconds. A second call returns the same GPU.
+    It becomes the only one that CUDA sees, so torch must not have initialised CUDA. Every GPU's
+    first slot is taken before any second. If all are taken it waits.
     """
     global _held
     if _held is None:
@@ -115,7 +104,6 @@ def claim_gpu(poll: float = 0.5) -> str | None:
 
 
 def _wait_for_slot(gpus: list[str], poll: float) -> tuple[str, IO[str]]:
-    """Return a GPU with a free slot and the slot's locked file, as soon as there is one."""
     # Locks go by UUID: in two SLURM jobs of one machine, GPU 0 may be two GPUs.
     uuids = {} if "HEED_GPU_COUNT" in os.environ else _query_uuids()
     folder = Path(tempfile.gettempdir(), f"heed-gpus-{os.getuid()}")
@@ -136,7 +124,6 @@ def _wait_for_slot(gpus: list[str], poll: float) -> tuple[str, IO[str]]:
 
 
 def _lock(path: Path) -> IO[str] | None:
-    """Return the file, open and locked; None if another process holds it."""
     file = path.open("a")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,10 +134,7 @@ def _lock(path: Path) -> IO[str] | None:
 
 
 def uses_gpu(name: str) -> bool:
-    """Whether a training on the device `name` of its recipe will run on a GPU.
-
-    Unlike `choose_device` it claims no GPU, and initialises no CUDA, which no fork survives.
-    """
+    """Whether a training on device `name` will be on a GPU; claims none, initialises no CUDA."""
     import torch
 
     built = torch.version.cuda or torch.version.hip
@@ -160,9 +144,8 @@ def uses_gpu(name: str) -> bool:
 def choose_device(name: str) -> str:
     """Return the torch device of a training: `cpu`, or `cuda` with one GPU claimed.
 
-    `auto` is cuda if torch can use a GPU, else cpu. If all GPUs are taken it waits, and does not
-    use the CPU instead: the result of a run must not depend on what else is running. Raises
-    HeedError: `name` is `cuda`, and there is no GPU that torch can use.
+    If all GPUs are taken `auto` waits, and does not use the CPU: the result of a run must not
+    depend on what else is running. Raises HeedError: `name` is `cuda`, and torch can use none.
     """
     if name == "cpu":
         return "cpu"
@@ -189,15 +172,10 @@ RESTRICTIONS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DN
 def machine_kind(device: str) -> str:
     """Return the machine kind of a training on `device` (cpu or cuda) in this process.
 
-    For example `x86_64 AVX512, AMD family 26 model 2, torch 2.13.0+cpu`. Its parts:
-
-    - the architecture and the instructions that torch uses: the width of a vector decides in which
-      order a sum is added (on a GPU too, since its initial weights are drawn on the CPU)
-    - on the CPU, the processor's vendor, family and model, by which oneDNN and MKL choose their
-      kernels; not its name or the host, since two of one family compute the same
-    - on a GPU, its name and the versions of CUDA and cuDNN (of ROCm), which choose the kernels
-    - torch's version with its build, which brings the other libraries along
-    - RESTRICTIONS that are set
+    For example `x86_64 AVX512, AMD family 26 model 2, torch 2.13.0+cpu`: the instructions that
+    torch uses, since the width of a vector decides in which order a sum is added (initial weights
+    are drawn on the CPU); the processor's vendor, family and model, or the GPU's name and
+    libraries, which choose kernels; torch's build; and RESTRICTIONS that are set.
     """
     import torch
 
@@ -208,10 +186,9 @@ def machine_kind(device: str) -> str:
 
 
 def continue_kind(earlier: str, present: str) -> str:
-    """Return the machine kind of a training that began on `earlier` and goes on on `present`.
+    """Return the machine kind of a training that began on `earlier`, or begins, on `present`.
 
-    `earlier` is empty where it begins. A training that a killed process has left to a machine of
-    another kind has the bytes of neither: `KIND, then OTHER KIND`.
+    One that moved has the bytes of neither: `KIND, then OTHER KIND`.
     """
     if not earlier or earlier == present or earlier.endswith(f", then {present}"):
         return earlier or present
@@ -234,7 +211,6 @@ def _processor() -> str:
 
 
 def _gpu() -> str:
-    """Return the name of the GPU that this process uses, and the versions of its libraries."""
     import torch
 
     libraries = f"CUDA {torch.version.cuda}" if torch.version.cuda else f"ROCm {torch.version.hip}"
@@ -265,7 +241,7 @@ def make_deterministic() -> None:
 def seed_everything(seed: int, epoch: int = 0) -> None:
     """Seed python, numpy, torch and CUDA for one epoch (0: initialisation).
 
-    Because each epoch is seeded by its number, a resumed training needs no saved generator state.
+    So a resumed training needs no saved generator state.
     """
     import torch
 
@@ -278,8 +254,8 @@ def seed_everything(seed: int, epoch: int = 0) -> None:
 def keep_memory() -> None:
     """Make glibc allocate large tensors on its heap and never shrink it.
 
-    Otherwise every tensor above some size is mapped, faulted in page by page and unmapped again, in
-    every step (benchmarks/training.py measures the difference). Without glibc nothing happens.
+    Otherwise every large tensor is mapped, faulted in and unmapped again, in every step
+    (benchmarks/training.py measures it).
     """
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         mallopt(MMAP_MAX, 0)
@@ -288,11 +264,7 @@ def keep_memory() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingTime:
-    """The time of a training, where it ran and by which code (heed.training.checkpoint).
-
-    `cpu_seconds` are those of all threads of its process. `code` is empty in a file of an older
-    heed.
-    """
+    """A training's time (CPU: of all its threads), where it ran, and the digest of its code."""
 
     seconds: Annotated[float, {"ge": 0}]
     cpu_seconds: Annotated[float, {"ge": 0}]
@@ -314,13 +286,9 @@ class TrainingTime:
 
 
 class Stopwatch:
-    """Counts the times of a training, also in processes that were killed before it ended.
-
-    A killed training counts up to the last time that `save` was called, after a whole epoch.
-    """
+    """Counts the times of a training up to each `save`, also in processes that were killed."""
 
     def __init__(self, path: Path) -> None:
-        """Start at the times that an earlier process has saved in `path`, or at 0."""
         self._path, self._started = path, np.array([time.perf_counter(), time.process_time()])
         with contextlib.suppress(HeedError, ValueError):
             saved = read_record(TrainingTime, read_json(path, ""))
@@ -347,10 +315,7 @@ def write_training_time(path: Path, times: tuple[float, float], code: str, devic
 
 
 def read_training_time(path: Path) -> TrainingTime:
-    """Return the time in a file `…/MODEL/SEED.json`.
-
-    Raises HeedError: the file is missing or broken.
-    """
+    """Return the time in a file `…/MODEL/SEED.json`. Raises HeedError."""
     command = train_command(path.parent.name, int(path.stem))
     with reading(path, command):
         return read_record(TrainingTime, read_json(path, command))

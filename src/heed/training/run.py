@@ -1,7 +1,4 @@
-"""A run: one recipe trained with one seed, and the files that it writes.
-
-The stage `train` makes the runs of a model, one for each seed, at the same time.
-"""
+"""A run: one recipe trained with one seed, and its files; the stage `train` makes several."""
 
 import dataclasses
 import shutil
@@ -12,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from heed import paths
 from heed.files import (
     HeedError,
     read_json,
@@ -19,18 +17,6 @@ from heed.files import (
     verify_checksums,
     write_json,
     writing_folder,
-)
-from heed.paths import (
-    HISTORY,
-    RUN,
-    RUNS,
-    TIMING,
-    TOKENS,
-    WEIGHTS,
-    recipe_file,
-    run_folder,
-    timing_file,
-    train_command,
 )
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
@@ -40,29 +26,15 @@ from heed.records import as_json, read_record
 from heed.task import task_module
 from heed.task.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
-from heed.training import checkpoint
+from heed.training import checkpoint, machine
 from heed.training.loop import DivergedError, train
-from heed.training.machine import (
-    Stopwatch,
-    assigned_gpus,
-    choose_device,
-    keep_memory,
-    list_gpus,
-    make_deterministic,
-    read_training_time,
-    runs_per_gpu,
-    seed_everything,
-    uses_gpu,
-    write_training_time,
-)
 
 
 @dataclasses.dataclass(frozen=True)
 class RunInfo:
     """The content of run.json: seed and fold, best epoch, sizes, and the recipe of the run.
 
-    `parameters` are those that were trained, without frozen ones. `machine_kind` is that of the
-    machine that trained it (heed.training.machine), empty where an older heed has not noted it.
+    `parameters` are those that were trained. `machine_kind` is empty in runs of an older heed.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -76,10 +48,7 @@ class RunInfo:
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A finished training, in memory: the model has the weights of its best epoch.
-
-    `rows` are the documents of each part; `history` is described in docs/contracts.md.
-    """
+    """A finished training, in memory, with the weights of its best epoch; `rows` are by split."""
 
     learner: Learner
     rows: dict[str, np.ndarray]
@@ -95,15 +64,12 @@ def train_run(
     """Train model `name` with `seed`; return the content of its run.json.
 
     Writes results/train/NAME/SEED/, and results/timing/train/NAME/SEED.json. `code` is the digest
-    of the code that trains. The work folder stays, with the checkpoint of the last epoch.
-
-    Raises HeedError: no recipe; no tokens; tokens that are not the recipe's; an empty part;
-    bfloat16 without a GPU; a training that diverged.
+    of the code that trains. The work folder stays. Raises HeedError as `train_model`.
     """
     recipe = read_model_recipe(name)
-    tokens = load_tokens(TOKENS / recipe.corpus)
+    tokens = load_tokens(paths.TOKENS / recipe.corpus)
     work = checkpoint.work_folder(recipe, seed, code)
-    stopwatch = Stopwatch(work / "times.json")
+    stopwatch = machine.Stopwatch(work / "times.json")
 
     def report_and_save_times(progress: Progress) -> None:
         if progress.validation is not None:  # a checkpoint has the epoch
@@ -118,22 +84,19 @@ def train_run(
         documents={name: len(documents) for name, documents in trained.rows.items()},
         machine_kind=trained.machine_kind, recipe=recipe,
     )  # fmt: skip
-    with writing_folder(run_folder(name, seed), checksums=True) as out:
-        checkpoint.write_tensors(out / WEIGHTS, model.state_dict())
+    with writing_folder(paths.run_folder(name, seed), checksums=True) as out:
+        checkpoint.write_tensors(out / paths.WEIGHTS, model.state_dict())
         trained.learner.write(out)
-        pd.DataFrame(trained.history).to_csv(out / HISTORY, index=False, lineterminator="\n")
-        write_json(out / RUN, dataclasses.asdict(info))
-    path, times = timing_file(name, seed), stopwatch.read()
-    write_training_time(path, times, code, trained.device)
+        pd.DataFrame(trained.history).to_csv(out / paths.HISTORY, index=False, lineterminator="\n")
+        write_json(out / paths.RUN, dataclasses.asdict(info))
+    path, times = paths.timing_file(name, seed), stopwatch.read()
+    machine.write_training_time(path, times, code, trained.device)
     return info
 
 
 def read_run(name: str, seed: int) -> RunInfo:
-    """Return the content of run.json for a model and a seed.
-
-    Raises HeedError if the run is missing, changed, or of another model or seed.
-    """
-    folder, command = run_folder(name, seed), train_command(name, seed)
+    """Return run.json of a model and a seed. Raises HeedError if it is missing or another's."""
+    folder, command = paths.run_folder(name, seed), paths.train_command(name, seed)
     info = read_run_folder(folder, command)
     if (info.recipe.model, info.seed) != (name, seed):
         raise HeedError(
@@ -149,29 +112,28 @@ def read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
     for run in runs:
         if run.recipe != runs[0].recipe:
             raise HeedError(
-                f"{run_folder(name, run.seed)}: made with another recipe than seed {seeds[0]}. "
-                f"Run again: {train_command(name, run.seed)}"
+                f"{paths.run_folder(name, run.seed)}: made with another recipe than seed "
+                f"{seeds[0]}. Run again: {paths.train_command(name, run.seed)}"
             )
     return runs
 
 
 def read_run_folder(folder: Path, command: str) -> RunInfo:
-    """Return the content of run.json in the folder of a run, of any model and seed.
-
-    Raises HeedError if the run is missing or changed; `command` makes it again.
-    """
+    """Return run.json in a folder; HeedError where missing or changed: `command` makes it."""
     require_files(folder, command)
     verify_checksums(folder, command)
-    values = read_json(folder / RUN, command)
+    values = read_json(folder / paths.RUN, command)
     recipe = parse_recipe(
-        values.get("recipe") if isinstance(values, dict) else None, folder / RUN, command
+        values.get("recipe") if isinstance(values, dict) else None, folder / paths.RUN, command
     )
     try:
         noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
         info = read_record(RunInfo, noted, strict=True)
         info = dataclasses.replace(info, recipe=recipe)
     except ValueError as error:
-        raise HeedError(f"{folder / RUN}: not a run ({error}). Run again: {command}") from None
+        raise HeedError(
+            f"{folder / paths.RUN}: not a run ({error}). Run again: {command}"
+        ) from None
     return info
 
 
@@ -182,23 +144,22 @@ def train_model(
     """Train by `recipe` with `seed`; write nothing but checkpoints, into the folder `work`.
 
     Runs and trials of a search both train by this function. No document of the test split is read.
-
-    Raises DivergedError where the loss or the weights are no longer finite, and HeedError: tokens
-    that are not the recipe's; an empty split; bfloat16 without a GPU.
+    Raises DivergedError, and HeedError: tokens that are not the recipe's; an empty split; bfloat16
+    without a GPU.
     """
     h = recipe.hyperparameters
     check_tokens(recipe, tokens)
-    device = choose_device(h.device)
+    device = machine.choose_device(h.device)
     if device == "cpu" and h.precision == "bfloat16":
         raise HeedError(
-            f"{recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, and this training is "
-            "on the CPU. Set precision: float32"
+            f"{paths.recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, and this "
+            "training is on the CPU. Set precision: float32"
         )
-    make_deterministic()
-    keep_memory()
+    machine.make_deterministic()
+    machine.keep_memory()
     rows = split_documents(recipe, tokens, seed)
     rows_read = {name: rows[name] for name in ("train", "validation")}
-    seed_everything(seed)
+    machine.seed_everything(seed)
     learning = task_module(recipe.task, "learning")
     learner = learning.make_learner(recipe, tokens, rows_read, seed, device)
     try:
@@ -213,16 +174,13 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
     if tokens.meta.digest != recipe.tokens:
         raise HeedError(
             f"{tokens.path}: these tokens are not the recipe's (digest {tokens.meta.digest[:12]}, "
-            f"{recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe "
+            f"{paths.recipe_file(recipe.model)} says {recipe.tokens[:12]}). Run: heed recipe "
             f"{recipe.model}"
         )
 
 
 def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np.ndarray]:
-    """Return the documents (rows of the corpus) of each split, by the fold of a seed.
-
-    Raises HeedError if a split is empty.
-    """
+    """Return the rows of each split, by the fold of a seed. Raises HeedError if one is empty."""
     fold = recipe.fold(seed)
     rows = {name: tokens.rows(name, fold) for name in ("train", "validation", "test")}
     for name, documents in rows.items():
@@ -237,10 +195,9 @@ def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict
 def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
     """Train model `name` with each of `seeds`; yield the content of each run.json as it is there.
 
-    A run is kept while its recipe and the digest of its code are today's. On CPUs `cores` seeds
-    are trained at the same time, on GPUs HEED_GPUS, by default all slots of this machine's, by
-    forks of this process, which has imported torch. Raises HeedError, as `train_run`, of all seeds
-    that fail; the others are trained first.
+    A run is kept while its recipe and the digest of its code are today's. On CPUs `cores` seeds are
+    trained at the same time, on GPUs HEED_GPUS, by default all slots, by forks of this process,
+    which has imported torch. Raises HeedError of all seeds that fail; the others are trained first.
     """
     recipe = read_model_recipe(name)
     code = checkpoint.code_digest(recipe.task)
@@ -252,7 +209,7 @@ def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
         else:
             missing.append(seed)
     if missing:
-        gpus = _count_gpus() if uses_gpu(recipe.hyperparameters.device) else 0
+        gpus = _count_gpus() if machine.uses_gpu(recipe.hyperparameters.device) else 0
         at_once = min(len(missing), gpus or cores)
         with process_pool(at_once, "fork") as pool:
             runs = [pool.submit(_train, name, seed, code, at_once == 1) for seed in missing]
@@ -273,7 +230,7 @@ def _raise_failures(errors: list[BaseException]) -> None:
 
 def _restore_runs(name: str, seeds: list[int]) -> None:
     """Bring back the runs of a model that DVC deleted when it began to run this stage."""
-    if all(run_folder(name, seed).is_dir() for seed in seeds):
+    if all(paths.run_folder(name, seed).is_dir() for seed in seeds):
         return
     for path, cached in recorded_files(stage_name("train", name)).items():
         if cached.exists() and not path.exists():
@@ -282,18 +239,16 @@ def _restore_runs(name: str, seeds: list[int]) -> None:
 
 
 def _read_present(name: str, seed: int, code: str) -> RunInfo | None:
-    """Return the run of a seed if it is there, whole, and made by the code with this digest."""
     try:
-        time = read_training_time(timing_file(name, seed))
+        time = machine.read_training_time(paths.timing_file(name, seed))
         return read_run(name, seed) if time.code == code else None
     except HeedError:  # missing or broken: it is trained again
         return None
 
 
 def _count_gpus() -> int:
-    """Return how many trainings may hold a GPU at the same time: HEED_GPUS, else all slots."""
-    assigned = assigned_gpus()
-    return len(list_gpus()) * runs_per_gpu() if assigned is None else assigned
+    assigned = machine.assigned_gpus()
+    return len(machine.list_gpus()) * machine.runs_per_gpu() if assigned is None else assigned
 
 
 def _train(name: str, seed: int, code: str, is_alone: bool) -> RunInfo:
@@ -303,7 +258,7 @@ def _train(name: str, seed: int, code: str, is_alone: bool) -> RunInfo:
 
 def delete_other_runs(name: str, seeds: list[int]) -> None:
     """Delete the runs of a model with other seeds: the stage's output is that of the study."""
-    for folder in (RUNS / name, TIMING / "train" / name):
+    for folder in (paths.RUNS / name, paths.TIMING / "train" / name):
         for path in folder.iterdir():
             if path.stem not in map(str, seeds):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -6,8 +6,14 @@ import numpy as np
 import pandas as pd
 import torch
 
-from heed.explanation.documents import judge_documents
-from heed.explanation.rankings import GROUPS, Document, Subject, group_size, no_sum_reason
+from heed.explanation.rankings import (
+    GROUPS,
+    Document,
+    Subject,
+    group_size,
+    judge_documents,
+    no_sum_reason,
+)
 from heed.explanation.recency import COLUMNS, TENTHS, count_documents, explain_recency
 from heed.explanation.registry import (
     EXPLAINED,
