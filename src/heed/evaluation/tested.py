@@ -31,8 +31,8 @@ from heed.task.interface import Metric
 class Tested:
     """The test statistics of the runs of a model, or of the fits of a reference model, in order.
 
-    `folds[i]` is the fold that run i was tested on (0: a fixed split). `statistics[i]` has a row
-    for each item, by id, and a column for each statistic.
+    `folds[i]` is the fold of run i (0: a fixed split), `statistics[i]` has a row for each item, by
+    id.
     """
 
     name: str
@@ -61,9 +61,8 @@ class Tested:
 class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
-    `best_epochs`, `parameters`, `validation` and `machine_kinds` have a value for each run: the
-    epoch kept, the count, each validation metric after each epoch, and the kind of the machine
-    that trained it, empty where it was not noted.
+    The lists have a value for each run: the epoch kept, the parameters, each validation metric
+    after each epoch, and the kind of the machine that trained it, empty where it was not noted.
     """
 
     recipe: Recipe[Any, Any]
@@ -86,10 +85,7 @@ class _Run:
 
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
-    """Return the test statistics of a model's runs.
-
-    Raises HeedError: they are missing, broken, or of other seeds.
-    """
+    """Return the statistics of a model's runs. Raises HeedError: missing, broken, other seeds."""
     folder, command = PREDICTIONS / model, f"heed score {model}"
     verify_checksums(folder, command)
     recipe = read_recipe(folder / MODEL_RECIPE, command)
@@ -107,10 +103,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
 
 
 def read_reference_models(experiment: str) -> dict[str, Tested]:
-    """Return the test statistics of an experiment's reference models, fitted once for each fold.
-
-    Raises HeedError: they are missing or broken.
-    """
+    """Return an experiment's reference models, fitted once for each fold. Raises HeedError."""
     folder, command = REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
     verify_checksums(folder, command)
     table = _read_table(folder / STATISTICS, command)
@@ -126,7 +119,7 @@ def read_reference_models(experiment: str) -> dict[str, Tested]:
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     """Write results/evaluate/NAME from the predictions of its runs; return its summary by seed.
 
-    Raises HeedError: predictions or a run's history are missing, changed, or of other seeds.
+    Raises HeedError: predictions or a history are missing, changed, or of other seeds.
     """
     tested = read_model(name, seeds)
     predictions = _read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
@@ -145,6 +138,5 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 
 def _read_table(path: Path, made_by: str) -> pd.DataFrame:
-    """Return a .parquet or .csv file, which a command has made. Raises HeedError."""
     with reading(path, made_by):
         return (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path)

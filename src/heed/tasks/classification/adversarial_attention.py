@@ -1,9 +1,7 @@
 """Classifiers trained to have other weights than their base: their training and tables, of a seed.
 
-The adversarial model starts from the base's weights and sees its training documents in the base's
-order, with the optimizer of its recipe. Dropout is off: weights and predictions are compared with
-the base's as both are in use. A linear branch is not trained: what is hidden must be in the
-network.
+The adversarial model starts from the base's weights and learns by its recipe. Dropout is off, as in
+use; a linear branch is not trained: what is hidden must be in the network.
 """
 
 import copy
@@ -90,7 +88,6 @@ def _diagnostic_training(
     splits: dict[str, np.ndarray],
     with_rationale: set[int],
 ) -> DiagnosticTraining:
-    """Return the training of diagnostic networks by the recipe of their base."""
     own, encoded = run.recipe.hyperparameters, base.encoded
 
     def fit(model: nn.Module, chosen: dict[str, np.ndarray], epochs: int, work: Path) -> np.ndarray:
@@ -109,7 +106,6 @@ def _diagnostic_training(
 def _is_right(
     model: nn.Module, encoded: EncodedCorpus, labels: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """Return 1 for each document that is classified rightly, or 0, float64."""
     predicted = probabilities(model, encoded.evaluation_batches(rows), rows, "cpu").argmax(1)
     return (predicted == labels[rows]).astype(np.float64)
 
@@ -119,8 +115,7 @@ class Units:
     """The units of all documents that are read, by row.
 
     of_token: the unit of each token, (tokens,)
-    rationale: True for units with a rationale, (units,)
-    token_rationale: True for tokens of rationale, (tokens,)
+    rationale, token_rationale: True for units, and for tokens, of rationales
     """
 
     of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -139,8 +134,8 @@ def judge_adversarial_model(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
-    `drawn` are test documents that are not empty, in the order of their draw. Raises HeedError: the
-    base has no weights that could be others; `deceive` without a rationale in the training split.
+    `drawn` are test documents that are not empty. Raises HeedError: the base has no weights that
+    could be others; `deceive` without a rationale in the training split.
     """
     rows = np.concatenate(list(splits.values()))
     base = load_subject(run, tokens, rows)
@@ -193,7 +188,6 @@ def _train(
     work: Path,
     report_progress: ReportProgress,
 ) -> Classifier:
-    """Train by the base's recipe, for epochs of its own; return the model of the last."""
     h = dataclasses.replace(
         run.recipe.hyperparameters, epochs=adversarial_model.epochs, monitor=LAST, patience=0
     )
@@ -224,7 +218,6 @@ def _tables(
     units: Units,
     reader: RationaleReader,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of documents and units."""
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
     classes, documents, weights = run.recipe.data.classes, [], []
     for each in compared:
@@ -244,10 +237,7 @@ def _tables(
 def _token_weights(
     model: Classifier, pair: adversarial.Pair, rows: np.ndarray, units: Units
 ) -> Weights:
-    """Return the weights of the tokens of all documents, the mean over heads.
-
-    The tokens of a sentence share its weight in a hierarchical model.
-    """
+    """Return token weights, the mean over heads; tokens of a sentence share its weight."""
     weights: Weights = {}
     for batch in pair.encoded.evaluation_batches(rows):
         of_units = weighted_sum(model, batch).weights.mean(-1).numpy()

@@ -48,10 +48,7 @@ TITLE, LABELS = 0.3, 0.45  # inches above a matrix, and of the labels of the axe
 def calibration(
     results: Results, experiment: Experiment, variants: Sequence[str], key: str = "calibration"
 ) -> Figure:
-    """Return the share of right predictions by their probability, over all seeds.
-
-    With more than four variants each has a panel of its own.
-    """
+    """Return the share of right predictions by their probability, over all seeds."""
     tables = read_tables(results, experiment, "calibration", variants)
     bins = {variant: _sum_bins(table) for variant, table in tables.items()}
     errors = {
@@ -93,7 +90,6 @@ def calibration(
 
 
 def _draw_calibration(axes: Axes, bins: pd.DataFrame, look: Look) -> pd.DataFrame:
-    """Draw the line of a model and the diagonal; return the points of the line."""
     documents = bins["documents"]
     line = bins[["probability", "right"]].div(documents, axis=0)
     axes.axline((0, 0), slope=1, color=SOFT, lw=1, linestyle=(0, (1, 2)))
@@ -108,7 +104,6 @@ def _draw_calibration(axes: Axes, bins: pd.DataFrame, look: Look) -> pd.DataFram
 
 
 def _sum_bins(table: pd.DataFrame) -> pd.DataFrame:
-    """Return documents, right predictions and the sum of probabilities of each bin."""
     table = table.assign(probability=table["probability"] * table["documents"])
     return table.groupby("low")[["documents", "right", "probability"]].sum()
 
@@ -130,10 +125,7 @@ def has_many_classes(results: Results, experiment: Experiment) -> bool:
 
 
 def matrices(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return the confusion matrices of all models, over all seeds: as panels of one figure.
-
-    Of many classes each model has a figure of its own, on the page alone.
-    """
+    """Return the confusion matrices of all models: panels, or of many classes a figure each."""
     variants, names = ordered_variants(results, experiment), class_names(results, experiment)
     if not has_many_classes(results, experiment):
         title = say("Confusion matrices")
@@ -174,10 +166,7 @@ def _matrices(
 
 
 def _layout(count: int, classes: int, margin: float) -> tuple[int, float]:
-    """Return how many of so many matrices stand side by side, and the inches of their cells.
-
-    As many as have cells that are large enough, or nearly as large as they can be on a page.
-    """
+    """Return the matrices side by side, and the inches of a cell: large, or nearly the largest."""
     cells = []
     for columns in range(1, count + 1):
         wide = (WIDE - margin - 0.1 * columns) / (columns * classes)

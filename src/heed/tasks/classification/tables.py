@@ -101,8 +101,7 @@ class ClassRow:
 class ClassTable:
     """The scores of a model or a reference model by class, as in the talk's tables.
 
-    runs: the names of a cell's values: seed 1, seed 2, or fold 0, fold 1; empty of one run.
-    notes: on classes that only the talk has, on the standard deviation, on the gain.
+    `runs`: the names of a cell's values, as seed 1 or fold 0; empty of one run.
     """
 
     key: str
@@ -120,11 +119,7 @@ class ClassTable:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The rows of averages of a task's tables, and the title of the constant model.
-
-    shares: scores of all classes that are one number.
-    averages: of precision, recall and F1.
-    """
+    """A task's scores that are one number, its averages, and the title of its constant model."""
 
     shares: tuple[str, ...]
     averages: tuple[str, ...]
@@ -134,10 +129,7 @@ class Layout:
 def tables_of(
     results: Results, experiment: Experiment
 ) -> tuple[list[ClassTable], list[ClassTable]]:
-    """Return the tables of baseline and attention, side by side, and those of all other models.
-
-    The reference models, which have folds but no seeds, are the last.
-    """
+    """Return the tables of baseline and attention, side by side, and of all other models."""
     data = results.comparison.experiments[experiment.key]
     seeds = [say("seed {seed}", seed=seed) for seed in results.comparison.seeds]
     folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
@@ -204,13 +196,11 @@ def _row(name: str, kind: str, scores: Scores, published: dict[str, str]) -> Cla
 
 
 def _of_metric(data: ExperimentResult) -> str:
-    """Return the metric that a note is of, where it is not the accuracy."""
     name = measure_of(data).name
     return "" if name == "accuracy" else f" ({name})"
 
 
 def _gloss(german: str, of_talk: bool) -> Texts:
-    """Return the talk's German words beside the English ones, where its scores stand."""
     return (" ", Span(german, "german")) if of_talk and current_language() == "en" else ()
 
 

@@ -29,9 +29,9 @@ class MultilabelLearner(classification.ClassificationLearner):
 
     @staticmethod
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
-        """Return the weight of each decision in the loss, float32 (documents, classes).
+        """Return the weight of each decision in the loss, float32 (documents, classes), mean 1.
 
-        The documents with a class weigh as much as those without it; their mean weight is 1.
+        The documents with a class weigh as much as those without it.
         """
         share = labels[train].mean(0)
         has_both = (share > 0) & (share < 1)

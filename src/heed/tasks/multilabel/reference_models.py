@@ -17,9 +17,8 @@ def fit_linear(
 ) -> tuple[Shares, dict[str, Any]]:
     """Return the linear model's probabilities on validation and test, and how it was chosen.
 
-    Each class has a linear model of its own; C is the same for all. Probabilities are the logistic
-    function of the decision function. A class that every training document has, or none, is
-    predicted so. Raises HeedError if there is no other.
+    Each class has a linear model; C is the same for all. Probabilities are the logistic function of
+    the decision function. A class of every document, or of none, is predicted so.
     """
     matrix, column = label_matrix(labels["train"], classes), str(labels["train"].name)
     count = matrix.sum(0)

@@ -41,11 +41,9 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a model by name; the first column of each is `seed`.
 
-    `summary`: every score. Where the corpus has gold links, `aer_shifted` is the error of the
-    same links moved by one target word; where it has none, `ibm1_agreement` of a model with
-    attention is the agreement with IBM model 1, fitted on the training split, which is not known to
-    be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links.
-    `predictions` are those of all seeds, on validation and test (docs/contracts.md).
+    Where the corpus has gold links, `aer_shifted` is the error of the same links moved by one
+    target word; else `ibm1_agreement` of a model with attention is the agreement with IBM model 1,
+    2 |A ∩ B| / (|A| + |B|), which is not known to be right. `distances` are of gold links.
     """
     is_test = predictions["split"] == "test"
     edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
@@ -65,10 +63,7 @@ def tables(
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
-    """Return every score of a model's run i, from its statistics and its predictions.
-
-    `references` is how many each test sentence has, None where they differ.
-    """
+    """Return every score of run i; `references` a test sentence has, None where they differ."""
     test, validation = (run[run["split"] == split] for split in ("test", "validation"))
     counts, hypotheses = {*map(len, read_references(test))}, validation["hypothesis"].tolist()
     return {
@@ -97,10 +92,7 @@ class _Alignments:
     def judge(
         self, formatted: pd.Series, fold: int
     ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
-        """Return the scores of a run's links that its statistics do not have, and `distances`.
-
-        `formatted` are the run's links of each test sentence, by id, as text.
-        """
+        """Return the scores of a run's links, by id as text, and its table `distances`."""
         rows = self.rows[formatted.index].to_numpy()
         links = [sure for sure, _ in filter(None, read_links(formatted))]
         if self.gold is None:
@@ -116,7 +108,6 @@ class _Alignments:
         return scores, {"distances": by_distance(links, gold, self.furthest)}
 
     def _fit(self, fold: int) -> tuple[TranslationTable, list[np.ndarray], list[np.ndarray]]:
-        """Return IBM model 1 of a fold, and the word ids of all sources and all targets."""
         data, train = self.recipe.data, self.tokens.rows("train", fold)
         source, target = (
             read_sentences(self.tokens, language, self.lowercase).rows
@@ -126,7 +117,6 @@ class _Alignments:
         return table, source, target
 
     def _agreement(self, links: Sequence[Links], rows: np.ndarray, fold: int) -> float:
-        """Return the agreement with IBM model 1 between words that white space separates."""
         if self.recipe.hyperparameters.segmentation == "words":
             links = self._separate(links, rows)
         table, source, target = self.fitted(fold)
@@ -135,10 +125,7 @@ class _Alignments:
         return 1 - float(error_rate(counts.sum(0)))
 
     def _separate(self, links: Sequence[Links], rows: np.ndarray) -> list[Links]:
-        """Return links of tokens as links of the words that white space separates.
-
-        A model of pieces links these words; IBM model 1 and a model of words link tokens.
-        """
+        """Return links of tokens, or pieces, as links of the words that white space separates."""
         separated = []
         for row, each in zip(rows, links, strict=True):
             first, second = (
@@ -149,19 +136,15 @@ class _Alignments:
 
 
 def shift(links: Links, target_words: int) -> Links:
-    """Return the links moved by one target word, around the end of the sentence.
+    """Return the links moved by one target word, around the end: the control of an alignment.
 
-    The control of an alignment: an error rate that stays low when all links are moved by one word
-    measures nothing, or the links were off by one to begin with.
+    An error rate that stays low then measures nothing, or the links were off by one.
     """
     return {(i, (j + 1) % target_words) for i, j in links}
 
 
 def group_edges(values: np.ndarray) -> np.ndarray:
-    """Return the largest of the values in each group, (groups,), ascending.
-
-    They are the lengths of all tested sentences, or the distances of their gold links.
-    """
+    """Return the largest of the values in each of at most GROUPS groups, (groups,), ascending."""
     shares = np.arange(1, GROUPS + 1) / GROUPS
     return np.unique(np.quantile(values, shares, method="higher")) if len(values) else values
 
@@ -169,11 +152,7 @@ def group_edges(values: np.ndarray) -> np.ndarray:
 def by_length(
     statistics: np.ndarray, lengths: np.ndarray, edges: np.ndarray, data: Data
 ) -> pd.DataFrame:
-    """Return `longest, sentences, mean_length` and metrics of each group that has sentences.
-
-    The alignment error rate of a group without gold links is missing. `statistics` are additive,
-    (sentences, statistics), `lengths` the words of each source, `edges` from `group_edges`.
-    """
+    """Return `longest, sentences, mean_length` and metrics of each group of `group_edges`."""
     longest = edges[np.searchsorted(edges, lengths)]
     groups = pd.Series(lengths).groupby(longest).agg(sentences="size", mean_length="mean")
     table = groups.rename_axis("longest").reset_index()
@@ -195,11 +174,7 @@ def link_distances(gold: Sequence[Gold | None]) -> np.ndarray:
 def by_distance(
     links: Sequence[Links], gold: Sequence[Gold | None], edges: np.ndarray
 ) -> pd.DataFrame:
-    """Return `furthest, links, found` of each group: sure links, and those that were found.
-
-    BLEU has no positions; the share of the sure links that a model finds, by how far they reach,
-    shows whether its attention can move. `edges` are from `group_edges` of `link_distances`.
-    """
+    """Return `furthest, links, found` of each group: sure links, and how many were found."""
     found = [
         link in proposed
         for proposed, correct in zip(links, gold, strict=True)

@@ -7,12 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from heed.explanation.registry import (
-    EXPLAINED,
-    document_measures,
-    measure_rankings,
-    summarize,
-)
+from heed.explanation.registry import EXPLAINED, document_measures, measure_rankings, summarize
 from heed.explanation.seeds import step_agreement
 from heed.explanation.test import HELD
 from heed.explanation.test import Prediction as Step
@@ -64,12 +59,10 @@ def explain_run(
     report_progress: Callable[[int, int], None],
     _: ParallelTokens | None = None,
 ) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """Return the tables, and test → why it is not defined.
+    """Return the tables of one seed, and test → why it is not defined.
 
-    The tables are `documents`, `rankings`, `units` and, for the agreement of seeds, `next_units`:
-    `id, target, word, p`, the probabilities of the unit after each drawn step. `rows` are test
-    pairs with words on both sides, in the order of their draw; `scale` multiplies their numbers.
-    Raises HeedError: a file of the run is missing or broken.
+    `next_units` has the probabilities of the unit after each drawn step. `rows` are test pairs with
+    words on both sides, in the order of their draw. Raises HeedError: a broken run.
     """
     name, reasons = run.recipe.model, dict(REASONS)
     predictor = load_predictor(
@@ -152,10 +145,7 @@ def summarize_tables(
 
 
 def _linked(words: tuple[np.ndarray, np.ndarray], links: Links) -> np.ndarray:
-    """Return which units are linked, as their words are, (target units, source units).
-
-    `words` are the index of the word of each unit of the source, and of the target.
-    """
+    """Return which units, given by their words, are linked: (target units, source units)."""
     source, target = (each.tolist() for each in words)
     return np.asarray([[(i, j) in links for i in source] for j in target])
 
@@ -167,10 +157,7 @@ def _rankings(
     possible: np.ndarray,
     gold: Gold | None,
 ) -> dict[str, dict[str, float]]:
-    """Return the measures of rankings: means over the steps, and the counts of links.
-
-    Units that are only possibly linked count as neither right nor wrong.
-    """
+    """Return means of measures, and counts; possible links are neither right nor wrong."""
     linked = sure.any(1)
     share = float(sure[linked].mean()) if linked.any() else 0.0
     by_step = [
@@ -197,7 +184,6 @@ def _without(step: Step, units: np.ndarray) -> Step:
 def _units(
     pair: JudgedPair, sure: np.ndarray, spans: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the columns of a row for each unit of the target and each of the source."""
     target, unit = (index.ravel() for index in np.indices(sure.shape, dtype=np.int32))
     columns: dict[str, np.ndarray] = {"target": target, "unit": unit}
     columns |= {"start": spans[0][unit], "end": spans[1][unit], "rationale": sure.ravel()}
@@ -216,7 +202,6 @@ def _units(
 def _spans(
     predictor: TranslationPredictor, tokens: ParallelTokens, row: int, words: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first character of each source unit, or of its word, and the one after it."""
     side = tokens.sides[predictor.recipe.data.source]
     first, last = side.offsets[row : row + 2]
     if predictor.recipe.hyperparameters.segmentation == "words":
@@ -229,10 +214,7 @@ def _spans(
 
 
 def _largest(probabilities: np.ndarray) -> np.ndarray:
-    """Return the outcomes without the least probable ones, whose mass is at most MISSING.
-
-    So the distance of two seeds is exact to MISSING.
-    """
+    """Return the most probable outcomes; the mass of the others is at most MISSING."""
     order = np.argsort(-probabilities, kind="stable")
     mass = probabilities[order].astype(np.float64).cumsum()
     return order[: int(np.searchsorted(mass, 1 - MISSING)) + 1]
@@ -249,7 +231,6 @@ def _document(pair: JudgedPair, sure: np.ndarray) -> dict[str, float]:
 
 
 def _means(by_step: list[dict[str, float]]) -> dict[str, float]:
-    """Return the mean of each measure over the steps that have it."""
     return {
         name: float(np.mean(values))
         for name in {name: None for measures in by_step for name in measures}

@@ -46,10 +46,7 @@ GROUPS = 3  # of sentences, by their length, in the planes of states
 
 
 def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) -> list[Figure]:
-    """Return the share of gold links that attention finds, by how far they reach.
-
-    Nothing where the corpus has no gold links, or none of the models that are drawn has attention.
-    """
+    """Return the share of gold links that attention finds, by how far they reach."""
     models = results.comparison.experiments[experiment.key].models
     variants = [name for name in drawn if models[name].hyperparameters.learns_weights]
     folders = [results.evaluation_folder(models[name].model) for name in variants]
@@ -154,11 +151,7 @@ def _line_figure(
     lines: Mapping[str, pd.DataFrame],
     finish: Callable[[Axes], None],
 ) -> Figure:
-    """Return a figure of `x` and `value` of each row, one a seed, by variant.
-
-    Lines go through the means of each `group`. `sources` are the key of the figure and the table
-    that it was made of, none for the comparison.
-    """
+    """Return a figure of `x` and `value` by variant; lines go through the means of each `group`."""
     look = looks(results)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -183,10 +176,7 @@ def _line_figure(
 
 
 def _groups(results: Results, experiment: Experiment, name: str, other: str) -> list[list[str]]:
-    """Return the variants that differ in the hyperparameter `name`, the least first.
-
-    A group has two or more. They may also differ in `other`, and in nothing else.
-    """
+    """Return groups of variants that differ in `name`, the least first, or in `other`, alone."""
     models = results.comparison.experiments[experiment.key].models
     groups: dict[object, list[str]] = {}
     for variant, model in models.items():
@@ -235,7 +225,6 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
 
 
 def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the states on their first two principal components, by the length of the source."""
     from sklearn.decomposition import PCA  # its import takes a second
 
     analysis = PCA(2, svd_solver="full")
@@ -263,10 +252,7 @@ def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
-    """Return the gradient at the first word by the source's length: whole, and truncated.
-
-    Of a recurrent encoder it is the forward direction's.
-    """
+    """Return the gradient at the first word by the source's length: whole, and truncated."""
     models, look = results.models(experiment), looks(results)
     paths = [predicted_path(results, models[variant], "gradients") for variant in variants]
     paths += [results.evaluation_folder(models[variant]) / "lengths.csv" for variant in variants]
@@ -318,14 +304,7 @@ def _draw_gradients(
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
-    """Return how much gradient reaches the first position, by the length of the source.
-
-    `truncation, longest, sentences, mean_length, relative, forward_relative`: the last two are
-    means over the sentences of a group, of their first position's. 1 is as much as reaches the mean
-    position of the sentence.
-
-    `edges` are the largest length of each group, ascending; no sentence is longer than the last.
-    """
+    """Return the mean gradient at the first position, relative to the sentence's, by length."""
     first = table[table["position"] == 0]
     longest = np.asarray(edges)[np.searchsorted(edges, first["source_words"].to_numpy())]
     groups = first.assign(longest=longest).groupby(["truncation", "longest"], sort=True)

@@ -1,9 +1,7 @@
 """The reference models: the source as it is, and translation by counted words.
 
-Reference models come from outside the study. `copy` gives the source for its translation, and
-the diagonal for an alignment: what is right without knowing either language. `statistical` is the
-road of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
-counted in the training split, and a search with a beam; its alignment is IBM model 1's.
+`copy` is right without knowing either language; its alignment is the diagonal. `statistical` is P(Y
+| X) ∝ P(X | Y) P(Y): IBM model 1, a trigram language model, and a search with a beam.
 """
 
 import dataclasses
@@ -121,7 +119,6 @@ class Statistical:
 
 
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
-    """Return the weights with the best BLEU on these rows; of equals the first."""
     scoring = statistical.scoring
     table = sentence_table(statistical.tokens, statistical.data, scoring, validation)
     references = read_references(table)
@@ -139,7 +136,6 @@ def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
 def _copy(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
-    """Return the table of predictions of `copy`, whose links are the diagonal."""
     table = sentence_table(tokens, data, scoring, rows)
     target_words = np.diff(tokens.sides[data.target].offsets)[rows].tolist()
     links = map(format_links, map(diagonal, table["source_words"].tolist(), target_words))

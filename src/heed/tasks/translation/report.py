@@ -250,7 +250,6 @@ def _metric_columns(experiment: Experiment, metric: str) -> tuple[Column, Column
 
 
 def _alignment_columns(lines: list[Line]) -> list[Column]:
-    """Return the alignment error and its control; without gold, the agreement with IBM model 1."""
     measured = {metric for line in lines for metric in line.scores}
     columns = []
     if "aer" in measured:
@@ -277,7 +276,6 @@ def _alignment_columns(lines: list[Line]) -> list[Column]:
 
 
 def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
-    """Return how translations were searched for and scored, for each setting and its models."""
     variants: dict[Texts, list[str]] = {}
     for variant, model in results.models(experiment).items():
         variants.setdefault(_scoring_note(results, model), []).append(variant)
@@ -291,7 +289,6 @@ def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
 
 
 def _scoring_note(results: Results, model: str) -> Texts:
-    """Return how a model searches for translations, and how they are scored."""
     path = results.folder / "predict" / model / MODEL_PREDICTION
     settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
     beam, penalty = settings.beam, f"{settings.length_penalty:g}"
@@ -336,7 +333,6 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
 
 
 def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> Group:
-    """Return the file of every run's values, between 0 and 1, and a link to it."""
     names = ("variant", "run", "metric")
     columns = (
         *join_columns(lambda _: experiment),
