@@ -7,20 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from heed import paths
 from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
-from heed.paths import (
-    EVALUATIONS,
-    HISTORY,
-    MODEL_PREDICTION,
-    MODEL_RECIPE,
-    MODEL_RUNS,
-    PREDICTED,
-    PREDICTIONS,
-    REFERENCE_MODELS,
-    STATISTICS,
-    run_folder,
-    train_command,
-)
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
 from heed.task import task_module
@@ -86,17 +74,17 @@ class _Run:
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
     """Return the statistics of a model's runs. Raises HeedError: missing, broken, other seeds."""
-    folder, command = PREDICTIONS / model, f"heed score {model}"
+    folder, command = paths.PREDICTIONS / model, f"heed score {model}"
     verify_checksums(folder, command)
-    recipe = read_recipe(folder / MODEL_RECIPE, command)
-    with reading(folder / MODEL_RUNS, command):
-        runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
-    table = _read_table(folder / STATISTICS, command)
+    recipe = read_recipe(folder / paths.MODEL_RECIPE, command)
+    with reading(folder / paths.MODEL_RUNS, command):
+        runs = [read_record(_Run, run) for run in read_json(folder / paths.MODEL_RUNS, command)]
+    table = _read_table(folder / paths.STATISTICS, command)
     if (run_seeds := [run.seed for run in runs]) != seeds:
         raise HeedError(f"{folder}: is of seeds {run_seeds}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
     folds = [recipe.fold(seed) for seed in seeds]
-    settings = read_prediction(folder / MODEL_PREDICTION, recipe.task, command)
+    settings = read_prediction(folder / paths.MODEL_PREDICTION, recipe.task, command)
     fields = ("best_epoch", "parameters", "validation", "machine_kind")
     values = ([getattr(run, field) for run in runs] for field in fields)
     return TestedModel(model, folds, tables, recipe, settings, *values)
@@ -104,9 +92,9 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
 
 def read_reference_models(experiment: str) -> dict[str, Tested]:
     """Return an experiment's reference models, fitted once for each fold. Raises HeedError."""
-    folder, command = REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
+    folder, command = paths.REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
     verify_checksums(folder, command)
-    table = _read_table(folder / STATISTICS, command)
+    table = _read_table(folder / paths.STATISTICS, command)
     tested: dict[str, Tested] = {}
     for name, rows in table.groupby("reference_model", sort=False):
         statistics = rows.set_index("id").drop(columns="reference_model")
@@ -122,15 +110,17 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     Raises HeedError: predictions or a history are missing, changed, or of other seeds.
     """
     tested = read_model(name, seeds)
-    predictions = _read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
+    predictions = _read_table(paths.PREDICTIONS / name / paths.PREDICTED, f"heed score {name}")
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     history = {
-        seed: _read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
+        seed: _read_table(
+            paths.run_folder(name, seed) / paths.HISTORY, paths.train_command(name, seed)
+        )
         for seed in seeds
     }
     tables["history"] = pd.concat(history, names=["seed"]).reset_index(level="seed")
-    with writing_folder(EVALUATIONS / name, checksums=True) as out:
+    with writing_folder(paths.EVALUATIONS / name, checksums=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
             table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)

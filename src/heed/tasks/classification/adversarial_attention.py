@@ -23,11 +23,7 @@ from heed.explanation.stage import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum
-from heed.tasks.classification.explanation import (
-    SELF_ATTENTION_SCALE,
-    RationaleReader,
-    load_subject,
-)
+from heed.tasks.classification import explanation
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
 from heed.tokens.arrays import Tokens
 from heed.training.loop import LAST, Progress, train
@@ -138,10 +134,10 @@ def judge_adversarial_model(
     could be others; `deceive` without a rationale in the training split.
     """
     rows = np.concatenate(list(splits.values()))
-    base = load_subject(run, tokens, rows)
+    base = explanation.load_subject(run, tokens, rows)
     if reason := rankings.no_sum_reason(base, int(rows[0])):
         raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
-    units = _read_units(base, reader := RationaleReader(tokens, base.encoded), rows)
+    units = _read_units(base, reader := explanation.RationaleReader(tokens, base.encoded), rows)
     is_known = any(units.rationale[row].any() for row in splits["train"])
     if adversarial_model.goal == "deceive" and not is_known:
         raise HeedError(
@@ -170,7 +166,7 @@ def judge_adversarial_model(
     return tables | {"summary": pd.DataFrame(summary)}, diagnostic
 
 
-def _read_units(subject: Subject, reader: RationaleReader, rows: np.ndarray) -> Units:
+def _read_units(subject: Subject, reader: explanation.RationaleReader, rows: np.ndarray) -> Units:
     units = Units()
     for batch in subject.encoded.evaluation_batches(rows):
         documents = rankings.read_documents(subject.model, batch)
@@ -205,7 +201,7 @@ def _compare(
     pair: adversarial.Pair, units: Units, drawn: np.ndarray, report_progress: ReportProgress
 ) -> list[adversarial.Compared]:
     has_attention = network_of(pair.base).document_encoder.attention is not None
-    scale = SELF_ATTENTION_SCALE if has_attention else 1.0
+    scale = explanation.SELF_ATTENTION_SCALE if has_attention else 1.0
     rows = drawn[: rankings.group_size(GROUPS[-1].end, scale)]
     report = functools.partial(report_progress, "judging documents")
     return [*adversarial.compare_documents(pair, units.rationale, rows, scale, report)]
@@ -216,7 +212,7 @@ def _tables(
     tokens: Tokens,
     run: RunInfo,
     units: Units,
-    reader: RationaleReader,
+    reader: explanation.RationaleReader,
 ) -> dict[str, pd.DataFrame]:
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
     classes, documents, weights = run.recipe.data.classes, [], []

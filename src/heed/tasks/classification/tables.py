@@ -24,14 +24,13 @@ from heed.report.blocks import (
     Column,
     Disclosure,
     Group,
-    Paragraph,
     Span,
     Table,
     Texts,
     Value,
     make_rows,
 )
-from heed.report.chapters.shared import join_columns, values_by_run
+from heed.report.chapters.shared import join_columns, seeds_file, values_by_run
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
 from heed.report.language import current_language, say
@@ -311,7 +310,7 @@ def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable])
 
 
 def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
-    """Return the values of each run, for the page; `seeds_file` writes all of them."""
+    """Return the values of each run, for the page; `every_value` writes all of them."""
 
     def run_value(run: int) -> Value:
         return lambda each: each[2].by_run[run]
@@ -332,13 +331,8 @@ def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Discl
     return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, records)
 
 
-def seeds_file(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
+def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
     """Return the file of every run's values, and links to the files that are on no page."""
-    names = ("variant", "run", "row", "kind", "metric", "value")
-    columns = (
-        *join_columns(lambda _: experiment),
-        *(Column(name, "", value=itemgetter(i)) for i, name in enumerate(names)),
-    )
     values = [
         (table.key, run, row.name, row.kind, metric, value)
         for table in tables
@@ -346,14 +340,10 @@ def seeds_file(experiment: Experiment, tables: list[ClassTable], has_pair: bool)
         for metric, cell in row.cells(*HEADINGS).items()
         for run, value in zip(table.runs or ["the only one"], cell.by_run, strict=True)
     ]
-    key, title = f"{experiment.key}_seeds", say("every value (CSV)")
-    table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    links: Texts = (say("All models of this experiment:"), " ", link)
-    if has_pair:
-        side = say("both tables side by side (LaTeX)")
-        links = (*links, ", ", Span(side, link=f"tables/{experiment.key}_pair.tex"))
-    return Group((table, Paragraph(links, "small", media=(PAGE,))))
+    side = say("both tables side by side (LaTeX)")
+    links = ", ", Span(side, link=f"tables/{experiment.key}_pair.tex")
+    names = ("variant", "run", "row", "kind", "metric", "value")
+    return seeds_file(experiment, names, values, links if has_pair else ())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,16 +15,7 @@ from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
 from heed.models.dependence import require_attention
 from heed.paths import run_folder, train_command
-from heed.tasks.translation.metrics import (
-    COUNTS,
-    Gold,
-    Links,
-    corpus_counts,
-    error_rate,
-    gold_links,
-    links_from_weights,
-    weights_of_words,
-)
+from heed.tasks.translation import metrics
 from heed.tasks.translation.prediction import TranslationPredictor, load_predictor
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tokens.arrays import ParallelTokens
@@ -72,7 +63,7 @@ def explain_run(
         require_attention(predictor.model)
     except HeedError as error:
         reasons["weights"] = str(error)
-    gold = gold_links(tokens, run.recipe.data, rows)
+    gold = metrics.gold_links(tokens, run.recipe.data, rows)
     if gold is None:
         reasons["rationale"] = NO_GOLD
     scale *= min(1.0, LARGE_VOCABULARY / len(predictor.target))
@@ -88,14 +79,14 @@ def _tables(
     predictor: TranslationPredictor,
     tokens: ParallelTokens,
     pairs: Iterable[JudgedPair],
-    known: dict[int, Gold | None],
+    known: dict[int, metrics.Gold | None],
 ) -> dict[str, pd.DataFrame]:
     ids = tokens.documents(["id"])["id"].to_numpy()
     vocabulary = np.asarray(predictor.target.units(np.arange(len(predictor.target))), object)
     documents, rankings, units, next_units = [], [], [], []
     for pair in pairs:
         head, gold = {"id": ids[pair.row]}, known[pair.row]
-        of_pair: Gold = gold or (set(), set())
+        of_pair: metrics.Gold = gold or (set(), set())
         words = predictor.source.words_of(pair.source), predictor.target.words_of(pair.target)
         sure, possible = (_linked(words, each) for each in of_pair)
         documents.append(head | _document(pair, sure))
@@ -129,7 +120,7 @@ def summarize_tables(
     rankings = tables["rankings"]
     summary = summarize(tables["documents"], rankings, seeds, reasons, pd.DataFrame())
     summary = summary[summary["ranking"].isna() | summary["ranking"].isin(RANKINGS)]
-    counted = rankings.dropna(subset=COUNTS) if "links" in rankings else rankings.iloc[:0]
+    counted = rankings.dropna(subset=metrics.COUNTS) if "links" in rankings else rankings.iloc[:0]
     rows = [
         {
             "test": "rationale",
@@ -137,14 +128,14 @@ def summarize_tables(
             "ranking": ranking,
             "seed": seed,
             "documents": len(group),
-            "mean": float(error_rate(group[list(COUNTS)].sum().to_numpy())),
+            "mean": float(metrics.error_rate(group[list(metrics.COUNTS)].sum().to_numpy())),
         }
         for (seed, ranking), group in counted.groupby(["seed", "ranking"])
     ]
     return pd.concat([summary, pd.DataFrame(rows)]) if rows else summary
 
 
-def _linked(words: tuple[np.ndarray, np.ndarray], links: Links) -> np.ndarray:
+def _linked(words: tuple[np.ndarray, np.ndarray], links: metrics.Links) -> np.ndarray:
     """Return which units, given by their words, are linked: (target units, source units)."""
     source, target = (each.tolist() for each in words)
     return np.asarray([[(i, j) in links for i in source] for j in target])
@@ -155,7 +146,7 @@ def _rankings(
     words: tuple[np.ndarray, np.ndarray],
     sure: np.ndarray,
     possible: np.ndarray,
-    gold: Gold | None,
+    gold: metrics.Gold | None,
 ) -> dict[str, dict[str, float]]:
     """Return means of measures, and counts; possible links are neither right nor wrong."""
     linked = sure.any(1)
@@ -171,8 +162,10 @@ def _rankings(
     if gold is not None and "leave_one_out" in pair.matrices:
         for ranking, matrix in pair.matrices.items():
             if np.isfinite(matrix).all():
-                links = links_from_weights(weights_of_words(matrix, *words))
-                means[ranking] |= dict(zip(COUNTS, corpus_counts([links], [gold])[0], strict=True))
+                links = metrics.links_from_weights(metrics.weights_of_words(matrix, *words))
+                means[ranking] |= dict(
+                    zip(metrics.COUNTS, metrics.corpus_counts([links], [gold])[0], strict=True)
+                )
     return {ranking: values for ranking, values in means.items() if values}
 
 

@@ -12,17 +12,7 @@ from matplotlib.axes import Axes
 from heed.evaluation.results import BASELINE
 from heed.report.blocks import Figure
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import (
-    HEIGHT,
-    SOFT,
-    WIDTH,
-    LineEnd,
-    colour,
-    label_ends,
-    legend,
-    marker,
-    short_name,
-)
+from heed.report.figures import drawing
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     Look,
@@ -135,7 +125,7 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
 
     def finish(axes: Axes) -> None:
         for cap in caps:
-            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=SOFT)
+            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=drawing.SOFT)
 
     title, sources = say("Trained on short sources alone"), ("caps", "lengths")
     return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
@@ -163,15 +153,15 @@ def _line_figure(
                 table["x"], table["value"], markersize=3, alpha=0.6, markeredgewidth=0.8, **hollow
             )
             means = table.groupby("group")[["x", "value"]].mean()
-            axes.plot(means["x"], means["value"], label=short_name(variant), **style)
+            axes.plot(means["x"], means["value"], label=drawing.short_name(variant), **style)
             ends.append(look[variant].end(variant, means["x"], means["value"]))
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         axes.set_ylim(bottom=0)
         finish(axes)
-        label_ends(axes, ends, AXES)
+        drawing.label_ends(axes, ends, AXES)
 
-    size = WIDTH, HEIGHT
+    size = drawing.WIDTH, drawing.HEIGHT
     return make_figure(results, experiment, *sources, title, caption, size, draw, lines)
 
 
@@ -206,8 +196,8 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         row = figure.subplots(1, len(tables), squeeze=False)[0]
         for axes, (variant, table) in zip(row, tables.items(), strict=True):
             _draw_plane(axes, table)
-            axes.set_title(short_name(variant))
-        legend(figure, row[0], GROUPS)
+            axes.set_title(drawing.short_name(variant))
+        drawing.legend(figure, row[0], GROUPS)
 
     title = say("States of sentences, projected to a plane")
     caption = say(
@@ -219,7 +209,7 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
         count=len(tables[variants[0]]),
     )
-    size, sources = (WIDTH, 2.9), results.sources.add(*paths)
+    size, sources = (drawing.WIDTH, 2.9), results.sources.add(*paths)
     figure = make_figure(results, experiment, "states", "", title, caption, size, draw, ())
     return [dataclasses.replace(figure, sources=sources)]
 
@@ -236,10 +226,10 @@ def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
         axes.plot(
             *points[group.index].T,
             linestyle="none",
-            marker=marker(series),
+            marker=drawing.marker(series),
             markersize=3.5,
             alpha=0.7,
-            color=colour(series),
+            color=drawing.colour(series),
             label=say_count("{count} word", "{count} words", shortest)
             if shortest == longest
             else say("{length} words", length=f"{shortest}–{longest}"),
@@ -274,7 +264,7 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
     def draw(figure: matplotlib.figure.Figure) -> None:
         _draw_gradients(figure, tables, look)
 
-    size, sources = (WIDTH, HEIGHT), results.sources.add(*paths)
+    size, sources = (drawing.WIDTH, drawing.HEIGHT), results.sources.add(*paths)
     figure = make_figure(results, experiment, "gradients", "", title, caption, size, draw, ())
     return dataclasses.replace(figure, sources=sources)
 
@@ -284,14 +274,14 @@ def _draw_gradients(
 ) -> None:
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
-    drawn: list[list[LineEnd]] = []
+    drawn: list[list[drawing.LineEnd]] = []
     for number, (axes, title) in enumerate(zip(panels, titles, strict=True)):
         ends = []
         for variant, table in tables.items():
             part = table[(table["truncation"] > 0) == bool(number)]
             # a model without recurrence has no forward direction
             x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
-            axes.plot(x, y, label=short_name(variant), **look[variant].style)
+            axes.plot(x, y, label=drawing.short_name(variant), **look[variant].style)
             ends += [look[variant].end(variant, x, y)] if len(y) else []
         axes.set_title(textwrap.fill(title, TITLE_LINE))  # no wider than the panel on paper
         axes.set_xlabel(say("words of the source"))
@@ -299,8 +289,8 @@ def _draw_gradients(
     panels[0].set_ylabel(say("gradient, mean word = 1"))
     panels[0].set_ylim(bottom=0)
     named = {end.text for end in drawn[1]}
-    label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
-    label_ends(panels[1], drawn[1], GRADIENT_AXES)
+    drawing.label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
+    drawing.label_ends(panels[1], drawn[1], GRADIENT_AXES)
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:

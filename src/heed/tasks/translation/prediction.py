@@ -23,18 +23,8 @@ from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
 from heed.task.interface import Predictor
+from heed.tasks.translation import metrics
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
-from heed.tasks.translation.metrics import (
-    TRUNCATION,
-    format_links,
-    gold_links,
-    links_from_weights,
-    read_links,
-    sentence_table,
-    sides,
-    statistics_table,
-    weights_of_words,
-)
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.tokens.tokenizer import tokenize_sentences
@@ -71,7 +61,7 @@ class Translation:
 
 
 def _links(weights: np.ndarray | None) -> str:
-    return "" if weights is None else format_links(links_from_weights(weights))
+    return "" if weights is None else metrics.format_links(metrics.links_from_weights(weights))
 
 
 @dataclasses.dataclass
@@ -93,9 +83,9 @@ class TranslationPredictor(Predictor):
         data, pairs = self.recipe.data, self.encode(tokens, rows)
         sources = pairs.sources(rows)
         best = [hypotheses[0] for hypotheses in self.search(sources)]
-        gold = gold_links(tokens, data, rows) or [None] * len(rows)
-        formatted = [None if each is None else format_links(*each) for each in gold]
-        table = sentence_table(tokens, data, self.settings, rows).assign(
+        gold = metrics.gold_links(tokens, data, rows) or [None] * len(rows)
+        formatted = [None if each is None else metrics.format_links(*each) for each in gold]
+        table = metrics.sentence_table(tokens, data, self.settings, rows).assign(
             hypothesis=[self.target.decode(np.asarray(each.tokens, np.int64)) for each in best],
             score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
             links=[*map(_links, self.align(pairs, rows))],
@@ -106,8 +96,8 @@ class TranslationPredictor(Predictor):
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the additive statistics of each sentence, as metrics.py defines them."""
-        data, gold = self.recipe.data, read_links(predictions.set_index("id")["gold"])
-        return statistics_table(
+        data, gold = self.recipe.data, metrics.read_links(predictions.set_index("id")["gold"])
+        return metrics.statistics_table(
             predictions, gold if data.has_gold_alignment else None, data, self.settings
         )
 
@@ -120,7 +110,7 @@ class TranslationPredictor(Predictor):
         by_id = predictions.set_index("id", drop=False)
         sentences = by_id.loc[ids[rows], columns].reset_index(drop=True)
         names = ("source_words", "reference_words")
-        for name, side in zip(names, sides(tokens, data), strict=True):
+        for name, side in zip(names, metrics.sides(tokens, data), strict=True):
             sentences[name] = [self.words(side, int(row)) for row in rows]
         weights = [pd.DataFrame({"id": [], "target": [], "source": [], "weight": []})]
         for row, each in zip(rows, self.align(self.encode(tokens, rows), rows), strict=True):
@@ -130,7 +120,7 @@ class TranslationPredictor(Predictor):
                 weights.append(pd.DataFrame({"id": ids[row], **columns_}))
         rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
         pairs = self.encode(tokens, rows)
-        spread = sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
+        spread = metrics.sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
         return {
             "sentences": sentences,
             "weights": pd.concat(weights[1:] or weights),
@@ -175,7 +165,7 @@ class TranslationPredictor(Predictor):
                     weights[row] = attention[i, : target - 2, :source].float().cpu().numpy()
         both = pairs.sources(rows), pairs.targets(rows)
         return [
-            weights_of_words(
+            metrics.weights_of_words(
                 weights[row], self.source.words_of(source), self.target.words_of(target)
             )
             for row, source, target in zip(rows.tolist(), *both, strict=True)
@@ -238,7 +228,7 @@ def displayed_rows(
 ) -> np.ndarray:
     """Return the tested rows that are shown, in the order of their lengths: one of each group."""
     rows = tokens.rows_of(predictions["id"])
-    lengths = np.diff(sides(tokens, data)[0].offsets)[rows]
+    lengths = np.diff(metrics.sides(tokens, data)[0].offsets)[rows]
     order = rows[np.lexsort([rows, lengths])]
     middles = (2 * np.arange(groups) + 1) * len(order) // (2 * groups)
     return order[np.unique(middles)]
@@ -272,7 +262,7 @@ def gradient_table(
 ) -> pd.DataFrame:
     """Return the gradient that reaches each source word, also truncated, by `id` and words."""
     tables = []
-    truncations = (None, TRUNCATION) if isinstance(model, RecurrentTranslator) else (None,)
+    truncations = (None, metrics.TRUNCATION) if isinstance(model, RecurrentTranslator) else (None,)
     for i, (id_, words) in enumerate(sentences.itertuples(index=False)):
         pair = pairs.batch(rows[i : i + 1]).to(device)
         for truncation in truncations:

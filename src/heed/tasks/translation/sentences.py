@@ -9,9 +9,7 @@ import matplotlib.figure
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path as Path_
-from matplotlib.transforms import Affine2D
+from matplotlib.patches import Rectangle
 
 from heed.files import reading
 from heed.report.blocks import (
@@ -33,6 +31,7 @@ from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, short_name
+from heed.report.figures.heatmaps import draw_squares
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
@@ -41,7 +40,6 @@ from heed.tasks.translation.metrics import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")
 PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
-SHADES = 20  # steps of a weight's shade
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 
 
@@ -264,14 +262,8 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
 
 def _draw_weights(axes: Axes, sentence: Sentence, weights: np.ndarray | None, cell: float) -> None:
     shape = len(sentence.reference_words), len(sentence.source_words)
-    shades = np.rint(SHADES * (np.zeros(shape) if weights is None else weights)).astype(int)
-    for shade in np.unique(shades[shades > 0]):  # one path for each shade keeps the file small
-        squares = [
-            Path_.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
-            for row, column in np.argwhere(shades == shade)
-        ]
-        path = Path_.make_compound_path(*squares)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=min(shade / SHADES, 1), lw=0))
+    if weights is not None:
+        draw_squares(axes, weights)
     sure, possible = sentence.gold or (set(), set())
     for i, j in sorted(possible):
         outline = Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, ec=SERIES[1], lw=1.1)
