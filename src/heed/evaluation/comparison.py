@@ -23,10 +23,7 @@ Differences = dict[tuple[str, str], Difference]  # by (first, second), models or
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """The question of a study: the variants that answer it, the metrics that decide, the margins.
-
-    `metrics` has the metric by experiment; None for the first of its task.
-    """
+    """A study's question: the variants that answer it, metrics by experiment, the margins."""
 
     attention: list[str]
     metrics: dict[str, str | None]
@@ -53,11 +50,7 @@ def compare(
     folder: Path,
     metrics_file: Path,
 ) -> Comparison:
-    """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
-
-    `experiments` has the models by variant. Raises HeedError: predictions are missing, or of other
-    seeds.
-    """
+    """Write results/compare and metrics.json; return the comparison. Raises HeedError."""
     tested = {
         name: _read_experiment(name, models, seeds, question)
         for name, models in experiments.items()
@@ -67,24 +60,19 @@ def compare(
         {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
-    comparison = Comparison(
-        seeds=seeds,
-        significance=results.Significance(
-            signature=significance.signature(folds=any(folds), fixed=not all(folds)),
-            alpha=significance.ALPHA,
-            power=significance.POWER,
-            equivalence_margin=question.equivalence_margin,
-            convergence_pp=question.convergence_pp,
-            families={
-                name: results.Family(families[name], text)
-                for name, text in results.FAMILIES.items()
-            },
-        ),
-        experiments={
-            name: _experiment_result(each, differences[name], question.convergence_pp)
-            for name, each in tested.items()
-        },
+    method = results.Significance(
+        significance.signature(folds=any(folds), fixed=not all(folds)),
+        significance.ALPHA,
+        significance.POWER,
+        question.equivalence_margin,
+        question.convergence_pp,
+        {name: results.Family(families[name], text) for name, text in results.FAMILIES.items()},
     )
+    judged = {
+        name: _experiment_result(each, differences[name], question.convergence_pp)
+        for name, each in tested.items()
+    }
+    comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
         results.write_comparison(out / "comparison.json", comparison)
     rows = {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()}

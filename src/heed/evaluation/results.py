@@ -1,7 +1,6 @@
 """The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
 
-Names in `_pp` are in percentage points; docs/statistics.md explains each number, and when it is
-None.
+Names in `_pp` are in percentage points; docs/statistics.md explains each number.
 """
 
 import dataclasses
@@ -188,11 +187,7 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """The method in one line, the level and the power of all tests, and the families.
-
-    Differences within ± `equivalence_margin` do not matter; a run that rose by no more than
-    `convergence_pp` over its last two validations has converged.
-    """
+    """The method in one line, the level and the power of all tests, the margins, the families."""
 
     signature: str
     alpha: float
@@ -250,10 +245,7 @@ def parse_comparison(values: Any) -> Comparison:
 
 
 def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
-    """Return the part of an interval that is possible over the second model's score, from 0 to 1.
-
-    Over a baseline of 0.98 a t interval may end at +14. `mean_pp` stays inside, even if rounded.
-    """
+    """Return the part of an interval that is possible where scores lie between 0 and 1."""
     if interval is None:
         return None
     low, high = interval
@@ -347,11 +339,7 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
 
 @dataclasses.dataclass(frozen=True)
 class Roles:
-    """The roles of the models of an experiment; without a baseline its list is empty.
-
-    Models of `splits` are in `controls` or `others` too: with their own baseline they leave out
-    training items that the baseline reads.
-    """
+    """The roles of an experiment's models; those of `splits` compare with their own baseline."""
 
     baseline: list[str]
     attention: list[str]

@@ -124,10 +124,7 @@ def _critical_t(alpha: float, degrees_of_freedom: float) -> float:
 
 
 def mean_squares(table: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of a table with two or more of both.
-
-    A two-way analysis of variance without replication, as in Shrout & Fleiss (1979), table 2.
-    """
+    """Return the mean squares of rows, columns and residual (Shrout & Fleiss 1979, table 2)."""
     rows, columns = table.shape
     mean, row_means, column_means = table.mean(), table.mean(axis=1), table.mean(axis=0)
     row_sum = columns * float(((row_means - mean) ** 2).sum())
@@ -238,10 +235,7 @@ class TTest(NamedTuple):
 
 
 def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Blocks:
-    """Return one model's score minus another's by seed and document, for each test split.
-
-    An array is (seeds tested on the split, documents); of a reference model it has one row.
-    """
+    """Return one model's score minus another's, (seeds, documents), for each test split."""
     blocks = []
     for one, other in zip(first, second, strict=True):
         dtype = np.int8 if one.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64

@@ -17,11 +17,7 @@ from heed.task.interface import Metric
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """The test statistics of the runs of a model, or of the fits of a reference model, in order.
-
-    `folds[i]` is the fold of run i (0: a fixed split), `statistics[i]` has a row for each item, by
-    id.
-    """
+    """The test statistics, by id, of a model's runs or the fits of a reference model, by fold."""
 
     name: str
     folds: list[int]
@@ -105,10 +101,7 @@ def read_reference_models(experiment: str) -> dict[str, Tested]:
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
-    """Write results/evaluate/NAME from the predictions of its runs; return its summary by seed.
-
-    Raises HeedError: predictions or a history are missing, changed, or of other seeds.
-    """
+    """Write results/evaluate/NAME; return its summary by seed. Raises HeedError: what it needs."""
     tested = read_model(name, seeds)
     predictions = _read_table(paths.PREDICTIONS / name / paths.PREDICTED, f"heed score {name}")
     task = task_module(tested.recipe.task, "evaluation")

@@ -1,9 +1,8 @@
-"""The registry of tasks: what a model learns and how it is judged.
+"""The registry of tasks: each is a folder in heed/tasks, and no list names them.
 
-A task is a folder in heed/tasks; no list names them. It offers the parts that interface.py
-describes, each a module of this name, and may be based on another (`BASE` in its `__init__.py`). A
-stage imports the parts that it needs by name, when it runs: a training of one task does not depend
-on another's code.
+A task offers the parts that interface.py describes, each a module of this name, and may be based on
+another (`BASE` in its `__init__.py`). A stage imports the parts that it needs by name, when it
+runs.
 """
 
 import functools

@@ -149,10 +149,7 @@ class Fitted:
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """A metric as a function of the items' summed statistics: (..., statistics) to (...,).
-
-    `mean_of` is the index of the statistic whose mean the metric is, if it is one.
-    """
+    """A metric of the items' summed statistics, (..., statistics); the mean of number `mean_of`."""
 
     name: str
     value: Callable[[np.ndarray], np.ndarray]
@@ -178,10 +175,7 @@ Details = dict[str, dict[str, dict[str, float]]]  # kind of group → group → 
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """All metrics of a task; models are compared by the first, if a study names no other.
-
-    `details` maps a sum (statistics,) to the metrics of groups of items, in `detail_names`.
-    """
+    """All metrics of a task, the default first; `details` are of groups of items."""
 
     all: tuple[Metric, ...]
     details: Callable[[np.ndarray], Details]

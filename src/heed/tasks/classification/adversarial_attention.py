@@ -108,11 +108,7 @@ def _is_right(
 
 @dataclasses.dataclass(frozen=True)
 class Units:
-    """The units of all documents that are read, by row.
-
-    of_token: the unit of each token, (tokens,)
-    rationale, token_rationale: True for units, and for tokens, of rationales
-    """
+    """By row: the unit of each token read, and which units and tokens belong to a rationale."""
 
     of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
     rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -130,8 +126,7 @@ def judge_adversarial_model(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
-    `drawn` are test documents that are not empty. Raises HeedError: the base has no weights that
-    could be others; `deceive` without a rationale in the training split.
+    Raises HeedError: no weights that could be others; `deceive` without a rationale.
     """
     rows = np.concatenate(list(splits.values()))
     base = explanation.load_subject(run, tokens, rows)

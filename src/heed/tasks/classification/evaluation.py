@@ -74,10 +74,7 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
 
 
 def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
-    """Return `low, high, documents, probability, right` for each bin of certainty with documents.
-
-    Guo et al. 2017, "On calibration of modern neural networks", section 2.
-    """
+    """Return the documents of each bin of certainty (Guo et al. 2017, section 2)."""
     probability = np.asarray(probability, float)
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
     groups = pd.DataFrame({"right": right, "probability": probability}).groupby(bins)

@@ -147,11 +147,9 @@ def _matrices(
         "together: the stronger the colour, the more."
     )
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        _draw_matrices(figure, percents, labels, columns, cell)
-
-    arguments = title, caption, size, draw, variants
-    return make_figure(results, experiment, "confusion", "confusion", *arguments)
+    arguments = results, experiment, "confusion", "confusion", title, caption, size
+    drawn = percents, labels, columns, cell
+    return make_figure(*arguments, lambda figure: _draw_matrices(figure, *drawn), variants)
 
 
 def _layout(count: int, classes: int, margin: float) -> tuple[int, float]:

@@ -135,10 +135,7 @@ class ClassificationLearner(Learner):
 
     @staticmethod
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
-        """Return the weight of each document in the loss, float32; 0 outside the training split.
-
-        n / (classes × n of its class), as scikit-learn's `balanced` (King & Zeng 2001).
-        """
+        """Return training documents' weights, scikit-learn's `balanced` (King & Zeng 2001)."""
         counts = np.bincount(labels[train])
         by_class = len(train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
         weights = np.zeros(len(labels), np.float32)

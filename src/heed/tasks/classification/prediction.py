@@ -1,7 +1,6 @@
 """The predictions of a trained classifier: class probabilities, and the weights of tokens.
 
-Weights are not explanations by themselves (lecture 002). Rules choose the documents whose weights
-are written, never a person.
+Rules choose the documents whose weights are written, never a person.
 """
 
 import dataclasses
@@ -41,10 +40,7 @@ HEAD_COLUMNS = [
 
 
 class WeightedDocument(NamedTuple):
-    """A prediction of a document, (classes,), and the weights of the tokens read, (tokens read,).
-
-    `positions` are of these tokens, from 0; only a hierarchical model has `sentence_weights`.
-    """
+    """A prediction of a document, (classes,), and the weights of the tokens at `positions`."""
 
     probability: np.ndarray
     positions: np.ndarray

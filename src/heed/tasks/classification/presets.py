@@ -67,9 +67,7 @@ def choose_preset(trained: int, tokens_per_document: float) -> str:
 def recommend_linear(trained: int, tokens_per_document: float) -> str:
     """Return why the linear model is recommended for a corpus, or "" where it is not.
 
-    There no preset came within 2 points of its accuracy (docs/presets.md): trained on 500 reviews
-    of 261 tokens, and on 1,600 of 773; with 1,500 of 265 tokens one did, with short texts always
-    one.
+    There no preset came within 2 points of its accuracy (docs/presets.md).
     """
     needed = int(round(TRAINED_PER_TOKEN * tokens_per_document, -2))
     if tokens_per_document <= LONG_TEXTS or trained >= needed:

@@ -90,11 +90,7 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
 def fit_linear(
     labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
 ) -> tuple[Shares, dict[str, Any]]:
-    """Return the linear model's class shares on validation and test, and how it was chosen.
-
-    Shares are the softmax of the decision function, uncalibrated. Raises HeedError: one class, no
-    words.
-    """
+    """Return the linear model's class shares, uncalibrated softmax, and how it was chosen."""
     label, truth = labels["train"], labels["validation"].to_numpy()
     present = [name for name in classes if (label == name).any()]
     if len(present) < 2:
@@ -130,11 +126,7 @@ def select_linear(
     validate: Callable[[np.ndarray], float],
     bar: Bar,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the decision function of the best C on validation and test, and how it was chosen.
-
-    `labels` are as `optima` takes them; `validate` maps the decision function on validation to the
-    metric that decides. Raises HeedError where there are no words.
-    """
+    """Return the decision function of the best C by `validate`, and how it was chosen."""
     if not file.features:
         raise HeedError(
             f"{column}: no linear reference model can be fitted: no word occurs in "
@@ -174,10 +166,7 @@ def select_linear(
 
 @dataclasses.dataclass(frozen=True)
 class Optimum:
-    """The weights of some classes for one C, (columns + 1, classes), the intercepts last.
-
-    Of two classes only the second has any. `passes` over the rows are of the slowest class.
-    """
+    """Weights for one C, (columns + 1, classes), intercepts last; of two classes one has any."""
 
     strength: float
     weights: np.ndarray

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from operator import itemgetter
+from typing import NamedTuple
 
 from heed.evaluation.results import (
     BASELINE,
@@ -98,10 +99,7 @@ class ClassRow:
 
 @dataclasses.dataclass(frozen=True)
 class ClassTable:
-    """The scores of a model or a reference model by class, as in the talk's tables.
-
-    `runs`: the names of a cell's values, as seed 1 or fold 0; empty of one run.
-    """
+    """The scores of a model or a reference model by class; `runs` is empty of one run."""
 
     key: str
     title: str
@@ -174,24 +172,22 @@ def _rows(
     rows = [_row(name, "class", classes[name], talk.class_scores(name)) for name in names]
     averages = {share.replace("_", " "): {"f1": summary[share]} for share in layout.shares}
     for average in layout.averages:
-        scores = {metric: summary[f"{average}_{metric}"] for metric in MEASURES}
-        averages[f"{average} avg"] = scores
-    for name, scores in averages.items():
-        rows.append(_row(name, "average", scores | support, talk.average_scores(name)))
-    return rows
+        averages[f"{average} avg"] = {each: summary[f"{average}_{each}"] for each in MEASURES}
+    return rows + [
+        _row(name, "average", scores | support, talk.average_scores(name))
+        for name, scores in averages.items()
+    ]
 
 
 def _row(name: str, kind: str, scores: Scores, published: dict[str, str]) -> ClassRow:
     support = scores["support"]
     is_whole = all(value == round(value) for value in (support.mean, *support.values))
-    digits = {"support": 0 if is_whole else 1}
-    cells = {
-        metric: ClassCell(
-            scores.get(metric, NO_SCORE), published.get(metric, ""), digits.get(metric, 4)
-        )
+    digits = dict.fromkeys(MEASURES, 4) | {"support": 0 if is_whole else 1}
+    cells = (
+        ClassCell(scores.get(metric, NO_SCORE), published.get(metric, ""), digits[metric])
         for metric in HEADINGS
-    }
-    return ClassRow(name, kind, **cells)
+    )
+    return ClassRow(name, kind, *cells)
 
 
 def _of_metric(data: ExperimentResult) -> str:
@@ -322,11 +318,11 @@ def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Discl
         Column("std_pp", say("± p.p."), decimals(2), lambda each: each[2].score.std_pp),
         *(Column(run, run, PRINTED, run_value(index)) for index, run in enumerate(table.runs)),
     )
-    records = []
-    for row in table.rows:
-        cells = row.cells(*MEASURES)
-        for metric, cell in cells.items():
-            records.append((row.name, metric if len(cells) > 1 else "", cell))
+    records = [
+        (row.name, metric if len(row.cells(*MEASURES)) > 1 else "", cell)
+        for row in table.rows
+        for metric, cell in row.cells(*MEASURES).items()
+    ]
     summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
     return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, records)
 
@@ -346,8 +342,7 @@ def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool
     return seeds_file(experiment, names, values, links if has_pair else ())
 
 
-@dataclasses.dataclass(frozen=True)
-class ClassChange:
+class ClassChange(NamedTuple):
     """The change in a class's recall, paired by seed, and the talk's in percentage points."""
 
     name: str

@@ -28,8 +28,7 @@ SUFFIXES = (".csv", ".jsonl", ".parquet")  # of a table of predictions
 class ClassifiedTexts:
     """The predictions of some texts, in their order; probabilities are float32 (texts, classes).
 
-    `predicted` is the most probable class of each; of a multi-label model the list of its classes
-    whose probability is above one half.
+    A multi-label model predicts a list: the classes whose probability is above one half.
     """
 
     classes: list[str]
@@ -39,10 +38,7 @@ class ClassifiedTexts:
 
 @dataclasses.dataclass(frozen=True)
 class WeightedWords:
-    """The words of a text that were read, and the weight of each, float32, with the sum 1.
-
-    Weights are 0 of a model without a network. They are not explanations by themselves.
-    """
+    """The words of a text that were read, and the weight of each: no explanation by itself."""
 
     words: list[str]
     weights: np.ndarray
@@ -62,8 +58,7 @@ class TextClassifier:
     def predict(self, texts: list[str]) -> ClassifiedTexts:
         """Return the class probabilities of each text, as `heed score` computes them.
 
-        Probabilities do not depend on the other texts, but for the last bits. Raises TypeError: a
-        single str or a table, or something in the list that is no str.
+        Raises TypeError: a single str or a table, or something in the list that is no str.
         """
         probabilities = _probabilities([self.predictor], _require_texts(texts))
         predicted = self.predictor.decide(probabilities)
@@ -129,10 +124,7 @@ def _words(tokens: Tokens, row: int, document: WeightedDocument) -> list[str]:
 
 
 def classify(model: str, text: str) -> str:
-    """Return lines with the class probabilities and the weight of each word, means over runs.
-
-    `text` is as `read_text` takes it. Raises HeedError: no trained run, or no classifier.
-    """
+    """Return lines with class probabilities and the weights of words. Raises HeedError: no run."""
     runs, seeds = load_classifiers(model), trained_seeds(model)
     recipe = runs[0].recipe
     cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
@@ -175,10 +167,7 @@ def _format_weights(tokens: Tokens, documents: list[WeightedDocument]) -> list[s
 
 @dataclasses.dataclass(frozen=True)
 class TextTable:
-    """A table with texts, whose labels are not known, and how it is read, as `read_table` does.
-
-    Texts of several columns are joined by `separator`; without an `id_column` rows are numbered.
-    """
+    """A table with texts, joined from columns, and how it is read; rows without id are numbered."""
 
     path: Path
     text_columns: tuple[str, ...]

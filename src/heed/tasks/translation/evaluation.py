@@ -131,10 +131,7 @@ class _Alignments:
 
 
 def shift(links: metrics.Links, target_words: int) -> metrics.Links:
-    """Return the links moved by one target word, around the end: the control of an alignment.
-
-    An error rate that stays low then measures nothing, or the links were off by one.
-    """
+    """Return the links moved by one target word, around the end: an alignment's control."""
     return {(i, (j + 1) % target_words) for i, j in links}
 
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from heed.evaluation.results import BASELINE
 from heed.report.blocks import Figure
+from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.variants import (
@@ -26,7 +27,7 @@ from heed.report.formats import format_number
 from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION
-from heed.tasks.translation.sentences import predicted_path, read_predicted
+from heed.tasks.translation.sentences import predicted_path
 
 AXES = 2.0  # inches: the height of the axes of a figure
 GRADIENT_AXES = 1.9  # inches: of the gradients
@@ -190,7 +191,7 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
     if not variants:
         return []
     paths = [predicted_path(results, models[name], "states") for name in variants]
-    tables = {name: read_predicted(results, models[name], "states") for name in variants}
+    tables = dict(zip(variants, map(read_prediction_table, paths), strict=True))
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         row = figure.subplots(1, len(tables), squeeze=False)[0]
@@ -248,7 +249,7 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
     paths += [results.evaluation_folder(models[variant]) / "lengths.csv" for variant in variants]
     tables, count = {}, 0
     for variant, lengths in read_tables(results, experiment, "lengths", variants).items():
-        gradients = read_predicted(results, models[variant], "gradients")
+        gradients = read_prediction_table(predicted_path(results, models[variant], "gradients"))
         tables[variant] = gradients_by_length(gradients, np.unique(lengths["longest"]))
         count = max(count, gradients["id"].nunique())
     title = say("Gradient at the first word of the source")
@@ -261,12 +262,11 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         count=count,
     )
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        _draw_gradients(figure, tables, look)
-
-    size, sources = (drawing.WIDTH, drawing.HEIGHT), results.sources.add(*paths)
-    figure = make_figure(results, experiment, "gradients", "", title, caption, size, draw, ())
-    return dataclasses.replace(figure, sources=sources)
+    arguments = "gradients", "", title, caption, (drawing.WIDTH, drawing.HEIGHT)
+    figure = make_figure(
+        results, experiment, *arguments, lambda figure: _draw_gradients(figure, tables, look), ()
+    )
+    return dataclasses.replace(figure, sources=results.sources.add(*paths))
 
 
 def _draw_gradients(

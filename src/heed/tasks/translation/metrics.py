@@ -279,10 +279,9 @@ def links_from_weights(by_words: np.ndarray) -> Links:
 def weights_of_words(
     weights: np.ndarray, source_words: np.ndarray, target_words: np.ndarray
 ) -> np.ndarray:
-    """Return the weights between words, (target words, source words), from those between units.
+    """Return the weights between words, given as the word of each unit, from those between units.
 
-    The weight of a source word is the sum over its units, a target word's the mean, so that weights
-    still sum to 1. `source_words` and `target_words` are the word of each unit.
+    A source word's is the sum over its units, a target word's the mean: weights still sum to 1.
     """
     shape = [int(words.max(initial=-1)) + 1 for words in (target_words, source_words)]
     by_words = np.zeros(shape)

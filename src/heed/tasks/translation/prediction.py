@@ -40,11 +40,7 @@ PREDICTED = [
 
 @dataclasses.dataclass(frozen=True)
 class Translation:
-    """A translation of a text, scored as `beam.Hypothesis`, with the words that are linked.
-
-    `unknown_units` of the source the model has never seen; `weights` are (target words, source
-    words), None without attention.
-    """
+    """A translation of a text, scored as `beam.Hypothesis`; weights are (target, source words)."""
 
     text: str
     score: float
@@ -76,10 +72,7 @@ class TranslationPredictor(Predictor):
     device: str
 
     def predict(self, tokens: ParallelTokens, rows: np.ndarray) -> pd.DataFrame:
-        """Return `id, source, reference, hypothesis, score, links, gold, …` (docs/contracts.md).
-
-        The links are of the source and its reference, as gold links are.
-        """
+        """Return `id, source, reference, hypothesis, score, links, gold, …` (docs/contracts.md)."""
         data, pairs = self.recipe.data, self.encode(tokens, rows)
         sources = pairs.sources(rows)
         best = [hypotheses[0] for hypotheses in self.search(sources)]
@@ -148,10 +141,7 @@ class TranslationPredictor(Predictor):
         return beam.translate(self.model, sources, width, penalty, self.device, n_best)
 
     def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[np.ndarray | None]:
-        """Return the weights between the words of each source and its target, which is given.
-
-        They are (target words, source words); None for a model without attention.
-        """
+        """Return the attention between source words and given target words, (target, source)."""
         if not self.recipe.hyperparameters.learns_weights:
             return [None] * len(rows)
         weights: dict[int, np.ndarray] = {}
@@ -279,9 +269,8 @@ def sentence_gradients(
     `relative` is `norm` over its mean over the sentence; `forward_` the same of the forward
     direction alone, missing without recurrence. `truncation` is in steps, 0 for none.
     """
-    whole, forward = gradients.whole, gradients.forward
-    if forward is None:
-        forward = np.full(len(whole), np.nan)
+    whole = gradients.whole
+    forward = np.full(len(whole), np.nan) if gradients.forward is None else gradients.forward
     return pd.DataFrame(
         {
             "id": id_,

@@ -195,10 +195,7 @@ def _columns(
             meaning=say("the share of the words of the source that the model does not know"),
         ),
         blocks.Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=experiment.measure.unit),
-        shared.interval_column(results, "gain"),
-        *shared.interval_columns("gain", "gain_low_pp", "gain_high_pp"),
-        shared.p_column("gain"),
-        shared.corrected_p_column("gain"),
+        *shared.tested_columns(results, "gain"),
         blocks.Column("verdict", say("Verdict"), VERDICT, "gain.verdict"),
         blocks.Column(
             "core_minutes",
@@ -227,30 +224,27 @@ def _metric_columns(experiment: Experiment, metric: str) -> tuple[blocks.Column,
 
 def _alignment_columns(lines: list[Line]) -> list[blocks.Column]:
     measured = {metric for line in lines for metric in line.scores}
-    columns = []
+
+    def column(metric: str, heading: str, meaning: str) -> blocks.Column:
+        value = operator.methodcaller("value", metric)
+        return blocks.Column(metric, heading, PERCENT, value, meaning=meaning)
+
+    error = say(
+        "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
+        "100 is a model that links nothing"
+    )
+    control = say(
+        "a control: the error of the same links, moved by one word of the translation. "
+        "Where it is no higher, the links are off by one, or mean nothing"
+    )
+    agreement = say(
+        "of the links of attention with those of IBM model 1, which may be wrong: the "
+        "corpus has no gold links"
+    )
     if "aer" in measured:
-        meaning = say(
-            "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
-            "100 is a model that links nothing"
-        )
-        columns = [("aer", say("Alignment error"), meaning)]
-        meaning = say(
-            "a control: the error of the same links, moved by one word of the translation. "
-            "Where it is no higher, the links are off by one, or mean nothing"
-        )
-        columns += [(SHIFTED, say("Shifted by one"), meaning)]
-    elif IBM1 in measured:
-        meaning = say(
-            "of the links of attention with those of IBM model 1, which may be wrong: the "
-            "corpus has no gold links"
-        )
-        columns = [(IBM1, say("Agreement with IBM model 1"), meaning)]
-    return [
-        blocks.Column(
-            metric, heading, PERCENT, operator.methodcaller("value", metric), meaning=meaning
-        )
-        for metric, heading, meaning in columns
-    ]
+        errors = column("aer", say("Alignment error"), error)
+        return [errors, column(SHIFTED, say("Shifted by one"), control)]
+    return [column(IBM1, say("Agreement with IBM model 1"), agreement)] * (IBM1 in measured)
 
 
 def _scoring_notes(results: Results, experiment: Experiment) -> list[blocks.Texts]:
@@ -267,7 +261,7 @@ def _scoring_notes(results: Results, experiment: Experiment) -> list[blocks.Text
 
 
 def _scoring_note(results: Results, model: str) -> blocks.Texts:
-    path = results.folder / "predict" / model / MODEL_PREDICTION
+    path = results.prediction_folder(model) / MODEL_PREDICTION
     settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
     beam, penalty = settings.beam, f"{settings.length_penalty:g}"
     texts = [say("Beam {beam}, length penalty {penalty}.", beam=beam, penalty=penalty)]

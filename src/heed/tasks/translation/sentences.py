@@ -7,11 +7,9 @@ from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from heed.files import reading
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,
@@ -27,6 +25,7 @@ from heed.report.blocks import (
     Table,
     make_rows,
 )
+from heed.report.browser import read_prediction_table
 from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
@@ -45,10 +44,7 @@ CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of
 
 @dataclasses.dataclass(frozen=True)
 class Sentence:
-    """A pair of sentences with what each model made of it, by variant.
-
-    `weights` of attention are (reference words, source words); `gold` is None without gold links.
-    """
+    """A pair of sentences with each model's translation and weights, (reference, source words)."""
 
     source: str
     reference: str
@@ -63,8 +59,9 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
     """Return the sentences, the same for all models, by length. Raises HeedError: a broken file."""
     tables, weights = {}, {}
     for variant, model in results.models(experiment).items():
-        table = read_predicted(results, model, "sentences").set_index("id")
-        tables[variant], weights[variant] = table, read_predicted(results, model, "weights")
+        table = read_prediction_table(predicted_path(results, model, "sentences")).set_index("id")
+        tables[variant] = table
+        weights[variant] = read_prediction_table(predicted_path(results, model, "weights"))
     sentences = []  # of any table: all have the same
     for (id_, row), gold in zip(table.iterrows(), read_links(table["gold"]), strict=True):
         source, reference = list(row["source_words"]), list(row["reference_words"])
@@ -105,16 +102,9 @@ def count_wrong(phrase: Phrase) -> int:
     return sum(isinstance(text, Span) for text in phrase.texts)
 
 
-def read_predicted(results: Results, model: str, name: str) -> pd.DataFrame:
-    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
-    path = predicted_path(results, model, name)
-    with reading(path, f"heed score {model}"):
-        return pd.read_parquet(path)
-
-
 def predicted_path(results: Results, model: str, name: str) -> Path:
     """Return the path of a table of `heed score`."""
-    return results.folder / "predict" / model / f"{name}.parquet"
+    return results.prediction_folder(model) / f"{name}.parquet"
 
 
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:

@@ -72,10 +72,7 @@ def separated_words(side: Side, row: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class TranslationTable:
-    """P(target word | source word) for all pairs of words that occur together, ascending by code.
-
-    A pair's code is (source + 1) * width + target, `width` the number of target words.
-    """
+    """P(target word | source word) of pairs, by code: (source + 1) * width + target, ascending."""
 
     codes: np.ndarray
     probabilities: np.ndarray
@@ -105,13 +102,8 @@ class TranslationTable:
         return {(int(nearest[j]), int(j)) for j in np.flatnonzero(is_linked)}
 
 
-def train_ibm1(
-    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], rounds: int = ROUNDS
-) -> TranslationTable:
-    """Return the table after ROUNDS of expectation maximisation, from the uniform table.
-
-    Takes 4 bytes for each combination of a source and a target word of a sentence pair.
-    """
+def train_ibm1(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> TranslationTable:
+    """Return the table after expectation maximisation; it takes 4 bytes a combination of words."""
     width = max(int(target.max(initial=0)) for target in targets) + 1
     listed = list(_combinations(sources, targets, width))
     codes = np.unique(np.concatenate([np.unique(chunk) for chunk, _ in listed]))
@@ -119,7 +111,7 @@ def train_ibm1(
     del listed
     source_of_pair = codes // width
     probabilities = np.full(len(codes), 1 / width)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         counts = np.zeros(len(codes))
         for pairs, starts in chunks:
             shares = probabilities[pairs]
@@ -193,10 +185,7 @@ class _Order:
 
 @dataclasses.dataclass(frozen=True)
 class Weights:
-    """What the score of a translation adds to log P(X | Y), also for each source word jumped over.
-
-    limit: a source word is translated at most so many words after the first untranslated one
-    """
+    """What a score adds to log P(X | Y); jumps reach `limit` words after the first left over."""
 
     language_model: float
     word: float
@@ -231,8 +220,7 @@ def learn_options(
 ) -> dict[int, list[Option]]:
     """Return the translations of each source word: what it was linked to most often in training.
 
-    At most MAX_WORDS target words side by side, or none. `forward` is P(target word | source word),
-    by which words are linked, `backward` the reverse.
+    `forward` is P(target word | source word), by which words are linked, `backward` the reverse.
     """
     counts: defaultdict[int, Counter[NGram]] = defaultdict(Counter)
     for source, target in zip(sources, targets, strict=True):
