@@ -104,7 +104,7 @@ def count_wrong(phrase: Phrase) -> int:
 
 def predicted_path(results: Results, model: str, name: str) -> Path:
     """Return the path of a table of `heed score`."""
-    return results.prediction_folder(model) / f"{name}.parquet"
+    return results.folder / "predict" / model / f"{name}.parquet"
 
 
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
