@@ -23,11 +23,7 @@ Differences = dict[tuple[str, str], Difference]  # by (first, second), models or
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """The question of a study: the variants that answer it, the metrics that decide, the margins.
-
-    `metrics` has the metric by experiment; None for the first of its task. For the other fields see
-    `results.Significance`.
-    """
+    """A study's question: the variants that answer it, metrics by experiment, the margins."""
 
     attention: list[str]
     metrics: dict[str, str | None]
@@ -54,11 +50,7 @@ def compare(
     folder: Path,
     metrics_file: Path,
 ) -> Comparison:
-    """Write results/compare and metrics.json; return the comparison (docs/contracts.md).
-
-    `experiments` has the models of each experiment, by variant. Raises HeedError: predictions are
-    missing, or are not of these seeds.
-    """
+    """Write results/compare and metrics.json; return the comparison. Raises HeedError."""
     tested = {
         name: _read_experiment(name, models, seeds, question)
         for name, models in experiments.items()
@@ -68,24 +60,19 @@ def compare(
         {name: _assess_pairs(each, families, question) for name, each in tested.items()}
     )
     folds = [bool(each.recipe.folds) for each in tested.values()]
-    comparison = Comparison(
-        seeds=seeds,
-        significance=results.Significance(
-            signature=significance.signature(folds=any(folds), fixed=not all(folds)),
-            alpha=significance.ALPHA,
-            power=significance.POWER,
-            equivalence_margin=question.equivalence_margin,
-            convergence_pp=question.convergence_pp,
-            families={
-                name: results.Family(families[name], text)
-                for name, text in results.FAMILIES.items()
-            },
-        ),
-        experiments={
-            name: _experiment_result(each, differences[name], question.convergence_pp)
-            for name, each in tested.items()
-        },
+    method = results.Significance(
+        significance.signature(folds=any(folds), fixed=not all(folds)),
+        significance.ALPHA,
+        significance.POWER,
+        question.equivalence_margin,
+        question.convergence_pp,
+        {name: results.Family(families[name], text) for name, text in results.FAMILIES.items()},
     )
+    judged = {
+        name: _experiment_result(each, differences[name], question.convergence_pp)
+        for name, each in tested.items()
+    }
+    comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
         results.write_comparison(out / "comparison.json", comparison)
     rows = {name: metrics_row(experiment) for name, experiment in comparison.experiments.items()}
@@ -115,7 +102,6 @@ def _read_experiment(
 def _assess_pairs(
     experiment: _Experiment, families: Mapping[str, int], question: Question
 ) -> Differences:
-    """Return the difference of every pair that is compared; p is not yet corrected."""
     tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
     by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
     less_is_better = lower_is_better(experiment.metric.name)
@@ -133,7 +119,6 @@ def _assess_pairs(
 def _differences(
     first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
 ) -> significance.Blocks:
-    """Return the differences of two models by run and item, for each test split."""
     firsts, seconds = by_item[first], by_item[second]
     if [set(table) for table in firsts] != [set(table) for table in seconds]:
         raise HeedError(
@@ -145,10 +130,7 @@ def _differences(
 
 
 def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differences]:
-    """Return the differences with p corrected within each family, over all experiments.
-
-    The tests of a difference and those of equivalence are corrected apart from each other.
-    """
+    """Return the differences with each kind of p corrected within families of all experiments."""
     corrected = {name: dict(pairs) for name, pairs in differences.items()}
     for family in results.FAMILIES:
         tests = [
@@ -208,7 +190,6 @@ def judge(
 
 
 def _model_result(variant: str, experiment: _Experiment, convergence_pp: float) -> ModelResult:
-    """Return the scores of a model, and its gain over the baseline, if it is another."""
     tested, metric = experiment.models[variant], experiment.metric.name
     summary, gain = _summarize_scores(tested, experiment.metrics), None
     if variant != BASELINE and BASELINE in experiment.models:
@@ -231,11 +212,7 @@ def _model_result(variant: str, experiment: _Experiment, convergence_pp: float) 
 
 
 def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> list[float]:
-    """Return the validation metric by which convergence is judged: the one that decides.
-
-    Where validation does not have it, the first that rises. Where less is better, the values are
-    negative.
-    """
+    """Return the metric that decides, or the first that rises; negative where less is better."""
     for name in (metric, *validation):
         if name in validation and (name == metric or not lower_is_better(name)):
             sign = -1 if lower_is_better(name) else 1
@@ -244,13 +221,11 @@ def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> li
 
 
 def _summarize_scores(tested: Tested, metrics: Metrics) -> results.Scores:
-    """Return every score of a model or a reference model, with one value for each run."""
     runs = [metrics.compute(table.to_numpy()) for table in tested.statistics]
     return {name: results.mean_and_std([run[name] for run in runs]) for name in runs[0]}
 
 
 def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
-    """Return the task's finer scores, with one value for each run."""
     sums = [table.to_numpy().sum(0, dtype="float64") for table in tested.statistics]
     runs = [metrics.details(each) for each in sums]
     return {
@@ -266,10 +241,7 @@ def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
 
 
 def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
-    """Return the entries of an experiment in metrics.json: the columns of `dvc exp show`.
-
-    Their digits are those of the report.
-    """
+    """Return an experiment's columns of `dvc exp show` in metrics.json, in the report's digits."""
     metrics = {
         variant: results.round_half_up(experiment.score_of(variant), 4)
         for variant in experiment.models
@@ -292,5 +264,4 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
 
 
 def _round_p(p: float) -> float:
-    """Return p with the three decimals of the report; below 0.001 with two digits."""
     return float(results.format_significant(p, 2)) if p < 0.001 else results.round_half_up(p, 3)

@@ -1,7 +1,6 @@
 """The results of a comparison: results/compare/comparison.json (docs/contracts.md) as dataclasses.
 
-Names that end in `_pp` are in percentage points. docs/statistics.md explains each number, and when
-it is None. Here too: which pairs are compared, verdicts, and how numbers are rounded.
+Names in `_pp` are in percentage points; docs/statistics.md explains each number.
 """
 
 import dataclasses
@@ -89,12 +88,11 @@ class OtherTests:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A first model's score minus a second's, with its interval, tests and effect sizes.
+    """A first model's score minus a second's, or of a loss the other way, with its tests.
 
-    Of a metric of which less is better it is the second's minus the first's. `p_holm` is `p`
-    corrected within `family`; `equivalence_p` is of the tests that the difference lies within the
-    study's margin. With one seed there is no interval and no p. `verdict` is one of VERDICTS.
-    `degrees_of_freedom` is None where they are infinite.
+    `p_holm` is `p` corrected within `family`; `equivalence_p` is of the tests that the difference
+    lies within the study's margin. With one seed there is no interval and no p. `verdict` is one of
+    VERDICTS. `degrees_of_freedom` is None where they are infinite.
     """
 
     family: str
@@ -189,11 +187,7 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """The method in one line, the level and the power of all tests, and the families.
-
-    A difference within ± `equivalence_margin` does not matter. A run has converged when it rose by
-    no more than `convergence_pp` over its last two validations.
-    """
+    """The method in one line, the level and the power of all tests, the margins, the families."""
 
     signature: str
     alpha: float
@@ -219,10 +213,7 @@ def mean_and_std(values: list[float]) -> MeanAndStd:
 
 
 def paired_gain(scores: list[float], baseline: list[float], sign: int = 1) -> Gain:
-    """Return figures minus those of a baseline, paired by seed, in percentage points.
-
-    `sign` is -1 where lower scores are better, so that a gain is always positive.
-    """
+    """Return scores minus a baseline's, paired by seed; `sign` is -1 where lower is better."""
     values = [sign * 100 * (a - b) for a, b in zip(scores, baseline, strict=True)]
     std = statistics.stdev(values) if len(values) > 1 else None
     return Gain(statistics.fmean(values), std, values)
@@ -254,11 +245,7 @@ def parse_comparison(values: Any) -> Comparison:
 
 
 def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
-    """Return the part of an interval that is possible over the second model's score, from 0 to 1.
-
-    A t interval knows nothing of bounds: over a baseline of 0.98 it may end at +14, where no more
-    than +2 is possible. The difference `mean_pp` stays inside, whatever rounding does.
-    """
+    """Return the part of an interval that is possible where scores lie between 0 and 1."""
     if interval is None:
         return None
     low, high = interval
@@ -303,8 +290,7 @@ LARGE = 1e12  # from here on a value has no digits after the point
 def round_half_up(value: float, digits: int) -> float:
     """Return the value rounded in decimal to so many digits after the point; never -0.0.
 
-    Python's round and format take the binary value, which for 0.285 is a little less, and the even
-    neighbour of a half: .125 becomes .12.
+    Python rounds the binary value, which for 0.285 is a little less, and .125 to .12.
     """
     if not math.isfinite(value) or abs(value) >= LARGE:
         return value
@@ -313,10 +299,7 @@ def round_half_up(value: float, digits: int) -> float:
 
 
 def format_rounded(value: float, digits: int, sign: str = "-") -> str:
-    """Return the value with so many digits after the point; `sign` "+" also marks what is above 0.
-
-    A value that is rounded to zero has no sign.
-    """
+    """Return the value with so many digits; `sign` "+" marks what is above 0 once rounded."""
     rounded = round_half_up(value, digits)
     return f"{rounded:{sign if rounded else '-'}.{digits}f}"
 
@@ -328,11 +311,7 @@ def format_significant(value: float, digits: int) -> str:
 
 
 def last_rise_pp(scores: Sequence[float]) -> float | None:
-    """Return by how much the best score of a training rose over its last two validations.
-
-    The scores are of all validations, in order, and higher is better. Percentage points; None where
-    there are no earlier validations.
-    """
+    """Return the rise of the best validation score over the last two; None without earlier ones."""
     if len(scores) <= LAST:
         return None
     return 100 * max(max(scores) - max(scores[:-LAST]), 0.0)
@@ -343,8 +322,7 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
 
     `first` and `second` say whether most runs of a model had converged: True for a reference model.
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
-    model had converged: the second can only become better still. A difference that is significant
-    and nevertheless within the margin is practically none.
+    model had converged: the second can only become better still.
     """
     p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
     differs = p is not None and p < alpha
@@ -361,12 +339,7 @@ def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> 
 
 @dataclasses.dataclass(frozen=True)
 class Roles:
-    """The roles of the models of an experiment; without a baseline its list is empty.
-
-    `attention` answers the study's question, and `controls` could gain without attention. The
-    models of `splits` are in `controls` or `others` too: with their own baseline they leave out
-    training items that the baseline reads.
-    """
+    """The roles of an experiment's models; those of `splits` compare with their own baseline."""
 
     baseline: list[str]
     attention: list[str]
@@ -405,12 +378,9 @@ def assign_roles(
 ) -> Roles:
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
-    `attention` has the variants that answer the study's question, in its order. A control is a
-    variant by the name of one (mean, parameter-matched, uniform), or one that gives words no
-    weights of their own. `X-baseline` and `X-mean` belong to a variant X, and are no controls.
-
-    Where X and X-baseline leave out the same training items, and other ones than the baseline, X
-    over the baseline would compare amounts of data.
+    `attention` has the variants that answer the study's question. A control has a control's name,
+    or gives words no weights of their own. `X-baseline` and `X-mean` belong to a variant X. Where
+    these two leave out the same items, X over the baseline would compare amounts of data.
     """
     variants = [name for name in hyperparameters if name != BASELINE]
     chosen = [name for name in attention if name in variants]
@@ -440,6 +410,5 @@ def assign_roles(
 
 
 def _weighs_words(hyperparameters: Any) -> bool:
-    """Whether words have weights of their own: by a score, or by a matrix for each position."""
     by_position = getattr(hyperparameters, "decoder", "") == "concatenate"
     return bool(hyperparameters.score_functions) or by_position

@@ -68,11 +68,10 @@ class VarianceComponents:
     def critical_difference(self, seeds: int, alpha: float) -> float:
         """Return the smallest difference that is significant at `alpha`, two-sided.
 
-        With folds by Student's t with the folds less one as degrees of freedom. With a fixed split
-        the seeds' part of the variance is estimated from few values and the documents' from many:
-        the critical difference of each alone, by Student's t and by the normal distribution, are
-        combined as the sides of a right angle (Howe 1974). One t with the degrees of freedom of
-        Hillis (2007) raised false alarms at small levels (docs/statistics.md).
+        With folds by Student's t. With a fixed split few values estimate the seeds' part of the
+        variance and many the documents': the critical differences of each alone are combined as the
+        sides of a right angle (Howe 1974). One t with the degrees of freedom of Hillis (2007)
+        raised false alarms at small levels (docs/statistics.md).
         """
         if self.folds:
             return _critical_t(alpha, self.folds - 1) * self.standard_error(seeds)
@@ -102,10 +101,7 @@ class VarianceComponents:
         return p if inside > 0 else 1 - p
 
     def degrees_of_freedom(self, seeds: int, alpha: float = ALPHA) -> float:
-        """Return the degrees of freedom with which one t has the critical difference at `alpha`.
-
-        Folds less one; with a fixed split between the seeds less one and infinity.
-        """
+        """Return the degrees of freedom with which one t has the critical difference at `alpha`."""
         if self.folds:
             return self.folds - 1
         error = self.standard_error(seeds)
@@ -128,11 +124,7 @@ def _critical_t(alpha: float, degrees_of_freedom: float) -> float:
 
 
 def mean_squares(table: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of a table, (rows, columns).
-
-    The two-way analysis of variance without replication, as in Shrout & Fleiss (1979), table 2.
-    The table has at least two rows and two columns.
-    """
+    """Return the mean squares of rows, columns and residual (Shrout & Fleiss 1979, table 2)."""
     rows, columns = table.shape
     mean, row_means, column_means = table.mean(), table.mean(axis=1), table.mean(axis=0)
     row_sum = columns * float(((row_means - mean) ** 2).sum())
@@ -144,9 +136,8 @@ def mean_squares(table: np.ndarray) -> tuple[float, float, float]:
 def variance_components(blocks: Blocks) -> VarianceComponents | None:
     """Return the components of the variance; None where seeds or documents are too few.
 
-    With a fixed split the seeds' mean square is raised to the residual's, since it can be smaller
-    only by chance: without this, the intervals of two or three seeds covered the true value in
-    88% to 94% of simulations, not 95%.
+    With a fixed split the seeds' mean square is raised to the residual's: without this, intervals
+    of two or three seeds covered the true value in 88% to 94% of simulations, not 95%.
     """
     if len(blocks) > 1:
         return _nested_components(blocks)
@@ -204,9 +195,8 @@ def power(
 def seeds_needed(
     difference: float, components: VarianceComponents, alpha: float = ALPHA
 ) -> int | None:
-    """Return the smallest number of seeds that detects this difference with 80% power.
+    """Return the smallest number of seeds that detects this difference with 80% power, or None.
 
-    None where no number up to 1000 does: more seeds are tested on the same documents, or folds.
     With folds it is a multiple of their number, and a lower bound: all variance between folds is
     taken for that of seeds.
     """
@@ -245,11 +235,7 @@ class TTest(NamedTuple):
 
 
 def differences(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> Blocks:
-    """Return one model's score minus another's by seed and document, for each test split.
-
-    An array is (seeds tested on the split, documents), of 0 and 1 where the metric is a share of
-    documents, else of floats; of a reference model that was fitted once it has one row.
-    """
+    """Return one model's score minus another's, (seeds, documents), for each test split."""
     blocks = []
     for one, other in zip(first, second, strict=True):
         dtype = np.int8 if one.dtype.kind in "bui" and other.dtype.kind in "bui" else np.float64
@@ -295,8 +281,8 @@ def assess(
 ) -> Difference:
     """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
 
-    `tests` is the number of differences in the family: `seeds_needed` and `detectable_pp` are for
-    the strictest level that Holm's correction may ask for, alpha over this number.
+    `tests` is the size of the family: `seeds_needed` and `detectable_pp` are for the strictest
+    level that Holm's correction may ask for, alpha over this number.
     """
     values = [float(value) for block in blocks for value in block.mean(axis=1)]
     seeds, mean = len(values), mean_difference(blocks)
@@ -331,11 +317,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def signature(folds: bool, fixed: bool) -> str:
-    """Return the method in one line, as sacrebleu does for BLEU.
-
-    Two reports can be compared only where their signatures are equal. `folds` and `fixed` say
-    whether an experiment has folds, and whether one has a fixed split.
-    """
+    """Return the method in one line, as sacrebleu does; reports compare where they are the same."""
     designs = ["crossed:seeds×documents(Howe)"] * fixed + ["folds:t(Nadeau-Bengio)"] * folds
     fields: dict[str, object] = {
         "interval": "two-sided-t",
@@ -368,14 +350,12 @@ def other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> OtherT
 
 
 def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
-    """Return three effect sizes that do not grow with the number of seeds or documents.
+    """Return effect sizes of the `values` of seeds that do not grow with seeds or documents.
 
-    `values` has the difference of each seed. `odds_ratio`: the number of documents on which only
-    the first model is right over the number on which only the second is, each plus a half, so that
-    it is never infinite. `g`: the mean over the standard deviation over seeds, with Hedges' (1981)
-    correction for small samples; None without a deviation, and with two seeds. `seeds_won`: the
-    share of seeds in which the first model was better; a tie counts half (Bouthillier et al. 2021
-    call a difference meaningful from 0.75).
+    `odds_ratio`: documents on which only the first model is right over those of the second, each
+    plus a half. `g`: the mean over the standard deviation over seeds, with Hedges' (1981)
+    correction for small samples; None with two seeds. `seeds_won`: the share in which the first was
+    better, a tie a half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
     """
     won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
     freedom = len(values) - 1
@@ -391,9 +371,8 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
 def bootstrap(blocks: Blocks, alpha: float = ALPHA) -> tuple[float, float] | None:
     """Return the percentile interval of the mean difference; None with one seed.
 
-    With a fixed split seeds and documents are drawn with replacement, independently (the pigeonhole
-    bootstrap of Owen 2007); with folds, folds are drawn, then seeds and documents within each. The
-    generator is seeded for each comparison, so the order of comparisons does not matter.
+    With a fixed split seeds and documents are drawn independently (the pigeonhole bootstrap of Owen
+    2007); with folds, folds are drawn, then seeds and documents within each.
     """
     if sum(len(block) for block in blocks) < 2:
         return None
@@ -410,10 +389,7 @@ def bootstrap(blocks: Blocks, alpha: float = ALPHA) -> tuple[float, float] | Non
 
 
 def _resampled_means(block: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `count` means of a table whose seeds and documents were drawn with replacement.
-
-    Documents with the same differences in all seeds are drawn together, which only saves time.
-    """
+    """Return `count` means; documents with the same differences are drawn together, for speed."""
     patterns, counts = np.unique(block, axis=1, return_counts=True)
     seeds, documents = block.shape
     chunk = max(1, CHUNK // len(counts))
@@ -428,11 +404,9 @@ def _resampled_means(block: np.ndarray, count: int, generator: np.random.Generat
 def documents_test(blocks: Blocks) -> float:
     """Return the exact p of the permutation test over documents, for these trained runs alone.
 
-    For each document the two models' names are permuted, in all its seeds together. So the sum of
-    its differences keeps its size and takes either sign with probability 1/2. The distribution of
-    the total is a convolution of binomial distributions, one for each size: nothing is drawn at
-    random. With one seed this is McNemar's (1947) exact test. Where the differences are not whole
-    numbers, RESAMPLES of the sign flips are drawn.
+    For each document the two models' names are permuted in all its seeds together, so the sum of
+    its differences takes either sign with probability 1/2. The total's distribution is a
+    convolution of binomials, one for each size. With one seed this is McNemar's (1947) exact test.
     """
     if not _are_counts(blocks):
         return _sampled_documents_test(blocks)
@@ -448,12 +422,10 @@ def documents_test(blocks: Blocks) -> float:
 
 
 def _are_counts(blocks: Blocks) -> bool:
-    """Return whether the differences are whole numbers: the metric is a share of documents."""
     return all(block.dtype.kind in "bui" for block in blocks)
 
 
 def _sampled_documents_test(blocks: Blocks) -> float:
-    """Return p of the permutation test from drawn sign flips; the observed signs count as one."""
     sums = np.concatenate([block.sum(axis=0) for block in blocks])
     generator = np.random.default_rng(GENERATOR_SEED)
     chunk = max(1, CHUNK // len(sums))
@@ -475,20 +447,14 @@ def mcnemar(block: np.ndarray) -> list[float]:
 
 
 def seeds_t_test(values: Sequence[float]) -> float | None:
-    """Return p of the paired t test over seeds, for these test documents alone.
-
-    None with one seed, or where all seeds have the same difference.
-    """
+    """Return p of the paired t test over seeds; None with one, or where all are the same."""
     if len(values) < 2 or np.std(values) < TOLERANCE:
         return None
     return float(stats.ttest_1samp(values, 0.0).pvalue)
 
 
 def seeds_sign_test(values: Sequence[float]) -> float | None:
-    """Return p of Fisher's (1935) sign-flip test over seeds, exact up to 15 seeds; None with one.
-
-    Its smallest p is 2 / 2^n: with 5 seeds it is 0.0625, so p below 0.05 needs at least 6 seeds.
-    """
+    """Return p of Fisher's (1935) sign-flip test over seeds, exact up to 15; None with one."""
     if len(values) < 2:
         return None
     # Rounded, so that sums that differ in the last bit only count as equal.

@@ -7,20 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from heed import paths
 from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
-from heed.paths import (
-    EVALUATIONS,
-    HISTORY,
-    MODEL_PREDICTION,
-    MODEL_RECIPE,
-    MODEL_RUNS,
-    PREDICTED,
-    PREDICTIONS,
-    REFERENCE_MODELS,
-    STATISTICS,
-    run_folder,
-    train_command,
-)
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
 from heed.task import task_module
@@ -29,11 +17,7 @@ from heed.task.interface import Metric
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """The test statistics of the runs of a model, or of the fits of a reference model, in order.
-
-    `folds[i]` is the fold that run i was tested on (0: a fixed split). `statistics[i]` has a row
-    for each item, by id, and a column for each statistic.
-    """
+    """The test statistics, by id, of a model's runs or the fits of a reference model, by fold."""
 
     name: str
     folds: list[int]
@@ -61,9 +45,8 @@ class Tested:
 class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
-    `best_epochs`, `parameters`, `validation` and `machine_kinds` have a value for each run: the
-    epoch kept, the count, each validation metric after each epoch, and the kind of the machine
-    that trained it, empty where it was not noted.
+    The lists have a value for each run: the epoch kept, the parameters, each validation metric
+    after each epoch, and the kind of the machine that trained it, empty where it was not noted.
     """
 
     recipe: Recipe[Any, Any]
@@ -86,34 +69,28 @@ class _Run:
 
 
 def read_model(model: str, seeds: list[int]) -> TestedModel:
-    """Return the test statistics of a model's runs.
-
-    Raises HeedError: they are missing, broken, or of other seeds.
-    """
-    folder, command = PREDICTIONS / model, f"heed score {model}"
+    """Return the statistics of a model's runs. Raises HeedError: missing, broken, other seeds."""
+    folder, command = paths.PREDICTIONS / model, f"heed score {model}"
     verify_checksums(folder, command)
-    recipe = read_recipe(folder / MODEL_RECIPE, command)
-    with reading(folder / MODEL_RUNS, command):
-        runs = [read_record(_Run, run) for run in read_json(folder / MODEL_RUNS, command)]
-    table = _read_table(folder / STATISTICS, command)
+    recipe = read_recipe(folder / paths.MODEL_RECIPE, command)
+    with reading(folder / paths.MODEL_RUNS, command):
+        runs = [read_record(_Run, run) for run in read_json(folder / paths.MODEL_RUNS, command)]
+    table = _read_table(folder / paths.STATISTICS, command)
     if (run_seeds := [run.seed for run in runs]) != seeds:
         raise HeedError(f"{folder}: is of seeds {run_seeds}, the study has {seeds}. Run: {command}")
     tables = [table[table["seed"] == seed].set_index("id").drop(columns="seed") for seed in seeds]
     folds = [recipe.fold(seed) for seed in seeds]
-    settings = read_prediction(folder / MODEL_PREDICTION, recipe.task, command)
+    settings = read_prediction(folder / paths.MODEL_PREDICTION, recipe.task, command)
     fields = ("best_epoch", "parameters", "validation", "machine_kind")
     values = ([getattr(run, field) for run in runs] for field in fields)
     return TestedModel(model, folds, tables, recipe, settings, *values)
 
 
 def read_reference_models(experiment: str) -> dict[str, Tested]:
-    """Return the test statistics of an experiment's reference models, fitted once for each fold.
-
-    Raises HeedError: they are missing or broken.
-    """
-    folder, command = REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
+    """Return an experiment's reference models, fitted once for each fold. Raises HeedError."""
+    folder, command = paths.REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
     verify_checksums(folder, command)
-    table = _read_table(folder / STATISTICS, command)
+    table = _read_table(folder / paths.STATISTICS, command)
     tested: dict[str, Tested] = {}
     for name, rows in table.groupby("reference_model", sort=False):
         statistics = rows.set_index("id").drop(columns="reference_model")
@@ -124,20 +101,19 @@ def read_reference_models(experiment: str) -> dict[str, Tested]:
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
-    """Write results/evaluate/NAME from the predictions of its runs; return its summary by seed.
-
-    Raises HeedError: predictions or a run's history are missing, changed, or of other seeds.
-    """
+    """Write results/evaluate/NAME; return its summary by seed. Raises HeedError: what it needs."""
     tested = read_model(name, seeds)
-    predictions = _read_table(PREDICTIONS / name / PREDICTED, f"heed score {name}")
+    predictions = _read_table(paths.PREDICTIONS / name / paths.PREDICTED, f"heed score {name}")
     task = task_module(tested.recipe.task, "evaluation")
     tables: dict[str, pd.DataFrame] = task.tables(tested, seeds, predictions)
     history = {
-        seed: _read_table(run_folder(name, seed) / HISTORY, train_command(name, seed))
+        seed: _read_table(
+            paths.run_folder(name, seed) / paths.HISTORY, paths.train_command(name, seed)
+        )
         for seed in seeds
     }
     tables["history"] = pd.concat(history, names=["seed"]).reset_index(level="seed")
-    with writing_folder(EVALUATIONS / name, checksums=True) as out:
+    with writing_folder(paths.EVALUATIONS / name, checksums=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
             table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)
@@ -145,6 +121,5 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
 
 
 def _read_table(path: Path, made_by: str) -> pd.DataFrame:
-    """Return a .parquet or .csv file, which a command has made. Raises HeedError."""
     with reading(path, made_by):
         return (pd.read_parquet if path.suffix == ".parquet" else pd.read_csv)(path)

@@ -1,14 +1,8 @@
-"""The registry of tasks: what a model learns and how it is judged.
+"""The registry of tasks: each is a folder in heed/tasks, and no list names them.
 
-A task is a folder in heed/tasks; no list names them, and no code outside a task names one. A task
-offers the parts that interface.py describes, each a module of this name. A task may be based on
-another (`BASE` in its `__init__.py`): it has the parts of its base, and of a part of its own what
-this does not define.
-
-A stage imports the parts that it needs by name, when it runs. So an import of this module imports
-no task, and a training of one task does not depend on the code of another. Where a part has the
-name of a module of heed, it is the task's share of it: heed/recipe.py writes a recipe,
-tasks/TASK/recipe.py defines what it contains.
+A task offers the parts that interface.py describes, each a module of this name, and may be based on
+another (`BASE` in its `__init__.py`). A stage imports the parts that it needs by name, when it
+runs.
 """
 
 import functools
@@ -43,10 +37,7 @@ def task_names() -> tuple[str, ...]:
 
 @functools.cache
 def part_modules(task: str, part: str) -> tuple[str, ...]:
-    """Return the names of the modules that are a part of a task: its own, then that of its base.
-
-    Empty where neither has this part. Raises HeedError: there is no such task.
-    """
+    """Return the modules that are a part of a task: its own, then its base's. Raises HeedError."""
     if task not in (names := task_names()):
         raise HeedError(f"there is no task {task}. Known: {', '.join(names)}")
     package = importlib.import_module(f"{PACKAGE}.{task}")

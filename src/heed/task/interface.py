@@ -1,8 +1,4 @@
-"""The interface of a task: what its parts offer to the stages.
-
-Each part is a module of a task's package (`heed.task.STAGE_MODULES`), or of its base; docs/tasks.md
-has a line on each. Here are the types of what parts return, or are given.
-"""
+"""The interface of a task: the types of what its parts are given and return (docs/tasks.md)."""
 
 import abc
 import dataclasses
@@ -47,10 +43,7 @@ class Scale:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeclaredExperiment:
-    """The keys of an experiment of params.yaml that its task reads.
-
-    data, options: the `Target` and the `Options` of the task's part `recipe`.
-    """
+    """The keys of an experiment of params.yaml that its task's part `recipe` declares."""
 
     task: str
     corpus: str
@@ -90,8 +83,8 @@ class Learner(abc.ABC):
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:
         """Yield the batches of each step; together they have every training item once.
 
-        The order depends only on the seed and on `epoch`. A step is split into batches of at most
-        `max_tokens` tokens, padding included, or of one item. None: one batch.
+        The order depends on the seed and `epoch` alone. A batch has at most `max_tokens` tokens,
+        padding included, or one item.
         """
         yield from self.encoded.training_steps(
             self.train, self._h.batch_size, self.seed, epoch, max_tokens
@@ -143,12 +136,10 @@ class Predictor(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
-    """The predictions of an experiment's reference models: reference models from outside.
+    """The predictions of an experiment's reference models, by name and fold, with a column `split`.
 
-    predictions: (reference model, fold) → a table as `Predictor.predict` returns it, with the
-        column `split` (validation, test).
-    statistics: maps such a table to the additive statistics of each row.
-    selection: how the reference models were chosen; written to reference_models.json.
+    `statistics` maps such a table to the additive statistics of each row; `selection` is how the
+    reference models were chosen, for reference_models.json.
     """
 
     predictions: "dict[tuple[str, int], pd.DataFrame]"
@@ -158,23 +149,17 @@ class Fitted:
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """A metric as a function of the items' statistics, summed over all items.
-
-    `value` maps sums (..., statistics) to (...,). If the metric is the mean of one statistic over
-    the items, `mean_of` is the index of that statistic: it is then each item's value.
-    """
+    """A metric of the items' summed statistics, (..., statistics); the mean of number `mean_of`."""
 
     name: str
     value: Callable[[np.ndarray], np.ndarray]
     mean_of: int | None = None
 
     def by_item(self, statistics: np.ndarray) -> np.ndarray:
-        """Return a value for each item; their mean over items is the metric.
+        """Return a value for each item, (runs, items); their mean over items is the metric.
 
-        If the metric is the mean of a statistic, the value is that statistic. Otherwise it is the
-        item's jackknife pseudo-value (Efron & Tibshirani 1993, equation 11.4), shifted so that the
-        mean is the metric itself and not its bias-corrected estimate. Statistics (runs, items,
-        statistics) become values (runs, items).
+        If the metric is no mean of a statistic, the value is the item's jackknife pseudo-value
+        (Efron & Tibshirani 1993, equation 11.4), shifted so that the mean is the metric itself.
         """
         if self.mean_of is not None:
             return statistics[..., self.mean_of]
@@ -190,11 +175,7 @@ Details = dict[str, dict[str, dict[str, float]]]  # kind of group → group → 
 
 @dataclasses.dataclass(frozen=True)
 class Metrics:
-    """All metrics of a task; models are compared by the first, if a study names no other.
-
-    `details` maps a sum (statistics,) to the metrics of groups of items. The task's
-    `detail_names` has the names of the groups, in order.
-    """
+    """All metrics of a task, the default first; `details` are of groups of items."""
 
     all: tuple[Metric, ...]
     details: Callable[[np.ndarray], Details]

@@ -10,12 +10,7 @@ from heed.terminal import print_line
 
 
 def read_text(text: str) -> str:
-    """Return the text itself, the content of the file it names, or standard input for `-`.
-
-    A file's name has a `.` or a path separator, so that a word is a word in every folder.
-
-    Raises HeedError when the file cannot be read.
-    """
+    """Return the text, the content of the file it names (with . or /), or of standard input: -."""
     if text == "-":
         return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
     if _is_file(text):

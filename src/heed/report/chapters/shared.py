@@ -1,8 +1,9 @@
 """Columns, links to the glossary and other blocks that chapters share."""
 
 import dataclasses
+import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from heed.report.blocks import (
@@ -12,6 +13,7 @@ from heed.report.blocks import (
     Disclosure,
     Figure,
     Group,
+    Paragraph,
     Span,
     Table,
     Texts,
@@ -95,6 +97,21 @@ def values_by_run(
         files=(),
     )
     return Disclosure(summary, (table,), "runs", media=(PAGE,))
+
+
+def seeds_file(
+    experiment: Experiment, names: Sequence[str], values: Iterable[Sequence[str]], links: Texts = ()
+) -> Group:
+    """Return the file of every run's values, by columns of these names, and links for the page."""
+    columns = (
+        *join_columns(lambda _: experiment),
+        *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
+    )
+    key, title = f"{experiment.key}_seeds", say("every value (CSV)")
+    table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
+    link = Span(title, link=f"tables/{key}.csv")
+    texts = (say("All models of this experiment:"), " ", link, *links)
+    return Group((table, Paragraph(texts, "small", media=(PAGE,))))
 
 
 def difference_value(get_difference: Value, value: Value) -> Callable[[Any], Any]:

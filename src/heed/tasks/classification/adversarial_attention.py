@@ -1,9 +1,7 @@
 """Classifiers trained to have other weights than their base: their training and tables, of a seed.
 
-The adversarial model starts from the base's weights and sees its training documents in the base's
-order, with the optimizer of its recipe. Dropout is off: weights and predictions are compared with
-the base's as both are in use. A linear branch is not trained: what is hidden must be in the
-network.
+The adversarial model starts from the base's weights and learns by its recipe. Dropout is off, as in
+use; a linear branch is not trained: what is hidden must be in the network.
 """
 
 import copy
@@ -25,11 +23,7 @@ from heed.explanation.stage import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum
-from heed.tasks.classification.explanation import (
-    SELF_ATTENTION_SCALE,
-    RationaleReader,
-    load_subject,
-)
+from heed.tasks.classification import explanation
 from heed.tasks.classification.learning import ClassificationLearner, class_indices, probabilities
 from heed.tokens.arrays import Tokens
 from heed.training.loop import LAST, Progress, train
@@ -90,7 +84,6 @@ def _diagnostic_training(
     splits: dict[str, np.ndarray],
     with_rationale: set[int],
 ) -> DiagnosticTraining:
-    """Return the training of diagnostic networks by the recipe of their base."""
     own, encoded = run.recipe.hyperparameters, base.encoded
 
     def fit(model: nn.Module, chosen: dict[str, np.ndarray], epochs: int, work: Path) -> np.ndarray:
@@ -109,19 +102,13 @@ def _diagnostic_training(
 def _is_right(
     model: nn.Module, encoded: EncodedCorpus, labels: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """Return 1 for each document that is classified rightly, or 0, float64."""
     predicted = probabilities(model, encoded.evaluation_batches(rows), rows, "cpu").argmax(1)
     return (predicted == labels[rows]).astype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
 class Units:
-    """The units of all documents that are read, by row.
-
-    of_token: the unit of each token, (tokens,)
-    rationale: True for units with a rationale, (units,)
-    token_rationale: True for tokens of rationale, (tokens,)
-    """
+    """By row: the unit of each token read, and which units and tokens belong to a rationale."""
 
     of_token: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
     rationale: dict[int, np.ndarray] = dataclasses.field(default_factory=dict)
@@ -139,14 +126,13 @@ def judge_adversarial_model(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, object] | None]:
     """Return the tables `documents`, `units`, `summary`, and a description of diagnostic networks.
 
-    `drawn` are test documents that are not empty, in the order of their draw. Raises HeedError: the
-    base has no weights that could be others; `deceive` without a rationale in the training split.
+    Raises HeedError: no weights that could be others; `deceive` without a rationale.
     """
     rows = np.concatenate(list(splits.values()))
-    base = load_subject(run, tokens, rows)
+    base = explanation.load_subject(run, tokens, rows)
     if reason := rankings.no_sum_reason(base, int(rows[0])):
         raise HeedError(f"model {run.recipe.model} can have no adversarial model: {reason}")
-    units = _read_units(base, reader := RationaleReader(tokens, base.encoded), rows)
+    units = _read_units(base, reader := explanation.RationaleReader(tokens, base.encoded), rows)
     is_known = any(units.rationale[row].any() for row in splits["train"])
     if adversarial_model.goal == "deceive" and not is_known:
         raise HeedError(
@@ -175,7 +161,7 @@ def judge_adversarial_model(
     return tables | {"summary": pd.DataFrame(summary)}, diagnostic
 
 
-def _read_units(subject: Subject, reader: RationaleReader, rows: np.ndarray) -> Units:
+def _read_units(subject: Subject, reader: explanation.RationaleReader, rows: np.ndarray) -> Units:
     units = Units()
     for batch in subject.encoded.evaluation_batches(rows):
         documents = rankings.read_documents(subject.model, batch)
@@ -193,7 +179,6 @@ def _train(
     work: Path,
     report_progress: ReportProgress,
 ) -> Classifier:
-    """Train by the base's recipe, for epochs of its own; return the model of the last."""
     h = dataclasses.replace(
         run.recipe.hyperparameters, epochs=adversarial_model.epochs, monitor=LAST, patience=0
     )
@@ -211,7 +196,7 @@ def _compare(
     pair: adversarial.Pair, units: Units, drawn: np.ndarray, report_progress: ReportProgress
 ) -> list[adversarial.Compared]:
     has_attention = network_of(pair.base).document_encoder.attention is not None
-    scale = SELF_ATTENTION_SCALE if has_attention else 1.0
+    scale = explanation.SELF_ATTENTION_SCALE if has_attention else 1.0
     rows = drawn[: rankings.group_size(GROUPS[-1].end, scale)]
     report = functools.partial(report_progress, "judging documents")
     return [*adversarial.compare_documents(pair, units.rationale, rows, scale, report)]
@@ -222,9 +207,8 @@ def _tables(
     tokens: Tokens,
     run: RunInfo,
     units: Units,
-    reader: RationaleReader,
+    reader: explanation.RationaleReader,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of documents and units."""
     columns = tokens.documents(["id", f"label_{run.recipe.data.label}"]).to_numpy()
     classes, documents, weights = run.recipe.data.classes, [], []
     for each in compared:
@@ -244,10 +228,7 @@ def _tables(
 def _token_weights(
     model: Classifier, pair: adversarial.Pair, rows: np.ndarray, units: Units
 ) -> Weights:
-    """Return the weights of the tokens of all documents, the mean over heads.
-
-    The tokens of a sentence share its weight in a hierarchical model.
-    """
+    """Return token weights, the mean over heads; tokens of a sentence share its weight."""
     weights: Weights = {}
     for batch in pair.encoded.evaluation_batches(rows):
         of_units = weighted_sum(model, batch).weights.mean(-1).numpy()

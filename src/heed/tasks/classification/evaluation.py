@@ -20,10 +20,7 @@ LENGTH_GROUPS, BINS = 8, 10
 def tables(
     tested: TestedModel, seeds: list[int], predictions: pd.DataFrame
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of a model by name; the first column of each is `seed`.
-
-    `predictions` are those of all seeds, on validation and test (docs/contracts.md).
-    """
+    """Return a model's tables by name, `seed` first, from predictions of all seeds and splits."""
     recipe: Recipe[Data, Hyperparameters] = tested.recipe
     split_name = task_module(recipe.task, "metrics")
     metrics: Metrics = split_name.make_metrics(recipe.data)
@@ -63,19 +60,13 @@ def confusion(predictions: pd.DataFrame) -> pd.DataFrame:
 
 
 def length_edges(lengths: np.ndarray) -> np.ndarray:
-    """Return the longest length of each group, of at most eight that are about equally large.
-
-    `lengths` are of the whole corpus, so that all its models and folds have the same groups.
-    """
+    """Return the longest length of each of at most eight groups of about equally many documents."""
     shares = np.arange(1, LENGTH_GROUPS + 1) / LENGTH_GROUPS
     return np.unique(np.quantile(lengths, shares, method="higher"))
 
 
 def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.DataFrame:
-    """Return `longest, documents, mean_length, right` for each group of lengths with documents.
-
-    `right` and `lengths`, the tokens, are (documents,); `edges` are from `length_edges`.
-    """
+    """Return `longest, documents, mean_length, right` of each group of `length_edges`."""
     longest = pd.Series(edges[np.searchsorted(edges, lengths)], name="longest")
     groups = pd.DataFrame({"right": right, "length": lengths}).groupby(longest)
     parts = {"documents": ("right", "size"), "mean_length": ("length", "mean")}
@@ -83,11 +74,7 @@ def by_length(right: np.ndarray, lengths: np.ndarray, edges: np.ndarray) -> pd.D
 
 
 def calibration(right: np.ndarray, probability: np.ndarray) -> pd.DataFrame:
-    """Return `low, high, documents, probability, right` for each bin of certainty with documents.
-
-    Guo et al. 2017, "On calibration of modern neural networks", section 2: ten bins of equal width.
-    `probability` is of the predicted class, (documents,).
-    """
+    """Return the documents of each bin of certainty (Guo et al. 2017, section 2)."""
     probability = np.asarray(probability, float)
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
     groups = pd.DataFrame({"right": right, "probability": probability}).groupby(bins)

@@ -57,8 +57,7 @@ def explain_run(
     """Return the tables of one seed (TABLES of stage.py), and test → why it is not defined.
 
     `rows` are test documents that are not empty, in the order of their draw; `scale` multiplies
-    their numbers; `noise` is the corpus that words of noise are from. Raises HeedError: a file of
-    the run is missing or broken.
+    their numbers; `noise` is the corpus of words of noise. Raises HeedError: a broken run.
     """
     if not task_module(run.recipe.task, "metrics").HAS_ONE_CLASS:
         return _no_documents(SEVERAL_CLASSES)
@@ -140,7 +139,6 @@ def _tables(
 
 
 def _no_documents(reason: str) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """Return the tables without a row, and the reason why each test is not defined."""
     columns = {
         "documents": ["id", "label"],
         "rankings": ["id", "label", "ranking"],
@@ -171,10 +169,7 @@ class RationaleReader:
         self._rationale, self._encoded = MarkedTokens(tokens), encoded
 
     def positions(self, row: int, unit: np.ndarray) -> UnitPositions:
-        """Return `start, end` (characters) and `rationale` of each unit of a document, (units,).
-
-        `unit` is the unit of each token that is read, (tokens,). One token is enough for a unit.
-        """
+        """Return `start, end` (characters) and `rationale` of each unit of a document, (units,)."""
         read = self._read(row)
         starts, ends = (array[read] for array in self._rationale.spans(row))
         first = np.flatnonzero(np.diff(unit, prepend=-1))
@@ -186,10 +181,7 @@ class RationaleReader:
         }
 
     def mean_share(self, rows: np.ndarray) -> float:
-        """Return the mean share of tokens that are rationale, over documents that have any, or 0.
-
-        A ranking chooses so many units of a document.
-        """
+        """Return the mean share of rationale tokens, over documents that have any, or 0."""
         shares = [self.token_rationale(row).mean() for row in rows]
         return float(np.mean([share for share in shares if share] or [0.0]))
 
@@ -203,6 +195,5 @@ class RationaleReader:
         return {row: mask for row, mask in masks.items() if mask.any() and len(mask) >= TENTHS}
 
     def _read(self, row: int) -> np.ndarray:
-        """Return the positions of the tokens that are read of a document, (tokens,)."""
         positions, token_mask = self._encoded.positions(np.asarray([row]))
         return positions[token_mask]

@@ -11,20 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from heed.report.blocks import PAGE, Figure
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import (
-    GROUND,
-    INK,
-    LINE,
-    MAX_HEIGHT,
-    REVERSED,
-    SOFT,
-    WIDE,
-    WIDTH,
-    LineEnd,
-    Style,
-    label_ends,
-    short_name,
-)
+from heed.report.figures import drawing
 from heed.report.figures.heatmaps import draw_squares
 from heed.report.figures.variants import (
     MAX_VARIANTS,
@@ -48,10 +35,7 @@ TITLE, LABELS = 0.3, 0.45  # inches above a matrix, and of the labels of the axe
 def calibration(
     results: Results, experiment: Experiment, variants: Sequence[str], key: str = "calibration"
 ) -> Figure:
-    """Return the share of right predictions by their probability, over all seeds.
-
-    With more than four variants each has a panel of its own.
-    """
+    """Return the share of right predictions by their probability, over all seeds."""
     tables = read_tables(results, experiment, "calibration", variants)
     bins = {variant: _sum_bins(table) for variant, table in tables.items()}
     errors = {
@@ -62,7 +46,7 @@ def calibration(
 
     def draw_panel(axes: Axes, variant: str) -> None:
         _draw_calibration(axes, bins[variant], look[variant])
-        style: Style = {"fontsize": 7.5, "color": INK, "transform": axes.transAxes}
+        style: drawing.Style = {"fontsize": 7.5, "color": drawing.INK, "transform": axes.transAxes}
         axes.text(0.04, 0.9, errors[variant], **style)
         axes.set_xticks((0, 0.5, 1))
         axes.set_yticks((0, 0.5, 1))
@@ -71,35 +55,36 @@ def calibration(
         if with_panels:
             for axes in draw_panels(figure, variants, draw_panel):
                 axes.set_ylabel(say("right"))
-            figure.supxlabel(say("probability of the predicted class"), fontsize=9, color=SOFT)
+            figure.supxlabel(
+                say("probability of the predicted class"), fontsize=9, color=drawing.SOFT
+            )
             return
-        axes, ends = figure.subplots(), list[LineEnd]()
+        axes, ends = figure.subplots(), list[drawing.LineEnd]()
         for variant, table in bins.items():
             line = _draw_calibration(axes, table, look[variant])
-            name = f"{short_name(variant, 13)} {errors[variant]}"
+            name = f"{drawing.short_name(variant, 13)} {errors[variant]}"
             ends.append(look[variant].end(name, line["probability"], line["right"]))
         axes.set_xlabel(say("probability of the predicted class"))
         axes.set_ylabel(say("share that is right"))
-        label_ends(axes, ends, 2.3)
+        drawing.label_ends(axes, ends, 2.3)
 
     caption = say(
         "On the dotted line the probability is the share of right predictions; below it, a "
         "model is overconfident. After its name: the expected calibration error. Ten bins of "
         "probability, all seeds together; the larger a mark, the more documents."
     ) + describe_choice(results, experiment, variants)
-    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (WIDTH, 3.1)
+    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (drawing.WIDTH, 3.1)
     arguments = say("Calibration"), caption, size, draw, variants
     return make_figure(results, experiment, key, "calibration", *arguments)
 
 
 def _draw_calibration(axes: Axes, bins: pd.DataFrame, look: Look) -> pd.DataFrame:
-    """Draw the line of a model and the diagonal; return the points of the line."""
     documents = bins["documents"]
     line = bins[["probability", "right"]].div(documents, axis=0)
-    axes.axline((0, 0), slope=1, color=SOFT, lw=1, linestyle=(0, (1, 2)))
+    axes.axline((0, 0), slope=1, color=drawing.SOFT, lw=1, linestyle=(0, (1, 2)))
     axes.plot(line["probability"], line["right"], color=look.colour, lw=1.2, linestyle=look.dash)
     areas = 70 * documents / documents.max() + 4
-    style: Style = {"marker": look.marker, "linewidths": 0.6, "edgecolors": GROUND}
+    style: drawing.Style = {"marker": look.marker, "linewidths": 0.6, "edgecolors": drawing.GROUND}
     axes.scatter(line["probability"], line["right"], areas, c=look.colour, **style)
     axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
     for axis in (axes.xaxis, axes.yaxis):
@@ -108,7 +93,6 @@ def _draw_calibration(axes: Axes, bins: pd.DataFrame, look: Look) -> pd.DataFram
 
 
 def _sum_bins(table: pd.DataFrame) -> pd.DataFrame:
-    """Return documents, right predictions and the sum of probabilities of each bin."""
     table = table.assign(probability=table["probability"] * table["documents"])
     return table.groupby("low")[["documents", "right", "probability"]].sum()
 
@@ -130,10 +114,7 @@ def has_many_classes(results: Results, experiment: Experiment) -> bool:
 
 
 def matrices(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return the confusion matrices of all models, over all seeds: as panels of one figure.
-
-    Of many classes each model has a figure of its own, on the page alone.
-    """
+    """Return the confusion matrices of all models: panels, or of many classes a figure each."""
     variants, names = ordered_variants(results, experiment), class_names(results, experiment)
     if not has_many_classes(results, experiment):
         title = say("Confusion matrices")
@@ -155,33 +136,28 @@ def _matrices(
         counts = counts.reindex(index=names, columns=names, fill_value=0)
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         percents[variant] = np.rint(100 * shares.to_numpy()).astype(int)
-    labels = [short_name(name, 18 if len(names) <= LARGE else 26) for name in names]
+    labels = [drawing.short_name(name, 18 if len(names) <= LARGE else 26) for name in names]
     margin = LETTER * max(map(len, labels)) + LABELS
     columns, cell = _layout(len(variants), len(names), margin)
     width = margin + columns * (cell * len(names) + 0.1)
     height = margin + -(-len(variants) // columns) * (cell * len(names) + TITLE)
-    size = max(width, WIDTH), min(height, MAX_HEIGHT)
+    size = max(width, drawing.WIDTH), min(height, drawing.MAX_HEIGHT)
     caption = say(
         "Percent of the documents of each true class (row) by predicted class (column), all seeds "
         "together: the stronger the colour, the more."
     )
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        _draw_matrices(figure, percents, labels, columns, cell)
-
-    arguments = title, caption, size, draw, variants
-    return make_figure(results, experiment, "confusion", "confusion", *arguments)
+    arguments = results, experiment, "confusion", "confusion", title, caption, size
+    drawn = percents, labels, columns, cell
+    return make_figure(*arguments, lambda figure: _draw_matrices(figure, *drawn), variants)
 
 
 def _layout(count: int, classes: int, margin: float) -> tuple[int, float]:
-    """Return how many of so many matrices stand side by side, and the inches of their cells.
-
-    As many as have cells that are large enough, or nearly as large as they can be on a page.
-    """
+    """Return the matrices side by side, and the inches of a cell: large, or nearly the largest."""
     cells = []
     for columns in range(1, count + 1):
-        wide = (WIDE - margin - 0.1 * columns) / (columns * classes)
-        high = ((MAX_HEIGHT - margin) / -(-count // columns) - TITLE) / classes
+        wide = (drawing.WIDE - margin - 0.1 * columns) / (columns * classes)
+        high = ((drawing.MAX_HEIGHT - margin) / -(-count // columns) - TITLE) / classes
         cells.append(min(CELL, wide, high))
     enough = min(ENOUGH, 0.85 * max(cells))
     columns = max(i for i, cell in enumerate(cells, 1) if cell >= enough)
@@ -197,24 +173,26 @@ def _draw_matrices(
 ) -> None:
     rows, count = -(-len(percents) // columns), len(labels)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    style: Style = {"ha": "center", "va": "center", "fontsize": min(8.0, 40 * cell)}
+    style: drawing.Style = {"ha": "center", "va": "center", "fontsize": min(8.0, 40 * cell)}
     for axes, (variant, each) in zip(grid.flat, percents.items(), strict=False):
         draw_squares(axes, np.maximum(each / 100, 0.05 * (each > 0)))
         for row, column in np.argwhere(each > 0) if cell >= WITH_NUMBERS else ():
-            ink = REVERSED if each[row, column] > 55 else INK
+            ink = drawing.REVERSED if each[row, column] > 55 else drawing.INK
             axes.text(column, row, f"{each[row, column]}", color=ink, **style)
         axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
         axes.grid(visible=False)
         for border in np.arange(0.5, count - 1):
-            axes.axhline(border, color=LINE, lw=0.4)
-            axes.axvline(border, color=LINE, lw=0.4)
+            axes.axhline(border, color=drawing.LINE, lw=0.4)
+            axes.axvline(border, color=drawing.LINE, lw=0.4)
         if len(percents) > 1:
-            axes.set_title(short_name(variant, max(10, int(cell * count / 0.068))), fontsize=8)
+            axes.set_title(
+                drawing.short_name(variant, max(10, int(cell * count / 0.068))), fontsize=8
+            )
         axes.set_xticks(range(count), labels, rotation=90)
         axes.set_yticks(range(count), labels)
         axes.tick_params(length=0, labelsize=max(5, min(7.5, 45 * cell)))
     for number, axes in enumerate(grid.flat):
         axes.set_visible(number < len(percents))
         axes.tick_params(labelbottom=number >= (rows - 1) * columns)
-    figure.supxlabel(say("predicted"), fontsize=9, color=SOFT)
-    figure.supylabel(say("true class"), fontsize=9, color=SOFT)
+    figure.supxlabel(say("predicted"), fontsize=9, color=drawing.SOFT)
+    figure.supylabel(say("true class"), fontsize=9, color=drawing.SOFT)

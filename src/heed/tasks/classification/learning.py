@@ -1,7 +1,4 @@
-"""The network of a classification and its training, validated by accuracy, macro F1 and loss.
-
-Of all recipes, those of parameter-matched controls alone build a network.
-"""
+"""The network of a classification and its training, validated by accuracy, macro F1 and loss."""
 
 import dataclasses
 import functools
@@ -53,10 +50,7 @@ def _vocabulary_size(h: Hyperparameters, sizes: CorpusSizes) -> int:
 def parameter_matched(
     h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
 ) -> Hyperparameters:
-    """Return the network without attention whose hidden size gives it the nearest size.
-
-    A pooling by attention becomes the mean, its equivalent with uniform weights.
-    """
+    """Return the network without attention whose hidden size gives it the nearest size."""
 
     def by_size(size: int) -> Hyperparameters:
         return dataclasses.replace(h.without_attention(), hidden_size=size)
@@ -120,10 +114,7 @@ class ClassificationLearner(Learner):
             self._weights = torch.from_numpy(self.balance(labels, self.train))
 
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-        """Return the cross entropy, summed over documents, each with the weight of its class.
-
-        With `tfidf_loss: separate` it is the sum of the losses of network and linear branch.
-        """
+        """Return the cross entropy, summed over documents, each with the weight of its class."""
         assert isinstance(model, Classifier)
         logits = model.logits_by_part(batch.to(self.device))
         if self._h.tfidf_loss == "joint":
@@ -131,7 +122,6 @@ class ClassificationLearner(Learner):
         return torch.stack([self._cross_entropy(part, batch) for part in logits]).sum()
 
     def _cross_entropy(self, logits: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Return the cross entropy of logits (batch, classes), summed over documents."""
         reduction = "sum" if self._weights is None else "none"
         targets = self._targets[batch.rows].to(self.device)
         smoothing = self._h.label_smoothing
@@ -139,18 +129,13 @@ class ClassificationLearner(Learner):
         return self._sum(losses, batch)
 
     def _sum(self, losses: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Return the sum of losses of documents (batch,), by `class_weights`."""
         if self._weights is None:
             return losses.sum()
         return losses @ self._weights[batch.rows].to(losses)
 
     @staticmethod
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
-        """Return the weight of each document in the loss, float32 (documents,).
-
-        In the training split it is n / (classes × n of its class), with a mean of 1 (King & Zeng
-        2001, Logistic regression in rare events data; scikit-learn's `balanced`). Others have 0.
-        """
+        """Return training documents' weights, scikit-learn's `balanced` (King & Zeng 2001)."""
         counts = np.bincount(labels[train])
         by_class = len(train) / (np.count_nonzero(counts) * np.maximum(counts, 1))
         weights = np.zeros(len(labels), np.float32)
@@ -181,10 +166,7 @@ class ClassificationLearner(Learner):
 
     @staticmethod
     def read_labels(tokens: Tokens, data: Data, rows: np.ndarray) -> np.ndarray:
-        """Return the class index of each document, int64 (documents,); -1 where not in `rows`.
-
-        Raises HeedError for a class that `data` lacks.
-        """
+        """Return each document's class, int64; -1 if not in `rows`. Raises HeedError: unknown."""
         column = f"label_{data.label}"
         indices = np.full(len(tokens.offsets) - 1, -1, np.int64)
         labels = tokens.documents([column], rows)[column]
@@ -214,11 +196,7 @@ def make_learner(
     device: str,
     kind: type[ClassificationLearner] = ClassificationLearner,
 ) -> ClassificationLearner:
-    """Return the learner of a training; the caller seeds torch, which initialises the model.
-
-    Only the documents in `rows` are read, in the order of `seed`; `kind` is for a task that is
-    based on this one.
-    """
+    """Return the learner of a training; the caller seeds torch, which initialises the model."""
     h, read = recipe.hyperparameters, np.concatenate([rows["train"], rows["validation"]])
     vocabulary = build_vocabulary(tokens, rows["train"], h.vocabulary_size, h.lowercase)
     labels = kind.read_labels(tokens, recipe.data, read)
@@ -248,10 +226,7 @@ def probabilities(
     device: str,
     activation: Callable[[torch.Tensor], torch.Tensor] = activation,
 ) -> np.ndarray:
-    """Return the class probabilities in the order of `rows`, float32 (rows, classes).
-
-    Puts the model in evaluation mode; `activation` makes probabilities of its logits.
-    """
+    """Return the class probabilities in the order of `rows`, float32 (rows, classes)."""
     model.eval()
     by_batch, order = list[np.ndarray](), list[np.ndarray]()
     with torch.inference_mode():

@@ -27,10 +27,7 @@ def statistic_names(classes: list[str]) -> list[str]:
 def statistics(
     label: np.ndarray, predicted: np.ndarray, classes: Sequence[Any] | np.ndarray
 ) -> np.ndarray:
-    """Return the statistics of each document: uint8 (documents, 1 + 3 * classes).
-
-    `label` and `predicted` are (documents,), names or indices as `classes`.
-    """
+    """Return the statistics of each document: uint8 (documents, 1 + 3 * classes)."""
     columns = np.asarray(classes)
     is_true, is_predicted = (np.asarray(each)[:, None] == columns for each in (label, predicted))
     is_both = is_true & is_predicted
@@ -94,10 +91,7 @@ def average_metric(average: str, metric: str) -> Metric:
 
 
 def split_sums(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the documents whose true, predicted, or true and predicted class is each class.
-
-    All are (..., classes), from the last 3 * classes statistics.
-    """
+    """Return the counts of true, predicted and both of each class, each (..., classes)."""
     classes = (sums.shape[-1] - 1) // 3
     counts = sums[..., -3 * classes :].astype(np.float64)
     return counts[..., :classes], counts[..., classes : 2 * classes], counts[..., 2 * classes :]
@@ -115,10 +109,7 @@ def prediction_table(
     classes: list[str],
     decide: Callable[[np.ndarray, list[str]], Iterable[Any]] = decide,
 ) -> pd.DataFrame:
-    """Return `id, label, predicted` and a float32 column `p:CLASS` for each class.
-
-    `probabilities` are (documents, classes); `decide` is that of a task based on this one.
-    """
+    """Return `id, label, predicted` and a float32 column `p:CLASS` for each class."""
     predicted = decide(probabilities, classes)
     head = pd.DataFrame({"id": ids, "label": label, "predicted": predicted})
     columns = [f"p:{name}" for name in classes]

@@ -1,7 +1,6 @@
 """The predictions of a trained classifier: class probabilities, and the weights of tokens.
 
-Weights are not explanations by themselves (lecture 002): they are the weights of positions in the
-pooled vector. Rules choose the documents whose weights are written, never a person.
+Rules choose the documents whose weights are written, never a person.
 """
 
 import dataclasses
@@ -41,13 +40,7 @@ HEAD_COLUMNS = [
 
 
 class WeightedDocument(NamedTuple):
-    """A model's prediction of a document, and the weights of its tokens.
-
-    probability: of each class, (classes,)
-    positions: of the tokens that were read, counted from 0, (tokens read,)
-    weights: of these tokens, (tokens read,)
-    sentence_weights: of the sentences read, or None for a model that is not hierarchical
-    """
+    """A prediction of a document, (classes,), and the weights of the tokens at `positions`."""
 
     probability: np.ndarray
     positions: np.ndarray
@@ -57,10 +50,7 @@ class WeightedDocument(NamedTuple):
 
 @dataclasses.dataclass
 class ClassificationPredictor(Predictor):
-    """A trained classifier with its vocabulary, in evaluation mode.
-
-    What it decides from the network's outputs is that of its task, which may be based on this one.
-    """
+    """A trained classifier with its vocabulary, in evaluation mode; its task decides."""
 
     model: Classifier
     vocabulary: Vocabulary
@@ -86,10 +76,7 @@ class ClassificationPredictor(Predictor):
     def probabilities(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> np.ndarray:
-        """Return the class probabilities of the documents `rows`, float32 (rows, classes).
-
-        `texts` are those of all documents, for a corpus that is only in memory.
-        """
+        """Return the probabilities of `rows`, float32 (rows, classes); `texts` are in memory."""
         batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
         return probabilities(self.model, batches, rows, self.device, self._learning.activation)
 
@@ -106,11 +93,9 @@ class ClassificationPredictor(Predictor):
 
         documents: `id, text, label, predicted, probability, rule`.
         weights: `id, token, start, end, weight, sentence, sentence_weight, rationale`. Token and
-            sentence are counted from 0, start and end are characters of the text; sentence_weight
-            is missing for models that are not hierarchical.
-        heads: a row for each head of self-attention and each pair of tokens of two short documents
-            (lecture 000), with HEAD_COLUMNS. Heads, queries and keys are counted from 0; rationale
-            is of the key; the weights of a query sum to 1 over the keys.
+            sentence are counted from 0, start and end are characters of the text.
+        heads: each head of self-attention and pair of tokens of two short documents (lecture 000);
+            rationale is of the key; the weights of a query sum to 1 over the keys.
         """
         certainties = self._metrics.certainties(predictions)
         rows, marked = tokens.rows_of(certainties["id"]), MarkedTokens(tokens)
@@ -136,7 +121,6 @@ class ClassificationPredictor(Predictor):
     def _head_weights(
         self, tokens: Tokens, certainties: pd.DataFrame, rows: np.ndarray, marked: MarkedTokens
     ) -> pd.DataFrame:
-        """Return the table `heads`; `rows` are those of the documents in `certainties`."""
         lengths, tables = np.diff(tokens.offsets)[rows], [pd.DataFrame(columns=HEAD_COLUMNS)]
         lengths[lengths > self.recipe.hyperparameters.max_tokens] = 0  # these are not read whole
         for index in choose_short_documents(
@@ -189,7 +173,6 @@ class ClassificationPredictor(Predictor):
     def _encode(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> EncodedCorpus:
-        """Return the encoded corpus; `rows` have the features of the model's linear branch."""
         h, branch = self.recipe.hyperparameters, self.model.branch
         if self._corpus is None or self._corpus[0] is not tokens:
             self._corpus = tokens, EncodedCorpus(tokens, self.vocabulary, h)
@@ -205,11 +188,10 @@ def choose_documents(
 ) -> pd.DataFrame:
     """Return `row` and `rule` of the chosen documents, in the order of `predictions`.
 
-    The rule: the test documents fall into eight groups (predicted right or wrong; shorter, or as
-    long as the median and longer; the more and the less certain half of those). Of each group an
-    eighth of `documents` is taken: the most certain of the certain halves, the least certain of the
-    others; ties go to the first in the corpus. Empty texts are left out. `predictions` have `label,
-    predicted` and the `probability` of the predicted class; `lengths` are in tokens.
+    The test documents fall into eight groups (predicted right or wrong; shorter, or as long as the
+    median and longer; the more and the less certain half of those). Of each an eighth of DOCUMENTS
+    is taken: the most certain of the certain halves, the least certain of the others; ties go to
+    the first in the corpus. Empty texts are left out; `lengths` are in tokens.
     """
     table = predictions.assign(row=np.arange(len(predictions)), length=lengths)
     table = table[table["length"] > 0]
@@ -231,10 +213,8 @@ def choose_short_documents(
 ) -> list[int]:
     """Return the indices of at most two documents, of different classes.
 
-    The rule: of the documents with 8 to 40 tokens those with a rationale before those without, the
-    shorter before the longer, then the first of the corpus; of each class the first one. So all
-    models of a corpus are shown on the same documents. `labels` and `lengths` are of all documents,
-    (documents,); `has_rationale` says whether one, by its index, has a token of rationales.
+    Of the documents with 8 to 40 tokens those with a rationale before those without, the shorter
+    before the longer; of each class the first one. So all models are shown on the same documents.
     """
     candidates = np.flatnonzero((lengths >= SHORTEST) & (lengths <= LONGEST))
     by_length = candidates[np.argsort(lengths[candidates], kind="stable")].tolist()
@@ -247,7 +227,6 @@ def choose_short_documents(
 def _token_table(
     name: str, tokens: Tokens, row: int, document: WeightedDocument, marked: MarkedTokens
 ) -> pd.DataFrame:
-    """Return a row for each token that was read of the document `row`, whose id is `name`."""
     starts, ends = marked.spans(row)
     sentence = np.searchsorted(tokens.sentences(row), document.positions, side="right") - 1
     of_sentences: float | np.ndarray = np.nan
@@ -271,10 +250,7 @@ def load_predictor(
     command: str,
     kind: type[ClassificationPredictor] = ClassificationPredictor,
 ) -> ClassificationPredictor:
-    """Return the run in `folder`, ready to predict on `device`; a classifier has no settings.
-
-    Raises HeedError: a file is missing or broken, or of another model; `command` makes it again.
-    """
+    """Return the run in `folder` on `device`. Raises HeedError: a file is broken, or another's."""
     largest = recipe.hyperparameters.vocabulary_size
     with whole_run(folder, command):
         words = tuple((folder / VOCABULARY).read_text(encoding="utf-8").split("\n")[:-1])

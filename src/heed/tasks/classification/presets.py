@@ -1,7 +1,4 @@
-"""Heed's presets: hyperparameters that were tuned together, which a model takes by one name.
-
-The figures in the comments are of validation documents (docs/presets.md), where each is measured.
-"""
+"""Heed's presets: hyperparameters that were tuned together, measured in docs/presets.md."""
 
 from heed.hyperparameters import Configuration, Preset
 
@@ -61,10 +58,7 @@ TRAINED_PER_TOKEN = 3  # of long texts: with fewer, no network came near the lin
 
 
 def choose_preset(trained: int, tokens_per_document: float) -> str:
-    """Return the name of heed's preset for a corpus; `trained` documents are trained on.
-
-    The number of classes does not matter: no values were found that help many classes alone.
-    """
+    """Return the name of heed's preset for a corpus; `trained` documents are trained on."""
     if tokens_per_document > LONG_TEXTS:
         return "long"
     return "tiny" if trained < FEW_TRAINED else "small"
@@ -73,9 +67,7 @@ def choose_preset(trained: int, tokens_per_document: float) -> str:
 def recommend_linear(trained: int, tokens_per_document: float) -> str:
     """Return why the linear model is recommended for a corpus, or "" where it is not.
 
-    There no model with heed's presets came within 2 points of its accuracy: trained on 500 reviews
-    of 261 tokens, and on 1,600 of 773; with 1,500 reviews of 265 tokens one did, and with short
-    texts always one (docs/presets.md).
+    There no preset came within 2 points of its accuracy (docs/presets.md).
     """
     needed = int(round(TRAINED_PER_TOKEN * tokens_per_document, -2))
     if tokens_per_document <= LONG_TEXTS or trained >= needed:

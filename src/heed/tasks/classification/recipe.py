@@ -66,11 +66,7 @@ class Prediction:
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
-    """Return the label that an experiment's section `data`, {"label": NAME}, names.
-
-    Raises HeedError, with the section's key in params.yaml: the corpus has no such label, documents
-    have several classes of it, or there is one class only.
-    """
+    """Return the label of a section `data`. Raises HeedError: none, several, or one class."""
     data = read_label(section, meta, key)
     if data.label in meta.multilabel:
         raise HeedError(

@@ -51,11 +51,7 @@ Shares = dict[str, np.ndarray]  # probability of each class on validation and te
 
 
 def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
-    """Return the predictions of both reference models on each fold, and how they were chosen.
-
-    The experiment's `linear_features` are the features of the linear model. How labels are
-    learned and predicted is defined by its task, which may be based on this one.
-    """
+    """Return the predictions of both reference models on each fold, and how they were chosen."""
     parts = "reference_models", "metrics"
     models, metrics = (task_module(experiment.task, name) for name in parts)
     features: str = experiment.options.linear_features
@@ -94,11 +90,7 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
 def fit_linear(
     labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
 ) -> tuple[Shares, dict[str, Any]]:
-    """Return the linear model's class shares on validation and test, and how it was chosen.
-
-    Shares are the softmax of the decision function, and not calibrated. Raises HeedError if the
-    training split has one class only, or no words.
-    """
+    """Return the linear model's class shares, uncalibrated softmax, and how it was chosen."""
     label, truth = labels["train"], labels["validation"].to_numpy()
     present = [name for name in classes if (label == name).any()]
     if len(present) < 2:
@@ -134,11 +126,7 @@ def select_linear(
     validate: Callable[[np.ndarray], float],
     bar: Bar,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the decision function of the best C on validation and test, and how it was chosen.
-
-    `labels` of the training documents are as `optima` takes them; `validate` maps the decision
-    function on validation to the metric that decides. Raises HeedError where there are no words.
-    """
+    """Return the decision function of the best C by `validate`, and how it was chosen."""
     if not file.features:
         raise HeedError(
             f"{column}: no linear reference model can be fitted: no word occurs in "
@@ -178,12 +166,7 @@ def select_linear(
 
 @dataclasses.dataclass(frozen=True)
 class Optimum:
-    """The weights of some classes for one C, and how they were found.
-
-    weights: (columns + 1, classes), the intercepts last; of two classes only the second has any.
-    solver: LIBLINEAR or L-BFGS.
-    passes: over the rows, of the slowest class.
-    """
+    """Weights for one C, (columns + 1, classes), intercepts last; of two classes one has any."""
 
     strength: float
     weights: np.ndarray
@@ -202,10 +185,8 @@ def optima(
     """Yield the optimum of each C; where classes are fitted in groups, one group at a time.
 
     rows: features of the training documents, (documents, columns).
-    labels: the class of each document, int (documents,); each of 0 to the largest occurs. Or
-        whether each class is one of the document's, bool (documents, classes); of each class both
-        occur, and then two classes have weights each.
-    strengths: the values of C, ascending.
+    labels: the class of each document, int (documents,); or whether each class is one of the
+        document's, bool (documents, classes), of each class both.
     report: called with C and the finished passes; LIBLINEAR tells none.
     """
     if rows.values <= IN_MEMORY:
@@ -305,7 +286,6 @@ class _Problem:
         return Optimum(strength, weights, "L-BFGS", passes, converged())
 
     def _losses(self, weights: np.ndarray, strength: float) -> tuple[float, np.ndarray]:
-        """Return the sum of the losses and its gradient (columns + 1, classes)."""
         value, gradient = 0.0, np.zeros(self._shape)
         narrow, first = weights.astype(np.float32), 0
         for chunk in self._rows:

@@ -18,8 +18,8 @@ from heed.tasks.classification.tables import (
     by_run,
     changes_file,
     class_table,
+    every_value,
     pair_table,
-    seeds_file,
     tables_of,
 )
 
@@ -119,7 +119,7 @@ def values_appendix(results: Results, experiment: Experiment) -> list[Block]:
     tables = [*pair, *others]
     return [
         *(by_run(results, experiment, table) for table in tables if table.runs),
-        seeds_file(experiment, tables, len(pair) == 2),
+        every_value(experiment, tables, len(pair) == 2),
         *changes_file(results, experiment, pair),
     ]
 

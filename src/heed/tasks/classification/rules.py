@@ -20,11 +20,7 @@ FURTHER_METRICS = ()
 def corpus_contradictions(
     data: Any, corpus: DeclaredCorpus, has_several: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Yield (key of an experiment, message) where a corpus lacks what an experiment needs.
-
-    `data` is the experiment's `Target`; `has_several` says that its task learns any number of
-    labels a document.
-    """
+    """Yield (key of an experiment, message) where a corpus lacks what an experiment needs."""
     labels, task = "one label, without its label_separator", "classification"
     if corpus.has_several:
         labels, task = "any number of labels, by its label_separator", "multilabel"
@@ -136,9 +132,7 @@ def adversarial_model_contradiction(h: Hyperparameters) -> str | None:
 
 
 def reference_model_seconds(experiment: Any, tokens: float, outputs: int) -> float:
-    """Return the core-seconds of the linear reference model, by tokens of the corpus and
-    classes.
-    """
+    """Return the core-seconds of the linear reference model, by tokens and classes."""
     once, by_class = REFERENCE_TOKEN[experiment.options.linear_features]
     return tokens * (once + by_class * (outputs if outputs > 2 else 1))
 

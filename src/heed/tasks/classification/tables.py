@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from operator import itemgetter
+from typing import NamedTuple
 
 from heed.evaluation.results import (
     BASELINE,
@@ -24,14 +25,13 @@ from heed.report.blocks import (
     Column,
     Disclosure,
     Group,
-    Paragraph,
     Span,
     Table,
     Texts,
     Value,
     make_rows,
 )
-from heed.report.chapters.shared import join_columns, values_by_run
+from heed.report.chapters.shared import join_columns, seeds_file, values_by_run
 from heed.report.experiments import Experiment
 from heed.report.formats import POINTS, PRINTED, decimals, format_number, format_points
 from heed.report.language import current_language, say
@@ -99,11 +99,7 @@ class ClassRow:
 
 @dataclasses.dataclass(frozen=True)
 class ClassTable:
-    """The scores of a model or a reference model by class, as in the talk's tables.
-
-    runs: the names of a cell's values: seed 1, seed 2, or fold 0, fold 1; empty of one run.
-    notes: on classes that only the talk has, on the standard deviation, on the gain.
-    """
+    """The scores of a model or a reference model by class; `runs` is empty of one run."""
 
     key: str
     title: str
@@ -120,11 +116,7 @@ class ClassTable:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The rows of averages of a task's tables, and the title of the constant model.
-
-    shares: scores of all classes that are one number.
-    averages: of precision, recall and F1.
-    """
+    """A task's scores that are one number, its averages, and the title of its constant model."""
 
     shares: tuple[str, ...]
     averages: tuple[str, ...]
@@ -134,10 +126,7 @@ class Layout:
 def tables_of(
     results: Results, experiment: Experiment
 ) -> tuple[list[ClassTable], list[ClassTable]]:
-    """Return the tables of baseline and attention, side by side, and those of all other models.
-
-    The reference models, which have folds but no seeds, are the last.
-    """
+    """Return the tables of baseline and attention, side by side, and of all other models."""
     data = results.comparison.experiments[experiment.key]
     seeds = [say("seed {seed}", seed=seed) for seed in results.comparison.seeds]
     folds = [say("fold {fold}", fold=fold) for fold in range(data.corpus.folds)]
@@ -183,34 +172,30 @@ def _rows(
     rows = [_row(name, "class", classes[name], talk.class_scores(name)) for name in names]
     averages = {share.replace("_", " "): {"f1": summary[share]} for share in layout.shares}
     for average in layout.averages:
-        scores = {metric: summary[f"{average}_{metric}"] for metric in MEASURES}
-        averages[f"{average} avg"] = scores
-    for name, scores in averages.items():
-        rows.append(_row(name, "average", scores | support, talk.average_scores(name)))
-    return rows
+        averages[f"{average} avg"] = {each: summary[f"{average}_{each}"] for each in MEASURES}
+    return rows + [
+        _row(name, "average", scores | support, talk.average_scores(name))
+        for name, scores in averages.items()
+    ]
 
 
 def _row(name: str, kind: str, scores: Scores, published: dict[str, str]) -> ClassRow:
     support = scores["support"]
     is_whole = all(value == round(value) for value in (support.mean, *support.values))
-    digits = {"support": 0 if is_whole else 1}
-    cells = {
-        metric: ClassCell(
-            scores.get(metric, NO_SCORE), published.get(metric, ""), digits.get(metric, 4)
-        )
+    digits = dict.fromkeys(MEASURES, 4) | {"support": 0 if is_whole else 1}
+    cells = (
+        ClassCell(scores.get(metric, NO_SCORE), published.get(metric, ""), digits[metric])
         for metric in HEADINGS
-    }
-    return ClassRow(name, kind, **cells)
+    )
+    return ClassRow(name, kind, *cells)
 
 
 def _of_metric(data: ExperimentResult) -> str:
-    """Return the metric that a note is of, where it is not the accuracy."""
     name = measure_of(data).name
     return "" if name == "accuracy" else f" ({name})"
 
 
 def _gloss(german: str, of_talk: bool) -> Texts:
-    """Return the talk's German words beside the English ones, where its scores stand."""
     return (" ", Span(german, "german")) if of_talk and current_language() == "en" else ()
 
 
@@ -321,7 +306,7 @@ def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable])
 
 
 def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
-    """Return the values of each run, for the page; `seeds_file` writes all of them."""
+    """Return the values of each run, for the page; `every_value` writes all of them."""
 
     def run_value(run: int) -> Value:
         return lambda each: each[2].by_run[run]
@@ -333,22 +318,17 @@ def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Discl
         Column("std_pp", say("± p.p."), decimals(2), lambda each: each[2].score.std_pp),
         *(Column(run, run, PRINTED, run_value(index)) for index, run in enumerate(table.runs)),
     )
-    records = []
-    for row in table.rows:
-        cells = row.cells(*MEASURES)
-        for metric, cell in cells.items():
-            records.append((row.name, metric if len(cells) > 1 else "", cell))
+    records = [
+        (row.name, metric if len(row.cells(*MEASURES)) > 1 else "", cell)
+        for row in table.rows
+        for metric, cell in row.cells(*MEASURES).items()
+    ]
     summary = say("{name}: values by {run}", name=table.key, run=table.runs[0].split()[0])
     return values_by_run(results, experiment, f"--{table.key}_seeds", summary, columns, records)
 
 
-def seeds_file(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
+def every_value(experiment: Experiment, tables: list[ClassTable], has_pair: bool) -> Group:
     """Return the file of every run's values, and links to the files that are on no page."""
-    names = ("variant", "run", "row", "kind", "metric", "value")
-    columns = (
-        *join_columns(lambda _: experiment),
-        *(Column(name, "", value=itemgetter(i)) for i, name in enumerate(names)),
-    )
     values = [
         (table.key, run, row.name, row.kind, metric, value)
         for table in tables
@@ -356,18 +336,13 @@ def seeds_file(experiment: Experiment, tables: list[ClassTable], has_pair: bool)
         for metric, cell in row.cells(*HEADINGS).items()
         for run, value in zip(table.runs or ["the only one"], cell.by_run, strict=True)
     ]
-    key, title = f"{experiment.key}_seeds", say("every value (CSV)")
-    table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    link = Span(title, link=f"tables/{key}.csv")
-    links: Texts = (say("All models of this experiment:"), " ", link)
-    if has_pair:
-        side = say("both tables side by side (LaTeX)")
-        links = (*links, ", ", Span(side, link=f"tables/{experiment.key}_pair.tex"))
-    return Group((table, Paragraph(links, "small", media=(PAGE,))))
+    side = say("both tables side by side (LaTeX)")
+    links = ", ", Span(side, link=f"tables/{experiment.key}_pair.tex")
+    names = ("variant", "run", "row", "kind", "metric", "value")
+    return seeds_file(experiment, names, values, links if has_pair else ())
 
 
-@dataclasses.dataclass(frozen=True)
-class ClassChange:
+class ClassChange(NamedTuple):
     """The change in a class's recall, paired by seed, and the talk's in percentage points."""
 
     name: str

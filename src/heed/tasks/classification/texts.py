@@ -26,12 +26,9 @@ SUFFIXES = (".csv", ".jsonl", ".parquet")  # of a table of predictions
 
 @dataclasses.dataclass(frozen=True)
 class ClassifiedTexts:
-    """The predictions of some texts, in their order.
+    """The predictions of some texts, in their order; probabilities are float32 (texts, classes).
 
-    classes: the names of the classes, in the order of the columns of `probabilities`.
-    probabilities: float32 (texts, classes); rows sum to 1.
-    predicted: the most probable class of each text; of a multi-label model the list of its classes
-        whose probability is above one half. Its rows do not sum to 1.
+    A multi-label model predicts a list: the classes whose probability is above one half.
     """
 
     classes: list[str]
@@ -41,11 +38,7 @@ class ClassifiedTexts:
 
 @dataclasses.dataclass(frozen=True)
 class WeightedWords:
-    """The words of a text that were read, and the weight of each in the text's vector.
-
-    weights: float32 (words,); they sum to 1, but are 0 of a model without a network. Weights are
-        not explanations by themselves.
-    """
+    """The words of a text that were read, and the weight of each: no explanation by itself."""
 
     words: list[str]
     weights: np.ndarray
@@ -65,9 +58,7 @@ class TextClassifier:
     def predict(self, texts: list[str]) -> ClassifiedTexts:
         """Return the class probabilities of each text, as `heed score` computes them.
 
-        Texts are cleaned and tokenised as the model's corpus was; an empty one has a prediction
-        too. Probabilities do not depend on the other texts, but for the last bits. Raises
-        TypeError: a single str or a table, or something in the list that is no str.
+        Raises TypeError: a single str or a table, or something in the list that is no str.
         """
         probabilities = _probabilities([self.predictor], _require_texts(texts))
         predicted = self.predictor.decide(probabilities)
@@ -92,11 +83,7 @@ def open_run(run: RunInfo, folder: Path | None = None) -> TextClassifier:
 
 
 def load_classifiers(model: str) -> list[ClassificationPredictor]:
-    """Return the trained runs of a model, in the order of their seeds, on the CPU.
-
-    Raises HeedError: the model has no trained run, is not a classifier, or its runs were made with
-    different recipes.
-    """
+    """Return a model's runs by seed, on the CPU. Raises HeedError: none, or no classifier."""
     predictors = [load_predictor(run, "cpu") for run in read_runs(model, trained_seeds(model))]
     classifiers = [each for each in predictors if isinstance(each, ClassificationPredictor)]
     if not classifiers:
@@ -105,7 +92,6 @@ def load_classifiers(model: str) -> list[ClassificationPredictor]:
 
 
 def _require_texts(texts: Any) -> list[str]:
-    """Return the texts as a list. Raises TypeError, where keys or letters would be classified."""
     is_list = not isinstance(texts, str | Mapping) and getattr(texts, "ndim", 1) == 1
     found = list(texts) if is_list else [texts]
     wrong = [type(text).__name__ for text in found if not (is_list and isinstance(text, str))]
@@ -120,13 +106,11 @@ def _require_texts(texts: Any) -> list[str]:
 def _tokenize(
     predictor: ClassificationPredictor, texts: Sequence[str]
 ) -> Iterator[tuple[list[str], Tokens]]:
-    """Yield cleaned texts and their tokens, AT_ONCE at a time."""
     for start in range(0, len(texts), AT_ONCE):
         yield tokenize_in_memory([*texts[start : start + AT_ONCE]], predictor.recipe.tokenizer)
 
 
 def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) -> np.ndarray:
-    """Return the means over runs of the class probabilities, float32 (texts, classes)."""
     parts = [np.zeros((0, len(runs[0].recipe.data.classes)), np.float32)]
     for cleaned, tokens in _tokenize(runs[0], texts):
         rows = np.arange(len(cleaned))
@@ -140,11 +124,7 @@ def _words(tokens: Tokens, row: int, document: WeightedDocument) -> list[str]:
 
 
 def classify(model: str, text: str) -> str:
-    """Return lines with the class probabilities and the weight of each word, means over runs.
-
-    `text` is the text, the name of a file with it, or - for standard input. Raises HeedError: the
-    model has no trained run, or is not a classifier.
-    """
+    """Return lines with class probabilities and the weights of words. Raises HeedError: no run."""
     runs, seeds = load_classifiers(model), trained_seeds(model)
     recipe = runs[0].recipe
     cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
@@ -166,7 +146,6 @@ def classify(model: str, text: str) -> str:
 
 
 def _format_weights(tokens: Tokens, documents: list[WeightedDocument]) -> list[str]:
-    """Return a line for each word and, of a hierarchical model, for each sentence that was read."""
     words = _words(tokens, 0, documents[0])
     lines = [
         f"weights over {len(words)} words read of {len(tokens.ids)} (weights are not explanations "
@@ -188,14 +167,7 @@ def _format_weights(tokens: Tokens, documents: list[WeightedDocument]) -> list[s
 
 @dataclasses.dataclass(frozen=True)
 class TextTable:
-    """A table with texts, whose labels are not known.
-
-    text_columns: the columns whose texts are joined by `separator`.
-    id_column: the column with a name of each row; empty: rows are numbered from 1.
-    encoding: of a file that is text; empty: UTF-8.
-    delimiter: between two fields; None: by the ending of the file.
-    quotes: false: a double quote is a character as any other.
-    """
+    """A table with texts, joined from columns, and how it is read; rows without id are numbered."""
 
     path: Path
     text_columns: tuple[str, ...]
@@ -206,10 +178,7 @@ class TextTable:
     quotes: bool | None = None
 
     def read(self) -> tuple[pd.Series, list[str]]:
-        """Return the ids and the texts; a missing text is an empty one.
-
-        Raises HeedError as `read_table` does, and for a cell that is no text.
-        """
+        """Return the ids and the texts, a missing one empty. Raises HeedError as `read_table`."""
         quote = "" if self.quotes is False else None
         table = read_table(self.path, Format("", self.encoding or None, self.delimiter, quote))
         names = [*self.text_columns, *filter(None, [self.id_column])]
@@ -230,11 +199,9 @@ class TextTable:
 def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     """Write a prediction for each row of a table; return a line that says what was done.
 
-    The result has the columns `id` (or `row`, its number), `predicted` and `p:CLASS` for each
-    class: means over the model's runs. Several labels of a row are joined by "; ". `output` is a
-    file that ends in one of SUFFIXES; None: CSV on standard output.
-
-    Raises HeedError: no trained run, no classifier, a table that cannot be read, another ending.
+    The result has `id` (or `row`), `predicted` (several labels joined by "; ") and `p:CLASS`, means
+    over the runs. Raises HeedError: no trained run, no classifier, a table that cannot be read, an
+    `output` of another ending; None is CSV on standard output.
     """
     if output and output.suffix not in SUFFIXES:
         raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")

@@ -29,10 +29,7 @@ class MultilabelLearner(classification.ClassificationLearner):
 
     @staticmethod
     def balance(labels: np.ndarray, train: np.ndarray) -> np.ndarray:
-        """Return the weight of each decision in the loss, float32 (documents, classes).
-
-        The documents with a class weigh as much as those without it; their mean weight is 1.
-        """
+        """Return the weight of each decision: a class weighs as much as its absence."""
         share = labels[train].mean(0)
         has_both = (share > 0) & (share < 1)
         weights = 0.5 / np.where(labels > 0, share, 1 - share).clip(0.5 / len(labels))

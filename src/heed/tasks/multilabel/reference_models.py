@@ -15,11 +15,9 @@ from heed.tasks.multilabel.metrics import compute_scores, label_matrix
 def fit_linear(
     labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
 ) -> tuple[Shares, dict[str, Any]]:
-    """Return the linear model's probabilities on validation and test, and how it was chosen.
+    """Return the probabilities of a linear model for each class, and how their C was chosen.
 
-    Each class has a linear model of its own; C is the same for all. Probabilities are the logistic
-    function of the decision function. A class that every training document has, or none, is
-    predicted so. Raises HeedError if there is no other.
+    A class of every training document, or of none, is predicted so.
     """
     matrix, column = label_matrix(labels["train"], classes), str(labels["train"].name)
     count = matrix.sum(0)

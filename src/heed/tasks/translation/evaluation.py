@@ -8,20 +8,7 @@ import pandas as pd
 
 from heed.evaluation.tested import TestedModel
 from heed.paths import TOKENS
-from heed.tasks.translation.metrics import (
-    COUNTS,
-    Gold,
-    Links,
-    corpus_bleu,
-    corpus_counts,
-    error_rate,
-    gold_links,
-    make_metrics,
-    read_links,
-    read_references,
-    sides,
-    statistic_names,
-)
+from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data
 from heed.tasks.translation.statistical import (
     TranslationTable,
@@ -41,11 +28,9 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a model by name; the first column of each is `seed`.
 
-    `summary`: every score. Where the corpus has gold links, `aer_shifted` is the error of the
-    same links moved by one target word; where it has none, `ibm1_agreement` of a model with
-    attention is the agreement with IBM model 1, fitted on the training split, which is not known to
-    be right: 2 |A ∩ B| / (|A| + |B|). `lengths`, and `distances` where there are gold links.
-    `predictions` are those of all seeds, on validation and test (docs/contracts.md).
+    Where the corpus has gold links, `aer_shifted` is the error of the same links moved by one
+    target word; else `ibm1_agreement` of a model with attention is the agreement with IBM model 1,
+    2 |A ∩ B| / (|A| + |B|), which is not known to be right. `distances` are of gold links.
     """
     is_test = predictions["split"] == "test"
     edges = group_edges(predictions.loc[is_test, "source_words"].to_numpy())
@@ -65,17 +50,19 @@ def tables(
 
 
 def _summary(tested: TestedModel, i: int, run: pd.DataFrame) -> dict[str, float | None]:
-    """Return every score of a model's run i, from its statistics and its predictions.
-
-    `references` is how many each test sentence has, None where they differ.
-    """
+    """Return every score of run i; `references` a test sentence has, None where they differ."""
     test, validation = (run[run["split"] == split] for split in ("test", "validation"))
-    counts, hypotheses = {*map(len, read_references(test))}, validation["hypothesis"].tolist()
+    counts, hypotheses = (
+        {*map(len, metrics.read_references(test))},
+        validation["hypothesis"].tolist(),
+    )
     return {
-        **make_metrics(tested.recipe.data).compute(tested.statistics[i].to_numpy()),
+        **metrics.make_metrics(tested.recipe.data).compute(tested.statistics[i].to_numpy()),
         "support": len(tested.statistics[i]),
         "references": counts.pop() if len(counts) == 1 else None,
-        "validation_bleu": corpus_bleu(hypotheses, read_references(validation), tested.prediction),
+        "validation_bleu": metrics.corpus_bleu(
+            hypotheses, metrics.read_references(validation), tested.prediction
+        ),
         "best_epoch": tested.best_epochs[i],
         "parameters": tested.parameters[i],
     }
@@ -89,7 +76,7 @@ class _Alignments:
         self.recipe, self.lowercase = tested.recipe, tested.prediction.lowercase
         self.tokens = load_tokens(TOKENS / self.recipe.corpus)
         self.rows = pd.Series(self.tokens.rows_of(ids), ids)
-        gold = gold_links(self.tokens, self.recipe.data, self.rows.to_numpy())
+        gold = metrics.gold_links(self.tokens, self.recipe.data, self.rows.to_numpy())
         self.gold = None if gold is None else dict(zip(ids, gold, strict=True))
         self.furthest = group_edges(link_distances(gold or []))
         self.fitted = functools.cache(self._fit)
@@ -97,26 +84,24 @@ class _Alignments:
     def judge(
         self, formatted: pd.Series, fold: int
     ) -> tuple[dict[str, float], dict[str, pd.DataFrame]]:
-        """Return the scores of a run's links that its statistics do not have, and `distances`.
-
-        `formatted` are the run's links of each test sentence, by id, as text.
-        """
+        """Return the scores of a run's links, by id as text, and its table `distances`."""
         rows = self.rows[formatted.index].to_numpy()
-        links = [sure for sure, _ in filter(None, read_links(formatted))]
+        links = [sure for sure, _ in filter(None, metrics.read_links(formatted))]
         if self.gold is None:
             if not self.recipe.hyperparameters.learns_weights:
                 return {}, {}
             return {"ibm1_agreement": self._agreement(links, rows, fold)}, {}
         gold = [self.gold[id_] for id_ in formatted.index]
-        lengths = np.diff(sides(self.tokens, self.recipe.data)[1].offsets)[rows].tolist()
+        lengths = np.diff(metrics.sides(self.tokens, self.recipe.data)[1].offsets)[rows].tolist()
         shifted = [*map(shift, links, lengths)]
-        scores = {"aer_shifted": float(error_rate(corpus_counts(shifted, gold).sum(0)))}
+        scores = {
+            "aer_shifted": float(metrics.error_rate(metrics.corpus_counts(shifted, gold).sum(0)))
+        }
         if not len(self.furthest):
             return scores, {}
         return scores, {"distances": by_distance(links, gold, self.furthest)}
 
     def _fit(self, fold: int) -> tuple[TranslationTable, list[np.ndarray], list[np.ndarray]]:
-        """Return IBM model 1 of a fold, and the word ids of all sources and all targets."""
         data, train = self.recipe.data, self.tokens.rows("train", fold)
         source, target = (
             read_sentences(self.tokens, language, self.lowercase).rows
@@ -125,43 +110,33 @@ class _Alignments:
         table = train_ibm1([source[row] for row in train], [target[row] for row in train])
         return table, source, target
 
-    def _agreement(self, links: Sequence[Links], rows: np.ndarray, fold: int) -> float:
-        """Return the agreement with IBM model 1 between words that white space separates."""
+    def _agreement(self, links: Sequence[metrics.Links], rows: np.ndarray, fold: int) -> float:
         if self.recipe.hyperparameters.segmentation == "words":
             links = self._separate(links, rows)
         table, source, target = self.fitted(fold)
         aligned = self._separate([table.align(source[row], target[row]) for row in rows], rows)
-        counts = corpus_counts(links, [(each, each) for each in aligned])
-        return 1 - float(error_rate(counts.sum(0)))
+        counts = metrics.corpus_counts(links, [(each, each) for each in aligned])
+        return 1 - float(metrics.error_rate(counts.sum(0)))
 
-    def _separate(self, links: Sequence[Links], rows: np.ndarray) -> list[Links]:
-        """Return links of tokens as links of the words that white space separates.
-
-        A model of pieces links these words; IBM model 1 and a model of words link tokens.
-        """
+    def _separate(self, links: Sequence[metrics.Links], rows: np.ndarray) -> list[metrics.Links]:
+        """Return links of tokens, or pieces, as links of the words that white space separates."""
         separated = []
         for row, each in zip(rows, links, strict=True):
             first, second = (
-                separated_words(side, row).tolist() for side in sides(self.tokens, self.recipe.data)
+                separated_words(side, row).tolist()
+                for side in metrics.sides(self.tokens, self.recipe.data)
             )
             separated.append({(first[i], second[j]) for i, j in each})
         return separated
 
 
-def shift(links: Links, target_words: int) -> Links:
-    """Return the links moved by one target word, around the end of the sentence.
-
-    The control of an alignment: an error rate that stays low when all links are moved by one word
-    measures nothing, or the links were off by one to begin with.
-    """
+def shift(links: metrics.Links, target_words: int) -> metrics.Links:
+    """Return the links moved by one target word, around the end: an alignment's control."""
     return {(i, (j + 1) % target_words) for i, j in links}
 
 
 def group_edges(values: np.ndarray) -> np.ndarray:
-    """Return the largest of the values in each group, (groups,), ascending.
-
-    They are the lengths of all tested sentences, or the distances of their gold links.
-    """
+    """Return the largest of the values in each of at most GROUPS groups, (groups,), ascending."""
     shares = np.arange(1, GROUPS + 1) / GROUPS
     return np.unique(np.quantile(values, shares, method="higher")) if len(values) else values
 
@@ -169,37 +144,29 @@ def group_edges(values: np.ndarray) -> np.ndarray:
 def by_length(
     statistics: np.ndarray, lengths: np.ndarray, edges: np.ndarray, data: Data
 ) -> pd.DataFrame:
-    """Return `longest, sentences, mean_length` and metrics of each group that has sentences.
-
-    The alignment error rate of a group without gold links is missing. `statistics` are additive,
-    (sentences, statistics), `lengths` the words of each source, `edges` from `group_edges`.
-    """
+    """Return `longest, sentences, mean_length` and metrics of each group of `group_edges`."""
     longest = edges[np.searchsorted(edges, lengths)]
     groups = pd.Series(lengths).groupby(longest).agg(sentences="size", mean_length="mean")
     table = groups.rename_axis("longest").reset_index()
-    sums = pd.DataFrame(statistics, columns=statistic_names(data)).groupby(longest).sum()
-    for metric in make_metrics(data).all:
+    sums = pd.DataFrame(statistics, columns=metrics.statistic_names(data)).groupby(longest).sum()
+    for metric in metrics.make_metrics(data).all:
         if metric.name in BY_LENGTH:
             table[metric.name] = metric.value(sums.to_numpy())
     if data.has_gold_alignment:
-        has_links = sums[[*COUNTS[:2]]].any(axis=1).to_numpy()
+        has_links = sums[[*metrics.COUNTS[:2]]].any(axis=1).to_numpy()
         table["aer"] = table["aer"].where(has_links)
     return table
 
 
-def link_distances(gold: Sequence[Gold | None]) -> np.ndarray:
+def link_distances(gold: Sequence[metrics.Gold | None]) -> np.ndarray:
     """Return |i - j| of every sure link (i, j): how far the translation moves a word, (links,)."""
     return np.asarray([abs(i - j) for correct in gold if correct for i, j in correct[0]], np.int64)
 
 
 def by_distance(
-    links: Sequence[Links], gold: Sequence[Gold | None], edges: np.ndarray
+    links: Sequence[metrics.Links], gold: Sequence[metrics.Gold | None], edges: np.ndarray
 ) -> pd.DataFrame:
-    """Return `furthest, links, found` of each group: sure links, and those that were found.
-
-    BLEU has no positions; the share of the sure links that a model finds, by how far they reach,
-    shows whether its attention can move. `edges` are from `group_edges` of `link_distances`.
-    """
+    """Return `furthest, links, found` of each group: sure links, and how many were found."""
     found = [
         link in proposed
         for proposed, correct in zip(links, gold, strict=True)

@@ -7,12 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from heed.explanation.registry import (
-    EXPLAINED,
-    document_measures,
-    measure_rankings,
-    summarize,
-)
+from heed.explanation.registry import EXPLAINED, document_measures, measure_rankings, summarize
 from heed.explanation.seeds import step_agreement
 from heed.explanation.test import HELD
 from heed.explanation.test import Prediction as Step
@@ -20,16 +15,7 @@ from heed.explanation.translations import JudgedPair, judge_pairs
 from heed.files import HeedError
 from heed.models.dependence import require_attention
 from heed.paths import run_folder, train_command
-from heed.tasks.translation.metrics import (
-    COUNTS,
-    Gold,
-    Links,
-    corpus_counts,
-    error_rate,
-    gold_links,
-    links_from_weights,
-    weights_of_words,
-)
+from heed.tasks.translation import metrics
 from heed.tasks.translation.prediction import TranslationPredictor, load_predictor
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tokens.arrays import ParallelTokens
@@ -64,12 +50,10 @@ def explain_run(
     report_progress: Callable[[int, int], None],
     _: ParallelTokens | None = None,
 ) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-    """Return the tables, and test → why it is not defined.
+    """Return the tables of one seed, and test → why it is not defined.
 
-    The tables are `documents`, `rankings`, `units` and, for the agreement of seeds, `next_units`:
-    `id, target, word, p`, the probabilities of the unit after each drawn step. `rows` are test
-    pairs with words on both sides, in the order of their draw; `scale` multiplies their numbers.
-    Raises HeedError: a file of the run is missing or broken.
+    `next_units` has the probabilities of the unit after each drawn step. `rows` are test pairs with
+    words on both sides, in the order of their draw. Raises HeedError: a broken run.
     """
     name, reasons = run.recipe.model, dict(REASONS)
     predictor = load_predictor(
@@ -79,7 +63,7 @@ def explain_run(
         require_attention(predictor.model)
     except HeedError as error:
         reasons["weights"] = str(error)
-    gold = gold_links(tokens, run.recipe.data, rows)
+    gold = metrics.gold_links(tokens, run.recipe.data, rows)
     if gold is None:
         reasons["rationale"] = NO_GOLD
     scale *= min(1.0, LARGE_VOCABULARY / len(predictor.target))
@@ -95,14 +79,14 @@ def _tables(
     predictor: TranslationPredictor,
     tokens: ParallelTokens,
     pairs: Iterable[JudgedPair],
-    known: dict[int, Gold | None],
+    known: dict[int, metrics.Gold | None],
 ) -> dict[str, pd.DataFrame]:
     ids = tokens.documents(["id"])["id"].to_numpy()
     vocabulary = np.asarray(predictor.target.units(np.arange(len(predictor.target))), object)
     documents, rankings, units, next_units = [], [], [], []
     for pair in pairs:
         head, gold = {"id": ids[pair.row]}, known[pair.row]
-        of_pair: Gold = gold or (set(), set())
+        of_pair: metrics.Gold = gold or (set(), set())
         words = predictor.source.words_of(pair.source), predictor.target.words_of(pair.target)
         sure, possible = (_linked(words, each) for each in of_pair)
         documents.append(head | _document(pair, sure))
@@ -136,7 +120,7 @@ def summarize_tables(
     rankings = tables["rankings"]
     summary = summarize(tables["documents"], rankings, seeds, reasons, pd.DataFrame())
     summary = summary[summary["ranking"].isna() | summary["ranking"].isin(RANKINGS)]
-    counted = rankings.dropna(subset=COUNTS) if "links" in rankings else rankings.iloc[:0]
+    counted = rankings.dropna(subset=metrics.COUNTS) if "links" in rankings else rankings.iloc[:0]
     rows = [
         {
             "test": "rationale",
@@ -144,18 +128,15 @@ def summarize_tables(
             "ranking": ranking,
             "seed": seed,
             "documents": len(group),
-            "mean": float(error_rate(group[list(COUNTS)].sum().to_numpy())),
+            "mean": float(metrics.error_rate(group[list(metrics.COUNTS)].sum().to_numpy())),
         }
         for (seed, ranking), group in counted.groupby(["seed", "ranking"])
     ]
     return pd.concat([summary, pd.DataFrame(rows)]) if rows else summary
 
 
-def _linked(words: tuple[np.ndarray, np.ndarray], links: Links) -> np.ndarray:
-    """Return which units are linked, as their words are, (target units, source units).
-
-    `words` are the index of the word of each unit of the source, and of the target.
-    """
+def _linked(words: tuple[np.ndarray, np.ndarray], links: metrics.Links) -> np.ndarray:
+    """Return which units, given by their words, are linked: (target units, source units)."""
     source, target = (each.tolist() for each in words)
     return np.asarray([[(i, j) in links for i in source] for j in target])
 
@@ -165,12 +146,9 @@ def _rankings(
     words: tuple[np.ndarray, np.ndarray],
     sure: np.ndarray,
     possible: np.ndarray,
-    gold: Gold | None,
+    gold: metrics.Gold | None,
 ) -> dict[str, dict[str, float]]:
-    """Return the measures of rankings: means over the steps, and the counts of links.
-
-    Units that are only possibly linked count as neither right nor wrong.
-    """
+    """Return means of measures, and counts; possible links are neither right nor wrong."""
     linked = sure.any(1)
     share = float(sure[linked].mean()) if linked.any() else 0.0
     by_step = [
@@ -184,8 +162,10 @@ def _rankings(
     if gold is not None and "leave_one_out" in pair.matrices:
         for ranking, matrix in pair.matrices.items():
             if np.isfinite(matrix).all():
-                links = links_from_weights(weights_of_words(matrix, *words))
-                means[ranking] |= dict(zip(COUNTS, corpus_counts([links], [gold])[0], strict=True))
+                links = metrics.links_from_weights(metrics.weights_of_words(matrix, *words))
+                means[ranking] |= dict(
+                    zip(metrics.COUNTS, metrics.corpus_counts([links], [gold])[0], strict=True)
+                )
     return {ranking: values for ranking, values in means.items() if values}
 
 
@@ -197,7 +177,6 @@ def _without(step: Step, units: np.ndarray) -> Step:
 def _units(
     pair: JudgedPair, sure: np.ndarray, spans: tuple[np.ndarray, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the columns of a row for each unit of the target and each of the source."""
     target, unit = (index.ravel() for index in np.indices(sure.shape, dtype=np.int32))
     columns: dict[str, np.ndarray] = {"target": target, "unit": unit}
     columns |= {"start": spans[0][unit], "end": spans[1][unit], "rationale": sure.ravel()}
@@ -216,7 +195,6 @@ def _units(
 def _spans(
     predictor: TranslationPredictor, tokens: ParallelTokens, row: int, words: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first character of each source unit, or of its word, and the one after it."""
     side = tokens.sides[predictor.recipe.data.source]
     first, last = side.offsets[row : row + 2]
     if predictor.recipe.hyperparameters.segmentation == "words":
@@ -229,10 +207,7 @@ def _spans(
 
 
 def _largest(probabilities: np.ndarray) -> np.ndarray:
-    """Return the outcomes without the least probable ones, whose mass is at most MISSING.
-
-    So the distance of two seeds is exact to MISSING.
-    """
+    """Return the most probable outcomes; the mass of the others is at most MISSING."""
     order = np.argsort(-probabilities, kind="stable")
     mass = probabilities[order].astype(np.float64).cumsum()
     return order[: int(np.searchsorted(mass, 1 - MISSING)) + 1]
@@ -249,7 +224,6 @@ def _document(pair: JudgedPair, sure: np.ndarray) -> dict[str, float]:
 
 
 def _means(by_step: list[dict[str, float]]) -> dict[str, float]:
-    """Return the mean of each measure over the steps that have it."""
     return {
         name: float(np.mean(values))
         for name in {name: None for measures in by_step for name in measures}

@@ -11,18 +11,9 @@ from matplotlib.axes import Axes
 
 from heed.evaluation.results import BASELINE
 from heed.report.blocks import Figure
+from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import (
-    HEIGHT,
-    SOFT,
-    WIDTH,
-    LineEnd,
-    colour,
-    label_ends,
-    legend,
-    marker,
-    short_name,
-)
+from heed.report.figures import drawing
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     Look,
@@ -36,7 +27,7 @@ from heed.report.formats import format_number
 from heed.report.language import say, say_count
 from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION
-from heed.tasks.translation.sentences import predicted_path, read_predicted
+from heed.tasks.translation.sentences import predicted_path
 
 AXES = 2.0  # inches: the height of the axes of a figure
 GRADIENT_AXES = 1.9  # inches: of the gradients
@@ -46,10 +37,7 @@ GROUPS = 3  # of sentences, by their length, in the planes of states
 
 
 def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) -> list[Figure]:
-    """Return the share of gold links that attention finds, by how far they reach.
-
-    Nothing where the corpus has no gold links, or none of the models that are drawn has attention.
-    """
+    """Return the share of gold links that attention finds, by how far they reach."""
     models = results.comparison.experiments[experiment.key].models
     variants = [name for name in drawn if models[name].hyperparameters.learns_weights]
     folders = [results.evaluation_folder(models[name].model) for name in variants]
@@ -138,7 +126,7 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
 
     def finish(axes: Axes) -> None:
         for cap in caps:
-            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=SOFT)
+            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=drawing.SOFT)
 
     title, sources = say("Trained on short sources alone"), ("caps", "lengths")
     return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
@@ -154,11 +142,7 @@ def _line_figure(
     lines: Mapping[str, pd.DataFrame],
     finish: Callable[[Axes], None],
 ) -> Figure:
-    """Return a figure of `x` and `value` of each row, one a seed, by variant.
-
-    Lines go through the means of each `group`. `sources` are the key of the figure and the table
-    that it was made of, none for the comparison.
-    """
+    """Return a figure of `x` and `value` by variant; lines go through the means of each `group`."""
     look = looks(results)
 
     def draw(figure: matplotlib.figure.Figure) -> None:
@@ -170,23 +154,20 @@ def _line_figure(
                 table["x"], table["value"], markersize=3, alpha=0.6, markeredgewidth=0.8, **hollow
             )
             means = table.groupby("group")[["x", "value"]].mean()
-            axes.plot(means["x"], means["value"], label=short_name(variant), **style)
+            axes.plot(means["x"], means["value"], label=drawing.short_name(variant), **style)
             ends.append(look[variant].end(variant, means["x"], means["value"]))
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         axes.set_ylim(bottom=0)
         finish(axes)
-        label_ends(axes, ends, AXES)
+        drawing.label_ends(axes, ends, AXES)
 
-    size = WIDTH, HEIGHT
+    size = drawing.WIDTH, drawing.HEIGHT
     return make_figure(results, experiment, *sources, title, caption, size, draw, lines)
 
 
 def _groups(results: Results, experiment: Experiment, name: str, other: str) -> list[list[str]]:
-    """Return the variants that differ in the hyperparameter `name`, the least first.
-
-    A group has two or more. They may also differ in `other`, and in nothing else.
-    """
+    """Return groups of variants that differ in `name`, the least first, or in `other`, alone."""
     models = results.comparison.experiments[experiment.key].models
     groups: dict[object, list[str]] = {}
     for variant, model in models.items():
@@ -210,14 +191,14 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
     if not variants:
         return []
     paths = [predicted_path(results, models[name], "states") for name in variants]
-    tables = {name: read_predicted(results, models[name], "states") for name in variants}
+    tables = dict(zip(variants, map(read_prediction_table, paths), strict=True))
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         row = figure.subplots(1, len(tables), squeeze=False)[0]
         for axes, (variant, table) in zip(row, tables.items(), strict=True):
             _draw_plane(axes, table)
-            axes.set_title(short_name(variant))
-        legend(figure, row[0], GROUPS)
+            axes.set_title(drawing.short_name(variant))
+        drawing.legend(figure, row[0], GROUPS)
 
     title = say("States of sentences, projected to a plane")
     caption = say(
@@ -229,13 +210,12 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
         count=len(tables[variants[0]]),
     )
-    size, sources = (WIDTH, 2.9), results.sources.add(*paths)
+    size, sources = (drawing.WIDTH, 2.9), results.sources.add(*paths)
     figure = make_figure(results, experiment, "states", "", title, caption, size, draw, ())
     return [dataclasses.replace(figure, sources=sources)]
 
 
 def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw the states on their first two principal components, by the length of the source."""
     from sklearn.decomposition import PCA  # its import takes a second
 
     analysis = PCA(2, svd_solver="full")
@@ -247,10 +227,10 @@ def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
         axes.plot(
             *points[group.index].T,
             linestyle="none",
-            marker=marker(series),
+            marker=drawing.marker(series),
             markersize=3.5,
             alpha=0.7,
-            color=colour(series),
+            color=drawing.colour(series),
             label=say_count("{count} word", "{count} words", shortest)
             if shortest == longest
             else say("{length} words", length=f"{shortest}–{longest}"),
@@ -263,16 +243,13 @@ def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
-    """Return the gradient at the first word by the source's length: whole, and truncated.
-
-    Of a recurrent encoder it is the forward direction's.
-    """
+    """Return the gradient at the first word by the source's length: whole, and truncated."""
     models, look = results.models(experiment), looks(results)
     paths = [predicted_path(results, models[variant], "gradients") for variant in variants]
     paths += [results.evaluation_folder(models[variant]) / "lengths.csv" for variant in variants]
     tables, count = {}, 0
     for variant, lengths in read_tables(results, experiment, "lengths", variants).items():
-        gradients = read_predicted(results, models[variant], "gradients")
+        gradients = read_prediction_table(predicted_path(results, models[variant], "gradients"))
         tables[variant] = gradients_by_length(gradients, np.unique(lengths["longest"]))
         count = max(count, gradients["id"].nunique())
     title = say("Gradient at the first word of the source")
@@ -285,12 +262,11 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         count=count,
     )
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        _draw_gradients(figure, tables, look)
-
-    size, sources = (WIDTH, HEIGHT), results.sources.add(*paths)
-    figure = make_figure(results, experiment, "gradients", "", title, caption, size, draw, ())
-    return dataclasses.replace(figure, sources=sources)
+    arguments = "gradients", "", title, caption, (drawing.WIDTH, drawing.HEIGHT)
+    figure = make_figure(
+        results, experiment, *arguments, lambda figure: _draw_gradients(figure, tables, look), ()
+    )
+    return dataclasses.replace(figure, sources=results.sources.add(*paths))
 
 
 def _draw_gradients(
@@ -298,14 +274,14 @@ def _draw_gradients(
 ) -> None:
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
-    drawn: list[list[LineEnd]] = []
+    drawn: list[list[drawing.LineEnd]] = []
     for number, (axes, title) in enumerate(zip(panels, titles, strict=True)):
         ends = []
         for variant, table in tables.items():
             part = table[(table["truncation"] > 0) == bool(number)]
             # a model without recurrence has no forward direction
             x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
-            axes.plot(x, y, label=short_name(variant), **look[variant].style)
+            axes.plot(x, y, label=drawing.short_name(variant), **look[variant].style)
             ends += [look[variant].end(variant, x, y)] if len(y) else []
         axes.set_title(textwrap.fill(title, TITLE_LINE))  # no wider than the panel on paper
         axes.set_xlabel(say("words of the source"))
@@ -313,19 +289,12 @@ def _draw_gradients(
     panels[0].set_ylabel(say("gradient, mean word = 1"))
     panels[0].set_ylim(bottom=0)
     named = {end.text for end in drawn[1]}
-    label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
-    label_ends(panels[1], drawn[1], GRADIENT_AXES)
+    drawing.label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
+    drawing.label_ends(panels[1], drawn[1], GRADIENT_AXES)
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:
-    """Return how much gradient reaches the first position, by the length of the source.
-
-    `truncation, longest, sentences, mean_length, relative, forward_relative`: the last two are
-    means over the sentences of a group, of their first position's. 1 is as much as reaches the mean
-    position of the sentence.
-
-    `edges` are the largest length of each group, ascending; no sentence is longer than the last.
-    """
+    """Return the mean gradient at the first position, relative to the sentence's, by length."""
     first = table[table["position"] == 0]
     longest = np.asarray(edges)[np.searchsorted(edges, first["source_words"].to_numpy())]
     groups = first.assign(longest=longest).groupby(["truncation", "longest"], sort=True)

@@ -1,7 +1,4 @@
-"""The network of a translation and its training, validated by the loss and by BLEU.
-
-Of all recipes, those of parameter-matched controls alone build a network.
-"""
+"""The network of a translation and its training, validated by the loss and by BLEU."""
 
 import dataclasses
 import functools
@@ -40,16 +37,11 @@ def sizes(data: Data, meta: Meta) -> CorpusSizes:
 
 
 def build(h: Hyperparameters, sizes: CorpusSizes) -> Translator:
-    """Return an untrained translator for a corpus.
-
-    Its vocabularies are as large as they may be: a run has smaller ones if its training split has
-    fewer types.
-    """
+    """Return an untrained translator, whose vocabularies are as large as they may be."""
     return make_translator(*_vocabularies(h, sizes), h)
 
 
 def _vocabularies(h: Hyperparameters, sizes: CorpusSizes) -> tuple[int, int]:
-    """Return the entries of both vocabularies; pieces of words are as many as `h` says."""
     source, target = h.source_vocabulary, h.target_vocabulary
     if h.segmentation == "words":
         source = min(source, sizes.types[0] + len(SPECIAL_OF_PAIRS))
@@ -60,11 +52,7 @@ def _vocabularies(h: Hyperparameters, sizes: CorpusSizes) -> tuple[int, int]:
 def parameter_matched(
     h: Hyperparameters, matched: Hyperparameters, sizes: CorpusSizes
 ) -> Hyperparameters:
-    """Return the same network without attention, as large as a network with attention.
-
-    Its hidden size is the one whose number of parameters is nearest. The decoder starts from the
-    encoder's last state.
-    """
+    """Return the same network without attention, as large as a network with attention."""
 
     def by_size(half: int) -> Hyperparameters:  # each direction has half of the hidden size
         return dataclasses.replace(h, decoder="last-state", hidden_size=2 * half)
@@ -73,10 +61,7 @@ def parameter_matched(
 
 
 def random_batch(h: Hyperparameters, sizes: CorpusSizes, lengths: list[int]) -> PairBatch:
-    """Return random pairs of these lengths, on which the speed of a network is measured.
-
-    As many tokens of a target are predicted as its source has.
-    """
+    """Return random pairs of these lengths, on which the speed of a network is measured."""
     first, of_source = len(SPECIAL_OF_PAIRS), torch.tensor(lengths)
     source, target = (
         torch.randint(first, max(size, first + 1), (len(lengths), max(lengths) + end))
@@ -104,10 +89,7 @@ class TranslationLearner(Learner):
         seed: int,
         device: str,
     ) -> None:
-        """Read the pairs in `rows`, of the train and validation splits, and no other.
-
-        `seed` determines their order. Raises HeedError: no training pair is within the length caps.
-        """
+        """Read the pairs in `rows` alone. Raises HeedError: none is within the length caps."""
         h, data, train = recipe.hyperparameters, recipe.data, rows["train"]
         if h.training_share < 1:
             train = draw_share(train, h.training_share, seed)
@@ -142,21 +124,14 @@ class TranslationLearner(Learner):
         return batch.predicted_tokens
 
     def loss(self, model: nn.Module, batch: PairBatch) -> torch.Tensor:
-        """Return the cross entropy, summed over the predicted tokens.
-
-        With `precision: bfloat16` the network computes in bfloat16; training allows that on a GPU.
-        """
+        """Return the cross entropy, summed over the predicted tokens."""
         assert isinstance(model, Translator)
         device = torch.device(self.device).type
         with torch.autocast(device, torch.bfloat16, enabled=self._h.precision == "bfloat16"):
             return model.loss(batch.to(self.device), self._h.label_smoothing).float()
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
-        """Return BLEU of greedy translations, and the loss, on every `every`-th validation pair.
-
-        BLEU is sacrebleu's of detokenised translations against raw references, its tokenisation
-        13a. The loss is the mean cross entropy of a target token, without label smoothing.
-        """
+        """Return BLEU of greedy translations, and the loss, on every `every`-th validation pair."""
         assert isinstance(model, Translator)
         model.eval()
         rows, total, tokens = self.validation[::every], 0.0, 0

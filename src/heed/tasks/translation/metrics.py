@@ -1,14 +1,9 @@
 """BLEU, chrF, ROUGE and alignment error, as functions of statistics that are added over sentences.
 
-sacrebleu and rouge_score count the statistics. All metrics lie between 0 and 1: a BLEU of 39 is
-.39. References are compared as they were written. sacrebleu tokenises them and the hypotheses
-itself, so that a score does not depend on how a model segments its text; a hypothesis must be
-detokenised.
-
-A link (i, j) joins source word i and target word j, both counted from 0. Annotators call a link
-sure, or only possible; every sure link is possible too. The error rate is a ratio of sums over the
-corpus (Och & Ney 2003, "A systematic comparison of various statistical alignment models",
-section 3.3): a mean of the sentences' rates would count short sentences more.
+All metrics lie between 0 and 1. sacrebleu tokenises references and detokenised hypotheses itself,
+so that a score does not depend on a model's segmentation. A link (i, j) joins source word i and
+target word j, from 0; annotators call it sure, or only possible. The error rate is a ratio of sums
+over the corpus (Och & Ney 2003, section 3.3).
 """
 
 import itertools
@@ -53,12 +48,7 @@ def statistic_names(data: Data) -> list[str]:
 
 
 def make_metrics(data: Data) -> Metrics:
-    """Return the metrics; BLEU decides if a study names no other.
-
-    The METRICS of recipe.py, all of which are better the higher they are, then the share of source
-    words that are unknown, `unknown_words`, and where there is a gold alignment its error rate,
-    `aer`, with precision and recall.
-    """
+    """Return the METRICS of recipe.py, of which BLEU decides by default, and those of links."""
     names = statistic_names(data)
 
     def of(columns: Sequence[str], value: Callable[[np.ndarray], np.ndarray]) -> Callable:
@@ -98,8 +88,7 @@ def bleu(sums: np.ndarray) -> np.ndarray:
     """Return BLEU (Papineni et al. 2002, section 2.3) of sums in the order of BLEU, (..., 10).
 
     Where no n-gram of a length matches, sacrebleu's smoothing `exp` puts 1 / 2^k in place of 0, for
-    the k-th such length (Chen & Cherry 2014, method 3). It is 0 where nothing matches, or where no
-    hypothesis has four words.
+    the k-th such length (Chen & Cherry 2014, method 3).
     """
     hypothesis, reference = sums[..., 0], sums[..., 1]
     matches, totals = sums[..., 2:6], sums[..., 6:]
@@ -113,10 +102,7 @@ def bleu(sums: np.ndarray) -> np.ndarray:
 
 
 def chrf(sums: np.ndarray) -> np.ndarray:
-    """Return chrF2 (Popović 2015) of sums in the order of CHRF, (..., 18), as sacrebleu does.
-
-    Precision and recall are means over the lengths of n-grams that both texts have.
-    """
+    """Return chrF2 (Popović 2015) of sums in the order of CHRF, (..., 18), as sacrebleu does."""
     counts = sums.reshape(*sums.shape[:-1], CHRF_ORDER, 3)
     hypothesis, reference, matches = np.moveaxis(counts, -1, 0)
     occurs = (hypothesis > 0) & (reference > 0)
@@ -127,10 +113,7 @@ def chrf(sums: np.ndarray) -> np.ndarray:
 
 
 def error_rate(counts: np.ndarray) -> np.ndarray:
-    """Return 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), (..., 4) to (...,); 0 where there are no links.
-
-    Och & Ney 2003, equation 21. Where nothing is linked although there are sure links, it is 1.
-    """
+    """Return 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), of (..., 4) (Och & Ney 2003, eq. 21)."""
     links, sure, links_sure, links_possible = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
     return ratio(links + sure - links_sure - links_possible, links + sure)
 
@@ -155,10 +138,7 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 def statistics_table(
     predictions: pd.DataFrame, gold: Sequence[Gold | None] | None, data: Data, scoring: Prediction
 ) -> pd.DataFrame:
-    """Return the statistics of each row of a table of predictions (docs/contracts.md).
-
-    `gold` are the gold links of each row; None where the corpus has none.
-    """
+    """Return the statistics of each row of predictions; `gold` is None where a corpus has none."""
     bleu, chrf = _scorers(scoring)
     hypotheses, references = predictions["hypothesis"].tolist(), read_references(predictions)
     columns = list(itertools.zip_longest(*references))
@@ -194,10 +174,7 @@ def _rouge(
     references: Sequence[Sequence[str]],
     split: Callable[[str], list[str]],
 ) -> np.ndarray:
-    """Return precision and recall of ROUGE-1, -2 and -L of each sentence, (sentences, 6).
-
-    Of several references the one with the best F1 counts, for each kind alone.
-    """
+    """Return precision and recall of ROUGE-1, -2 and -L by the reference with the best F1."""
     # rouge_score imports all of nltk, which takes two seconds: a report needs none of it.
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -209,11 +186,7 @@ def _rouge(
 def sentence_table(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
-    """Return the columns that all predictions of these rows share: `id, source, reference, …`.
-
-    The further references are the texts of other languages, without those that are empty: a model
-    learns from the target alone, and its translations are compared with all.
-    """
+    """Return the columns that all predictions of these rows share: `id, source, reference, …`."""
     source, target = sides(tokens, data)
     texts = [tokens.sides[language].texts(rows) for language in scoring.references]
     further = [[column[i] for column in texts if column[i]] for i in range(len(rows))]
@@ -245,10 +218,7 @@ def corpus_bleu(
 
 
 def signatures(scoring: Prediction, references: int | None = 1) -> dict[str, str]:
-    """Return sacrebleu's signatures of `bleu` and `chrf`: scores compare where they are the same.
-
-    `references` is how many each sentence has, None where sentences differ in it.
-    """
+    """Return sacrebleu's signatures of bleu and chrf; `references` is None where they differ."""
     counts = (1, 2) if references is None else (references,)
     columns = list(itertools.zip_longest(*(["a"] * count for count in counts)))
     scorers = dict(zip(("bleu", "chrf"), _scorers(scoring), strict=True))
@@ -302,21 +272,16 @@ def gold_links(
 
 
 def links_from_weights(by_words: np.ndarray) -> Links:
-    """Return a link of each target word to the source word with the largest weight.
-
-    Of equal weights the first source word's is taken. Weights are (target words, source words).
-    """
+    """Return a link of each target word to the first source word with the largest weight."""
     return {(int(row.argmax()), word) for word, row in enumerate(by_words) if len(row)}
 
 
 def weights_of_words(
     weights: np.ndarray, source_words: np.ndarray, target_words: np.ndarray
 ) -> np.ndarray:
-    """Return the weights between words, (target words, source words), from those between units.
+    """Return the weights between words, given as the word of each unit, from those between units.
 
-    The weight of a source word is the sum over its units, since attention spreads over them; a
-    target word's is the mean over its units, so that weights still sum to 1. `source_words` and
-    `target_words` are the index of the word of each unit; no row is for the end of the sentence.
+    A source word's is the sum over its units, a target word's the mean: weights still sum to 1.
     """
     shape = [int(words.max(initial=-1)) + 1 for words in (target_words, source_words)]
     by_words = np.zeros(shape)

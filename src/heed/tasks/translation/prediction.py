@@ -1,13 +1,8 @@
 """The predictions of a trained translator: translations by search, and alignments.
 
-The sentences that the report shows are chosen by a rule that no model has a part in: of the test
-sentences, sorted by the number of source words and then in the order of the corpus, those in the
-middle of GROUPS groups of equal size.
-
-Of SPREAD_SENTENCES groups, which are spread evenly over all lengths, there are two more tables: the
-gradient that reaches each word of the source (models/dependence.py defines it), and the state
-of the source, which is all that a decoder without attention knows of it. Lecture 001 recalls its
-projection to a plane (Sutskever et al. 2014, arxiv.org/abs/1409.3215, figure 2).
+The report shows the sentences in the middle of GROUPS groups by source length. Of SPREAD_SENTENCES
+there are also the gradients that reach each source word and the state of the source, which is all
+that a decoder without attention knows of it (Sutskever et al. 2014, figure 2).
 """
 
 import dataclasses
@@ -28,18 +23,8 @@ from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
 from heed.task.interface import Predictor
+from heed.tasks.translation import metrics
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
-from heed.tasks.translation.metrics import (
-    TRUNCATION,
-    format_links,
-    gold_links,
-    links_from_weights,
-    read_links,
-    sentence_table,
-    sides,
-    statistics_table,
-    weights_of_words,
-)
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
 from heed.tokens.tokenizer import tokenize_sentences
@@ -55,13 +40,7 @@ PREDICTED = [
 
 @dataclasses.dataclass(frozen=True)
 class Translation:
-    """A translation of a text.
-
-    score, log_probability: as of `beam.Hypothesis`
-    source_words, target_words: the words that weights and links are of
-    unknown_units: of the source, which the model has never seen
-    weights: of attention, (target words, source words); None for a model without
-    """
+    """A translation of a text, scored as `beam.Hypothesis`; weights are (target, source words)."""
 
     text: str
     score: float
@@ -78,7 +57,7 @@ class Translation:
 
 
 def _links(weights: np.ndarray | None) -> str:
-    return "" if weights is None else format_links(links_from_weights(weights))
+    return "" if weights is None else metrics.format_links(metrics.links_from_weights(weights))
 
 
 @dataclasses.dataclass
@@ -93,17 +72,13 @@ class TranslationPredictor(Predictor):
     device: str
 
     def predict(self, tokens: ParallelTokens, rows: np.ndarray) -> pd.DataFrame:
-        """Return `id, source, reference, hypothesis, score, links, gold, …` (docs/contracts.md).
-
-        The links are those of the source and its reference, which the model is given: gold links
-        join the same two. A row without gold links has None there.
-        """
+        """Return `id, source, reference, hypothesis, score, links, gold, …` (docs/contracts.md)."""
         data, pairs = self.recipe.data, self.encode(tokens, rows)
         sources = pairs.sources(rows)
         best = [hypotheses[0] for hypotheses in self.search(sources)]
-        gold = gold_links(tokens, data, rows) or [None] * len(rows)
-        formatted = [None if each is None else format_links(*each) for each in gold]
-        table = sentence_table(tokens, data, self.settings, rows).assign(
+        gold = metrics.gold_links(tokens, data, rows) or [None] * len(rows)
+        formatted = [None if each is None else metrics.format_links(*each) for each in gold]
+        table = metrics.sentence_table(tokens, data, self.settings, rows).assign(
             hypothesis=[self.target.decode(np.asarray(each.tokens, np.int64)) for each in best],
             score=np.asarray([hypothesis.score for hypothesis in best], np.float64),
             links=[*map(_links, self.align(pairs, rows))],
@@ -114,17 +89,13 @@ class TranslationPredictor(Predictor):
 
     def statistics(self, predictions: pd.DataFrame) -> pd.DataFrame:
         """Return the additive statistics of each sentence, as metrics.py defines them."""
-        data, gold = self.recipe.data, read_links(predictions.set_index("id")["gold"])
-        return statistics_table(
+        data, gold = self.recipe.data, metrics.read_links(predictions.set_index("id")["gold"])
+        return metrics.statistics_table(
             predictions, gold if data.has_gold_alignment else None, data, self.settings
         )
 
     def explain(self, tokens: ParallelTokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `sentences` (a row each) and `weights` (a row for each pair of their words).
-
-        And `gradients` and `states`. The sentences are chosen by their lengths alone, so they are
-        the same for every model.
-        """
+        """Return `sentences`, `weights` for each pair of their words, `gradients` and `states`."""
         data = self.recipe.data
         rows = displayed_rows(tokens, data, predictions, GROUPS)
         ids = tokens.documents(["id"])["id"].to_numpy()
@@ -132,7 +103,7 @@ class TranslationPredictor(Predictor):
         by_id = predictions.set_index("id", drop=False)
         sentences = by_id.loc[ids[rows], columns].reset_index(drop=True)
         names = ("source_words", "reference_words")
-        for name, side in zip(names, sides(tokens, data), strict=True):
+        for name, side in zip(names, metrics.sides(tokens, data), strict=True):
             sentences[name] = [self.words(side, int(row)) for row in rows]
         weights = [pd.DataFrame({"id": [], "target": [], "source": [], "weight": []})]
         for row, each in zip(rows, self.align(self.encode(tokens, rows), rows), strict=True):
@@ -142,7 +113,7 @@ class TranslationPredictor(Predictor):
                 weights.append(pd.DataFrame({"id": ids[row], **columns_}))
         rows = displayed_rows(tokens, data, predictions, SPREAD_SENTENCES)
         pairs = self.encode(tokens, rows)
-        spread = sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
+        spread = metrics.sentence_table(tokens, data, self.settings, rows)[["id", "source_words"]]
         return {
             "sentences": sentences,
             "weights": pd.concat(weights[1:] or weights),
@@ -159,10 +130,7 @@ class TranslationPredictor(Predictor):
         return encode_pairs(tokens, rows, languages, segmenters)
 
     def words(self, side: Side, row: int) -> list[str]:
-        """Return the words of a row of a corpus that links and weights count.
-
-        They are its tokens, or for a model that reads pieces what white space separates.
-        """
+        """Return the tokens of a row, or of a model of pieces what white space separates."""
         if self.recipe.hyperparameters.segmentation == "words":
             return side.tokens(row)
         return side.texts(np.asarray([row]))[0].split()
@@ -173,10 +141,7 @@ class TranslationPredictor(Predictor):
         return beam.translate(self.model, sources, width, penalty, self.device, n_best)
 
     def align(self, pairs: EncodedPairs, rows: np.ndarray) -> list[np.ndarray | None]:
-        """Return the weights between the words of each source and its target, which is given.
-
-        They are (target words, source words); None for a model without attention.
-        """
+        """Return the attention between source words and given target words, (target, source)."""
         if not self.recipe.hyperparameters.learns_weights:
             return [None] * len(rows)
         weights: dict[int, np.ndarray] = {}
@@ -190,27 +155,20 @@ class TranslationPredictor(Predictor):
                     weights[row] = attention[i, : target - 2, :source].float().cpu().numpy()
         both = pairs.sources(rows), pairs.targets(rows)
         return [
-            weights_of_words(
+            metrics.weights_of_words(
                 weights[row], self.source.words_of(source), self.target.words_of(target)
             )
             for row, source, target in zip(rows.tolist(), *both, strict=True)
         ]
 
     def translate(self, texts: list[str], n_best: int = 1) -> list[list[Translation]]:
-        """Return the `n_best` translations of each text, best first.
-
-        A text without words is read as one unknown word. A translation does not depend on the
-        other texts; with `n_best` above the run's beam the beam is as wide as that.
-        """
+        """Return the `n_best` translations of each text, best first; no beam is narrower."""
         side = tokenize_sentences(texts, self.recipe.data.tokenizer)
         sources = self.source.encode(side, np.arange(len(texts)))
         return self._translations(side, sources, self.search(sources, n_best))
 
     def score(self, texts: list[str], translations: list[str]) -> list[Translation]:
-        """Return given translations of the texts with their scores, weights and links.
-
-        Raises ValueError unless there are as many translations as texts.
-        """
+        """Return given translations, scored and linked. Raises ValueError: not as many as texts."""
         if len(texts) != len(translations):
             raise ValueError(f"{len(texts)} texts, and {len(translations)} translations")
         data, rows = self.recipe.data, np.arange(len(texts))
@@ -233,7 +191,6 @@ class TranslationPredictor(Predictor):
     def _translations(
         self, side: Side, sources: list[np.ndarray], hypotheses: list[list[Hypothesis]]
     ) -> list[list[Translation]]:
-        """Return the hypotheses of each source as text, with the weights of their words."""
         is_words = self.recipe.hyperparameters.segmentation == "words"
         alone = np.zeros(1, np.int64)
 
@@ -261,7 +218,7 @@ def displayed_rows(
 ) -> np.ndarray:
     """Return the tested rows that are shown, in the order of their lengths: one of each group."""
     rows = tokens.rows_of(predictions["id"])
-    lengths = np.diff(sides(tokens, data)[0].offsets)[rows]
+    lengths = np.diff(metrics.sides(tokens, data)[0].offsets)[rows]
     order = rows[np.lexsort([rows, lengths])]
     middles = (2 * np.arange(groups) + 1) * len(order) // (2 * groups)
     return order[np.unique(middles)]
@@ -272,10 +229,8 @@ def states_of(
 ) -> list[np.ndarray]:
     """Return the state of the source of each row, (size,) float32 each.
 
-    Of a recurrent translator it is what the decoder starts from, h of all its layers side by side;
-    an LSTM's cell starts as h, and is left out. A transformer's decoder starts from no state: of
-    it, the mean of the encoder's states over the sentence. The model is in evaluation mode, on
-    `device`.
+    Of a recurrent translator what the decoder starts from, h of all its layers side by side; of a
+    transformer the mean of the encoder's states over the sentence.
     """
     states: dict[int, np.ndarray] = {}
     with torch.inference_mode():
@@ -293,18 +248,11 @@ def states_of(
 
 
 def gradient_table(
-    model: Translator,
-    pairs: EncodedPairs,
-    rows: np.ndarray,
-    sentences: pd.DataFrame,
-    device: str,
+    model: Translator, pairs: EncodedPairs, rows: np.ndarray, sentences: pd.DataFrame, device: str
 ) -> pd.DataFrame:
-    """Return the gradient that reaches each word of these sources, also truncated.
-
-    `sentences` has `id` and `source_words` of each row.
-    """
+    """Return the gradient that reaches each source word, also truncated, by `id` and words."""
     tables = []
-    truncations = (None, TRUNCATION) if isinstance(model, RecurrentTranslator) else (None,)
+    truncations = (None, metrics.TRUNCATION) if isinstance(model, RecurrentTranslator) else (None,)
     for i, (id_, words) in enumerate(sentences.itertuples(index=False)):
         pair = pairs.batch(rows[i : i + 1]).to(device)
         for truncation in truncations:
@@ -318,14 +266,11 @@ def sentence_gradients(
 ) -> pd.DataFrame:
     """Return the gradients of one sentence, a row for each position that the encoder reads.
 
-    Columns: `id`; `source_words`, its length in words; `position` of the unit, from 0;
-    `truncation` in steps, 0 for none; `norm` and `relative`, the norm divided by its mean over the
-    sentence (0 where all are 0); `forward_norm` and `forward_relative`, the same of the forward
-    direction alone, which are missing for a model without recurrence.
+    `relative` is `norm` over its mean over the sentence; `forward_` the same of the forward
+    direction alone, missing without recurrence. `truncation` is in steps, 0 for none.
     """
-    whole, forward = gradients.whole, gradients.forward
-    if forward is None:
-        forward = np.full(len(whole), np.nan)
+    whole = gradients.whole
+    forward = np.full(len(whole), np.nan) if gradients.forward is None else gradients.forward
     return pd.DataFrame(
         {
             "id": id_,
@@ -352,11 +297,7 @@ def load_predictor(
     device: str,
     command: str,
 ) -> TranslationPredictor:
-    """Return the run in `folder`, ready to translate on `device`.
-
-    Raises HeedError: a file is missing or broken, or its tensors are not those of the recipe's
-    model; `command` makes the run again.
-    """
+    """Return the run in `folder` on `device`. Raises HeedError: a file is broken, or another's."""
     h = recipe.hyperparameters
     with whole_run(folder, command):
         source, target = (read_segmenter(folder, name, h) for name in (SOURCE, TARGET))

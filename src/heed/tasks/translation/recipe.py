@@ -63,11 +63,7 @@ class Hyperparameters(Training, TranslatorArchitecture):
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """The languages that are translated from and into.
-
-    `tokenizer` and `target_tokenizer` are those of their words, for texts from outside the corpus.
-    `has_gold_alignment`: whether the corpus says which words translate which.
-    """
+    """The languages that are translated from and into, with their tokenizers, for other texts."""
 
     source: str
     target: str
@@ -86,10 +82,7 @@ class Prediction(Decoding):
 
 
 def resolve_data(section: dict[str, Any], meta: Meta, key: str) -> Data:
-    """Return the languages that an experiment's section `data` names.
-
-    Raises HeedError, with the section's key in params.yaml: the corpus has no such language.
-    """
+    """Return the languages of a section `data`. Raises HeedError: the corpus lacks one."""
     named = [(side, section[side]) for side in ("source", "target")]
     named += [("references", language) for language in section.get("references", ())]
     for name, language in named:

@@ -1,9 +1,6 @@
 """The reference models: the source as it is, and translation by counted words.
 
-Reference models come from outside the study. `copy` gives the source for its translation, and
-the diagonal for an alignment: what is right without knowing either language. `statistical` is the
-road of statistical translation, P(Y | X) ∝ P(X | Y) P(Y): IBM model 1 and a trigram language model,
-counted in the training split, and a search with a beam; its alignment is IBM model 1's.
+`copy` aligns by the diagonal. `statistical` is P(Y | X) ∝ P(X | Y) P(Y), in statistical.py.
 """
 
 import dataclasses
@@ -13,15 +10,7 @@ import numpy as np
 import pandas as pd
 
 from heed.task.interface import DeclaredExperiment, Fitted
-from heed.tasks.translation.metrics import (
-    Links,
-    corpus_bleu,
-    format_links,
-    gold_links,
-    read_references,
-    sentence_table,
-    statistics_table,
-)
+from heed.tasks.translation import metrics
 from heed.tasks.translation.recipe import Data, Prediction
 from heed.tasks.translation.statistical import (
     ROUNDS,
@@ -67,8 +56,8 @@ def fit(tokens: ParallelTokens, data: Data, experiment: DeclaredExperiment) -> F
             predictions[name, fold] = pd.concat(tables, ignore_index=True)
 
     def statistics(table: pd.DataFrame) -> pd.DataFrame:
-        gold = gold_links(tokens, data, tokens.rows_of(table["id"]))
-        return statistics_table(table, gold, data, scoring)
+        gold = metrics.gold_links(tokens, data, tokens.rows_of(table["id"]))
+        return metrics.statistics_table(table, gold, data, scoring)
 
     selection = {"ibm1_rounds": ROUNDS, "tuned_on": TUNED, "weights": chosen}
     return Fitted(predictions, statistics, selection)
@@ -112,23 +101,22 @@ class Statistical:
         """Return the table of predictions of these rows (docs/contracts.md)."""
         translations = [self.translate(row, weights) for row in rows]
         pairs = [(self.source.rows[row], self.target.rows[row]) for row in rows]
-        return sentence_table(self.tokens, self.data, self.scoring, rows).assign(
+        return metrics.sentence_table(self.tokens, self.data, self.scoring, rows).assign(
             hypothesis=[text for text, _ in translations],
             score=[score for _, score in translations],
-            links=[format_links(self.table.align(*pair)) for pair in pairs],
+            links=[metrics.format_links(self.table.align(*pair)) for pair in pairs],
             unknown_words=[sum(int(id_) not in self.options for id_ in ids) for ids, _ in pairs],
         )
 
 
 def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
-    """Return the weights with the best BLEU on these rows; of equals the first."""
     scoring = statistical.scoring
-    table = sentence_table(statistical.tokens, statistical.data, scoring, validation)
-    references = read_references(table)
+    table = metrics.sentence_table(statistical.tokens, statistical.data, scoring, validation)
+    references = metrics.read_references(table)
 
     def bleu(weights: Weights) -> float:
         hypotheses = [statistical.translate(row, weights)[0] for row in validation]
-        return corpus_bleu(hypotheses, references, scoring)
+        return metrics.corpus_bleu(hypotheses, references, scoring)
 
     moves = [dataclasses.replace(START, distortion=jump, limit=limit) for jump, limit in MOVES]
     moving = max(moves, key=bleu)
@@ -139,14 +127,13 @@ def _tune(statistical: Statistical, validation: np.ndarray) -> Weights:
 def _copy(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
-    """Return the table of predictions of `copy`, whose links are the diagonal."""
-    table = sentence_table(tokens, data, scoring, rows)
+    table = metrics.sentence_table(tokens, data, scoring, rows)
     target_words = np.diff(tokens.sides[data.target].offsets)[rows].tolist()
-    links = map(format_links, map(diagonal, table["source_words"].tolist(), target_words))
+    links = map(metrics.format_links, map(diagonal, table["source_words"].tolist(), target_words))
     return table.assign(hypothesis=table["source"], score=0.0, links=[*links], unknown_words=0)
 
 
-def diagonal(source_words: int, target_words: int) -> Links:
+def diagonal(source_words: int, target_words: int) -> metrics.Links:
     """Return a link of each target word to the source word at the same share of its sentence."""
     if not source_words:
         return set()

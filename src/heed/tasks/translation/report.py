@@ -9,36 +9,12 @@ import numpy as np
 from heed.evaluation.results import BASELINE, MeanAndStd, mean_and_std
 from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
+from heed.report import blocks
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import (
-    PAGE,
-    Block,
-    Cell,
-    Column,
-    Disclosure,
-    Figure,
-    Group,
-    Heading,
-    Paragraph,
-    Span,
-    Table,
-    Texts,
-    make_rows,
-)
-from heed.report.chapters import comparisons, hyperparameters, provenance
+from heed.report.chapters import comparisons, hyperparameters, provenance, shared
 from heed.report.chapters import experiment as beginning
 from heed.report.chapters.cost import describe_core_minutes
 from heed.report.chapters.scores import lengths_file
-from heed.report.chapters.shared import (
-    all_models,
-    corrected_p_column,
-    interval_column,
-    interval_columns,
-    join_columns,
-    on_page,
-    p_column,
-    values_by_run,
-)
 from heed.report.experiments import Experiment
 from heed.report.figures.curves import by_length, curves
 from heed.report.figures.variants import drawn_variants
@@ -124,14 +100,14 @@ def untested_weights() -> str:
     return ""
 
 
-def chapter(results: Results, experiment: Experiment) -> list[Block]:
+def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
     """Return the table of all models, figures, and the sentences that are shown."""
     lines, variants = _lines(results, experiment), drawn_variants(results, experiment)
-    drawn: tuple[Figure, ...] = (
+    drawn: tuple[blocks.Figure, ...] = (
         by_length(results, experiment, variants),
         figures.first_word(results, experiment, variants),
         *figures.by_share(results, experiment),
-        *on_page(
+        *shared.on_page(
             (
                 *figures.by_distance(results, experiment, variants),
                 curves(results, experiment, variants),
@@ -144,16 +120,16 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
         lengths_file(results, experiment),
-        Heading(say("Figures"), experiment.mark, media=(PAGE,)),
-        Group(drawn[:SHOWN], "plots"),
-        Disclosure(
+        blocks.Heading(say("Figures"), experiment.mark, media=(blocks.PAGE,)),
+        blocks.Group(drawn[:SHOWN], "plots"),
+        blocks.Disclosure(
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
-            (Group(drawn[SHOWN:], "plots"),),
+            (blocks.Group(drawn[SHOWN:], "plots"),),
             "others",
             heading=False,
         ),
-        *all_models(results, experiment, variants, {"lengths": by_length, "curves": curves}),
-        Disclosure(
+        *shared.all_models(results, experiment, variants, {"lengths": by_length, "curves": curves}),
+        blocks.Disclosure(
             say("Sentences chosen by rule"), tuple(shown_blocks(results, experiment)), "others"
         ),
     ]
@@ -173,7 +149,7 @@ def _lines(results: Results, experiment: Experiment) -> list[Line]:
     return lines + [Line(name, each.summary) for name, each in result.reference_models.items()]
 
 
-def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
+def _table(results: Results, experiment: Experiment, lines: list[Line]) -> blocks.Table:
     folders = map(results.evaluation_folder, results.models(experiment).values())
     files = (folder / "summary.csv" for folder in folders)
     has_unknown_words = any(line.value("unknown_words") for line in lines)
@@ -186,11 +162,11 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         )
     if not has_unknown_words:
         sentences.append(say("No source has a word that a model does not know."))
-    return Table(
+    return blocks.Table(
         f"{experiment.key}_translation",
         say("Translations of the test split"),
         columns,
-        make_rows(columns, lines),
+        blocks.make_rows(columns, lines),
         caption=" ".join(sentences),
         notes=tuple(_scoring_notes(results, experiment)),
         sources=(*results.comparison_sources, *results.sources.add(*files), results.times_source),
@@ -202,15 +178,15 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
 
 def _columns(
     results: Results, experiment: Experiment, lines: list[Line], has_unknown_words: bool
-) -> tuple[Column, ...]:
+) -> tuple[blocks.Column, ...]:
     times = [time for line in lines for time in line.times]
     return (
-        *join_columns(lambda _: experiment),
-        Column("variant", say("Model"), value="name"),
-        Column("parameters", say("Parameters"), PARAMETERS, "parameters", paper=False),
+        *shared.join_columns(lambda _: experiment),
+        blocks.Column("variant", say("Model"), value="name"),
+        blocks.Column("parameters", say("Parameters"), PARAMETERS, "parameters", paper=False),
         *(column for each in SHOWN_METRICS for column in _metric_columns(experiment, each)),
         *_alignment_columns(lines),
-        Column(
+        blocks.Column(
             "unknown_words",
             say("Unknown words") if has_unknown_words else "",
             PERCENT,
@@ -218,13 +194,10 @@ def _columns(
             unit="%",
             meaning=say("the share of the words of the source that the model does not know"),
         ),
-        Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=experiment.measure.unit),
-        interval_column(results, "gain"),
-        *interval_columns("gain", "gain_low_pp", "gain_high_pp"),
-        p_column("gain"),
-        corrected_p_column("gain"),
-        Column("verdict", say("Verdict"), VERDICT, "gain.verdict"),
-        Column(
+        blocks.Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=experiment.measure.unit),
+        *shared.tested_columns(results, "gain"),
+        blocks.Column("verdict", say("Verdict"), VERDICT, "gain.verdict"),
+        blocks.Column(
             "core_minutes",
             say("Core-minutes"),
             decimals(1, 3),
@@ -237,51 +210,48 @@ def _columns(
     )
 
 
-def _metric_columns(experiment: Experiment, metric: str) -> tuple[Column, Column]:
-    def value(line: Line) -> Cell:
+def _metric_columns(experiment: Experiment, metric: str) -> tuple[blocks.Column, blocks.Column]:
+    def value(line: Line) -> blocks.Cell:
         std = line.std(metric)
         note = "" if std is None else f"± {format_number(std, 2)}"
-        return Cell(line.value(metric), note, strong=metric == experiment.measure.metric)
+        return blocks.Cell(line.value(metric), note, strong=metric == experiment.measure.metric)
 
     return (
-        Column(metric, SCALE.names[metric], PERCENT, value),
-        Column(f"{metric}_std_pp", "", decimals(3), lambda line: line.std(metric)),
+        blocks.Column(metric, SCALE.names[metric], PERCENT, value),
+        blocks.Column(f"{metric}_std_pp", "", decimals(3), lambda line: line.std(metric)),
     )
 
 
-def _alignment_columns(lines: list[Line]) -> list[Column]:
-    """Return the alignment error and its control; without gold, the agreement with IBM model 1."""
+def _alignment_columns(lines: list[Line]) -> list[blocks.Column]:
     measured = {metric for line in lines for metric in line.scores}
-    columns = []
+
+    def column(metric: str, heading: str, meaning: str) -> blocks.Column:
+        value = operator.methodcaller("value", metric)
+        return blocks.Column(metric, heading, PERCENT, value, meaning=meaning)
+
+    error = say(
+        "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
+        "100 is a model that links nothing"
+    )
+    control = say(
+        "a control: the error of the same links, moved by one word of the translation. "
+        "Where it is no higher, the links are off by one, or mean nothing"
+    )
+    agreement = say(
+        "of the links of attention with those of IBM model 1, which may be wrong: the "
+        "corpus has no gold links"
+    )
     if "aer" in measured:
-        meaning = say(
-            "the error rate of Och & Ney 2003 against the gold links; lower is better, and "
-            "100 is a model that links nothing"
-        )
-        columns = [("aer", say("Alignment error"), meaning)]
-        meaning = say(
-            "a control: the error of the same links, moved by one word of the translation. "
-            "Where it is no higher, the links are off by one, or mean nothing"
-        )
-        columns += [(SHIFTED, say("Shifted by one"), meaning)]
-    elif IBM1 in measured:
-        meaning = say(
-            "of the links of attention with those of IBM model 1, which may be wrong: the "
-            "corpus has no gold links"
-        )
-        columns = [(IBM1, say("Agreement with IBM model 1"), meaning)]
-    return [
-        Column(metric, heading, PERCENT, operator.methodcaller("value", metric), meaning=meaning)
-        for metric, heading, meaning in columns
-    ]
+        errors = column("aer", say("Alignment error"), error)
+        return [errors, column(SHIFTED, say("Shifted by one"), control)]
+    return [column(IBM1, say("Agreement with IBM model 1"), agreement)] * (IBM1 in measured)
 
 
-def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
-    """Return how translations were searched for and scored, for each setting and its models."""
-    variants: dict[Texts, list[str]] = {}
+def _scoring_notes(results: Results, experiment: Experiment) -> list[blocks.Texts]:
+    variants: dict[blocks.Texts, list[str]] = {}
     for variant, model in results.models(experiment).items():
         variants.setdefault(_scoring_note(results, model), []).append(variant)
-    notes: list[Texts] = []
+    notes: list[blocks.Texts] = []
     if len(results.comparison.seeds) > 1:
         notes.append((say("Small second line: the standard deviation over seeds."),))
     for note, names in variants.items():
@@ -290,9 +260,8 @@ def _scoring_notes(results: Results, experiment: Experiment) -> list[Texts]:
     return notes
 
 
-def _scoring_note(results: Results, model: str) -> Texts:
-    """Return how a model searches for translations, and how they are scored."""
-    path = results.folder / "predict" / model / MODEL_PREDICTION
+def _scoring_note(results: Results, model: str) -> blocks.Texts:
+    path = results.prediction_folder(model) / MODEL_PREDICTION
     settings: Prediction = read_prediction(path, "translation", f"heed score {model}")
     beam, penalty = settings.beam, f"{settings.length_penalty:g}"
     texts = [say("Beam {beam}, length penalty {penalty}.", beam=beam, penalty=penalty)]
@@ -303,11 +272,11 @@ def _scoring_note(results: Results, model: str) -> Texts:
         texts.append(say("Further references: {names}; the best match counts.", names=names))
     texts.append(say("Signatures of sacrebleu:"))
     scores = signatures(settings, int(counts[0]) if is_one else None)
-    bleu, chrf = (Span(text, "code") for text in scores.values())
+    bleu, chrf = (blocks.Span(text, "code") for text in scores.values())
     return " ".join(texts), " ", bleu, ", ", chrf
 
 
-def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[Block]:
+def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list[blocks.Block]:
     seeds = results.comparison.seeds
     names = {**SCALE.names, "aer": say("Alignment error")}
     values = [
@@ -322,27 +291,20 @@ def _by_run(results: Results, experiment: Experiment, lines: list[Line]) -> list
         return lambda each: 100 * each[2].values[run]
 
     columns = (
-        Column("", say("Model"), value=operator.itemgetter(0)),
-        Column("", say("Metric"), value=operator.itemgetter(1)),
-        Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
+        blocks.Column("", say("Model"), value=operator.itemgetter(0)),
+        blocks.Column("", say("Metric"), value=operator.itemgetter(1)),
+        blocks.Column("", say("Mean"), PERCENT, lambda each: 100 * each[2].mean),
         *(
-            Column("", say("seed {seed}", seed=seed), PERCENT, run_value(run))
+            blocks.Column("", say("seed {seed}", seed=seed), PERCENT, run_value(run))
             for run, seed in enumerate(seeds)
         ),
     )
     summary = say("Values by seed")
-    by_seed = values_by_run(results, experiment, "_by-seed", summary, columns, values)
-    return [*[by_seed] * (len(seeds) > 1), _seeds_file(experiment, lines, seeds)]
+    by_seed = shared.values_by_run(results, experiment, "_by-seed", summary, columns, values)
+    return [*[by_seed] * (len(seeds) > 1), _every_value(experiment, lines, seeds)]
 
 
-def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> Group:
-    """Return the file of every run's values, between 0 and 1, and a link to it."""
-    names = ("variant", "run", "metric")
-    columns = (
-        *join_columns(lambda _: experiment),
-        *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(names)),
-        Column("value", "", decimals(6), operator.itemgetter(3)),
-    )
+def _every_value(experiment: Experiment, lines: list[Line], seeds: list[int]) -> blocks.Group:
     values = []
     for line in lines:
         for metric, of_runs in line.scores.items():
@@ -351,11 +313,8 @@ def _seeds_file(experiment: Experiment, lines: list[Line], seeds: list[int]) -> 
                 count = len(of_runs.values)
                 runs = [f"fold {fold}" for fold in range(count)] if count > 1 else ["the only one"]
             for run, value in zip(runs, of_runs.values, strict=True):
-                values.append((line.name, run, metric, value))
-    key, title = f"{experiment.key}_seeds", say("every value (CSV)")
-    table = Table(key, title, columns, make_rows(columns, values), files=("csv",), media=())
-    links = say("All models of this experiment:"), " ", Span(title, link=f"tables/{key}.csv")
-    return Group((table, Paragraph(links, "small", media=(PAGE,))))
+                values.append((line.name, run, metric, decimals(6).plain(value)))
+    return shared.seeds_file(experiment, ("variant", "run", "metric", "value"), values)
 
 
 CHAPTERS = [

@@ -17,11 +17,7 @@ FURTHER_METRICS = ("aer",)  # of an expected result: not of the test split's sta
 
 
 def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[str, str]]:
-    """Yield (key of an experiment, message) where its languages are not those of its corpus.
-
-    `data` is the experiment's `Target`. The languages are empty where params.yaml does not have
-    their names.
-    """
+    """Yield (key of an experiment, message) where its languages are not those of its corpus."""
     languages, known = corpus.languages, ", ".join(corpus.languages)
     named = [("source", data.source), ("target", data.target)]
     for name, language in [*named, *(("references", each) for each in data.references)]:

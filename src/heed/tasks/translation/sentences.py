@@ -7,13 +7,9 @@ from pathlib import Path
 
 import matplotlib.figure
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path as Path_
-from matplotlib.transforms import Affine2D
+from matplotlib.patches import Rectangle
 
-from heed.files import reading
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,
@@ -29,10 +25,12 @@ from heed.report.blocks import (
     Table,
     make_rows,
 )
+from heed.report.browser import read_prediction_table
 from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
 from heed.report.figures import drawing
 from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, short_name
+from heed.report.figures.heatmaps import draw_squares
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
@@ -41,17 +39,12 @@ from heed.tasks.translation.metrics import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")
 PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
-SHADES = 20  # steps of a weight's shade
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 
 
 @dataclasses.dataclass(frozen=True)
 class Sentence:
-    """A pair of sentences with what each model made of it, by variant.
-
-    `weights` are those of attention between the words, (reference words, source words), of the
-    models that have any; `gold` is None for a sentence without gold links.
-    """
+    """A pair of sentences with each model's translation and weights, (reference, source words)."""
 
     source: str
     reference: str
@@ -63,14 +56,12 @@ class Sentence:
 
 
 def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
-    """Return the sentences, which are the same for all models, in the order of their lengths.
-
-    Raises HeedError: a file is missing or broken.
-    """
+    """Return the sentences, the same for all models, by length. Raises HeedError: a broken file."""
     tables, weights = {}, {}
     for variant, model in results.models(experiment).items():
-        table = read_predicted(results, model, "sentences").set_index("id")
-        tables[variant], weights[variant] = table, read_predicted(results, model, "weights")
+        table = read_prediction_table(predicted_path(results, model, "sentences")).set_index("id")
+        tables[variant] = table
+        weights[variant] = read_prediction_table(predicted_path(results, model, "weights"))
     sentences = []  # of any table: all have the same
     for (id_, row), gold in zip(table.iterrows(), read_links(table["gold"]), strict=True):
         source, reference = list(row["source_words"]), list(row["reference_words"])
@@ -89,17 +80,12 @@ def read_sentences(results: Results, experiment: Experiment) -> list[Sentence]:
 
 
 def _sources(results: Results, experiment: Experiment, name: str) -> tuple[Source, ...]:
-    """Return the sources of all models' tables `name`: sentences or weights."""
     models = results.models(experiment).values()
     return results.sources.add(*(predicted_path(results, model, name) for model in models))
 
 
 def mark_wrong(hypothesis: str, reference: str) -> Phrase:
-    """Return a translation with its wrong words marked: those that the reference does not have.
-
-    A word that it has once is right once, as in BLEU's precision of single words (Papineni et al.
-    2002, section 2.1).
-    """
+    """Return a translation with the words marked that the reference does not have as often."""
     left = Counter(WORD.findall(reference))
     texts: list[str | Span] = []
     end = 0
@@ -116,23 +102,13 @@ def count_wrong(phrase: Phrase) -> int:
     return sum(isinstance(text, Span) for text in phrase.texts)
 
 
-def read_predicted(results: Results, model: str, name: str) -> pd.DataFrame:
-    """Return a table of `heed score`. Raises HeedError: it is missing or broken."""
-    path = predicted_path(results, model, name)
-    with reading(path, f"heed score {model}"):
-        return pd.read_parquet(path)
-
-
 def predicted_path(results: Results, model: str, name: str) -> Path:
     """Return the path of a table of `heed score`."""
     return results.folder / "predict" / model / f"{name}.parquet"
 
 
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
-    """Return heat maps and examples; a sentence in their place where they are left out.
-
-    Paper goes along with a published report that is published, so it has generated sentences only.
-    """
+    """Return heat maps and examples; a sentence in their place where texts may not be published."""
     is_on_page = results.with_documents or experiment.generated
     media = (PAGE,) * is_on_page + (PAPER,) * experiment.generated
     others = tuple(medium for medium in EVERYWHERE if medium not in media)
@@ -176,11 +152,6 @@ def _printed_sentences(
 def _examples(
     results: Results, experiment: Experiment, sentences: list[Sentence], media: tuple[str, ...]
 ) -> Table:
-    """Return the table of examples: each text of a sentence below the other, wrong words marked.
-
-    The models are those of the figures that compare all; the translations of all models are in
-    results/predict/MODEL/predictions.parquet.
-    """
     variants = drawn_variants(results, experiment)
     columns = (
         *join_columns(lambda _: experiment),
@@ -214,10 +185,7 @@ def _examples(
 def alignments(
     results: Results, experiment: Experiment, sentences: list[Sentence]
 ) -> tuple[Figure, ...]:
-    """Return a heat map of each sentence: the weights of two models, with gold links.
-
-    The models are the first of the study's question that has weights, and the next that has any.
-    """
+    """Return a heat map of each sentence: the weights of the first two models that have any."""
     result = results.comparison.experiments[experiment.key]
     order = dict.fromkeys([*result.attention, *result.models])
     names = [name for name in order if any(name in each.weights for each in sentences)][:2]
@@ -265,10 +233,7 @@ def _alignment(
 
 
 def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, float]:
-    """Return the size of so many heat maps, how many stand side by side, and the inches of a cell.
-
-    They stand side by side or are stacked, with the larger cells.
-    """
+    """Return the size of the maps, how many stand side by side or stacked, and a cell's inches."""
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     labels, heads = (
         LETTER * max(map(len, map(short_name, words)), default=0)
@@ -286,16 +251,9 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
 
 
 def _draw_weights(axes: Axes, sentence: Sentence, weights: np.ndarray | None, cell: float) -> None:
-    """Draw a square for each weight, and outline gold links; words stand at the sides."""
     shape = len(sentence.reference_words), len(sentence.source_words)
-    shades = np.rint(SHADES * (np.zeros(shape) if weights is None else weights)).astype(int)
-    for shade in np.unique(shades[shades > 0]):  # one path for each shade keeps the file small
-        squares = [
-            Path_.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
-            for row, column in np.argwhere(shades == shade)
-        ]
-        path = Path_.make_compound_path(*squares)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=min(shade / SHADES, 1), lw=0))
+    if weights is not None:
+        draw_squares(axes, weights)
     sure, possible = sentence.gold or (set(), set())
     for i, j in sorted(possible):
         outline = Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, ec=SERIES[1], lw=1.1)

@@ -1,14 +1,9 @@
 """The statistical road of translation: argmax over Y of P(X | Y) P(Y), from counted words.
 
-Lecture notation: X is the source, Y the translation. P(X | Y) is that of IBM model 1, word by word
-(Brown et al. 1993, "The mathematics of statistical machine translation", section 4.2): every target
-word is made by one source word, or by the null word, all equally probable before the words are
-known. P(Y) is a trigram language model with interpolated Kneser-Ney smoothing (Kneser & Ney 1995,
-"Improved backing-off for m-gram language modeling", in the form of Chen & Goodman 1999, "An
-empirical study of smoothing techniques for language modeling", section 3). A search with a beam
-writes the translation from left to right and in each step translates one source word that is not
-yet translated, by no, one or more target words (Koehn, Och & Marcu 2003, "Statistical phrase-based
-translation", section 2.3, with phrases of one source word).
+P(X | Y) is IBM model 1 (Brown et al. 1993, section 4.2). P(Y) is a trigram language model with
+interpolated Kneser-Ney smoothing (Chen & Goodman 1999, section 3). A search with a beam writes the
+translation from left to right; each step translates one source word by no, one or more target words
+(Koehn, Och & Marcu 2003, section 2.3, with phrases of one source word).
 """
 
 import dataclasses
@@ -77,12 +72,7 @@ def separated_words(side: Side, row: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class TranslationTable:
-    """P(target word | source word) for all words that occur together in a sentence pair.
-
-    codes: of the pairs of words, ascending, (pairs,)
-    probabilities: of the pairs, (pairs,)
-    width: number of target words; a pair's code is (source + 1) * width + target
-    """
+    """P(target word | source word) of pairs, by code: (source + 1) * width + target, ascending."""
 
     codes: np.ndarray
     probabilities: np.ndarray
@@ -98,9 +88,8 @@ class TranslationTable:
     def align(self, source: np.ndarray, target: np.ndarray) -> Links:
         """Return a link of each target word to the source word that most probably made it.
 
-        A target word that the null word makes more probably has none, nor has one that occurs with
-        no word of the source in training. Of equal probabilities, as where a source word occurs
-        twice, the one nearest to the diagonal is taken. Both are word ids, (words,).
+        A target word that null makes more probably has none, nor has one never seen with the
+        source. Of equal probabilities the one nearest to the diagonal is taken.
         """
         if not len(source) or not len(target):
             return set()
@@ -113,14 +102,8 @@ class TranslationTable:
         return {(int(nearest[j]), int(j)) for j in np.flatnonzero(is_linked)}
 
 
-def train_ibm1(
-    sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], rounds: int = ROUNDS
-) -> TranslationTable:
-    """Return the table after `rounds` of expectation maximisation, from the uniform table.
-
-    `sources` and `targets` are word ids of each sentence, from 0. Takes 4 bytes of memory for each
-    combination of a source and a target word of a sentence pair.
-    """
+def train_ibm1(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> TranslationTable:
+    """Return the table after expectation maximisation; it takes 4 bytes a combination of words."""
     width = max(int(target.max(initial=0)) for target in targets) + 1
     listed = list(_combinations(sources, targets, width))
     codes = np.unique(np.concatenate([np.unique(chunk) for chunk, _ in listed]))
@@ -128,7 +111,7 @@ def train_ibm1(
     del listed
     source_of_pair = codes // width
     probabilities = np.full(len(codes), 1 / width)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         counts = np.zeros(len(codes))
         for pairs, starts in chunks:
             shares = probabilities[pairs]
@@ -142,10 +125,7 @@ def train_ibm1(
 def _combinations(
     sources: Sequence[np.ndarray], targets: Sequence[np.ndarray], width: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the code of every combination, and the first combination of every target word.
-
-    A target word's combinations, with null and each word of the source, follow each other.
-    """
+    """Yield the codes of target words with null and each source word, and their starts."""
     for first in range(0, len(sources), CHUNK):
         part = [np.append(NULL, each) for each in sources[first : first + CHUNK]]
         words = targets[first : first + CHUNK]
@@ -176,7 +156,6 @@ class LanguageModel:
         self.log_probability = functools.cache(self._log_probability)
 
     def _log_probability(self, before: int, last: int, word: int) -> float:
-        """Return log P(word | before, last); any unknown id is UNKNOWN."""
         probability = 1 / len(self.words)
         for context, order in zip(((), (last,), (before, last)), self._orders, strict=True):
             probability = order.interpolate(context, word, probability)
@@ -206,13 +185,7 @@ class _Order:
 
 @dataclasses.dataclass(frozen=True)
 class Weights:
-    """What the score of a translation adds to log P(X | Y).
-
-    language_model: factor of log P(Y)
-    word: for each target word; the language model alone prefers short translations
-    distortion: for each source word that is jumped over, forwards or back
-    limit: a source word is translated at most so many words after the first untranslated one
-    """
+    """What a score adds to log P(X | Y); jumps reach `limit` words after the first left over."""
 
     language_model: float
     word: float
@@ -247,10 +220,7 @@ def learn_options(
 ) -> dict[int, list[Option]]:
     """Return the translations of each source word: what it was linked to most often in training.
 
-    Target words that are linked to one source word and stand side by side are a translation, at
-    most MAX_WORDS of them; a source word without a link has the translation of no words. `forward`
-    is P(target word | source word), by which words are linked, `backward` is P(source word | target
-    word).
+    `forward` is P(target word | source word), by which words are linked, `backward` the reverse.
     """
     counts: defaultdict[int, Counter[NGram]] = defaultdict(Counter)
     for source, target in zip(sources, targets, strict=True):
@@ -277,11 +247,7 @@ def translate(
     weights: Weights,
     beam: int = BEAM,
 ) -> Hypothesis:
-    """Return the translation with the highest score that the search finds.
-
-    `options` are the translations of each source word, at least one; a negative id is a word that
-    the language model does not know.
-    """
+    """Return the best translation found; a negative id is a word that the model does not know."""
     unknown = Hypothesis(0.0, 0.0, 0, -1, (UNKNOWN, UNKNOWN), ())
     estimates = [
         max(_append(option, unknown, language_model, weights)[0] for option in each)
@@ -312,7 +278,6 @@ def _extend(
     language_model: LanguageModel,
     weights: Weights,
 ) -> Iterator[Hypothesis]:
-    """Yield the hypotheses that translate one more source word."""
     covered = hypothesis.covered
     first = (~covered & (covered + 1)).bit_length() - 1  # the first word that is not translated
     for i in range(first, min(first + weights.limit + 1, len(options))):
@@ -329,7 +294,7 @@ def _extend(
 def _append(
     option: Option, hypothesis: Hypothesis, language_model: LanguageModel, weights: Weights
 ) -> tuple[float, tuple[int, int]]:
-    """Return what a translation adds to the score of a hypothesis, and the last two words then."""
+    """Return what a translation adds to a hypothesis's score, and its last two words then."""
     log_probability, (before, last) = 0.0, hypothesis.context
     for word in option.words:
         known = word if word >= 0 else UNKNOWN

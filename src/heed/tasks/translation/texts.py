@@ -26,15 +26,8 @@ def translate(
 ) -> Iterator[str]:
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
-    Args:
-        model: a translator with trained runs.
-        text: the text, the name of a file with it, or - for standard input.
-        given: translations to score instead of searching, as `text` is given; empty: none.
-        n_best: translations of each sentence.
-        form: what a line has. text: the translation. pharaoh: score and links too, between |||.
-            json: an object a translation, with words, weights and probability.
-        seed: of the run; None: the smallest.
-
+    `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
+    `form`: text; pharaoh, with score and links between |||; or json, an object a translation.
     """
     if given and n_best > 1:
         raise HeedError("--n-best is for a search, and --translation gives the translations")
@@ -67,7 +60,6 @@ def _lines(text: str) -> list[str]:
 
 
 def _format(translation: Translation, number: int, form: str) -> str:
-    """Return a translation as one line; `number` is that of its text, from 0."""
     if form == "text":
         return translation.text
     if form == "pharaoh":

@@ -121,7 +121,7 @@ def test_a_source_with_the_mark_of_a_blank_is_explained_too(monkeypatch):
 
 
 def test_without_gold_links_their_test_has_a_reason(monkeypatch):
-    monkeypatch.setattr("heed.tasks.translation.explanation.gold_links", lambda *_: None)
+    monkeypatch.setattr("heed.tasks.translation.metrics.gold_links", lambda *_: None)
     summary, tables = explain("baseline", 1)
     assert summary.set_index("test").loc["rationale", "reason"] == NO_GOLD
     assert not tables["units"]["rationale"].any()

@@ -50,9 +50,9 @@ def slow_ibm1(sources, targets, rounds: int) -> dict[tuple[int, int], float]:
 
 def test_ibm_model_1_is_that_of_a_slow_implementation(monkeypatch):
     sources, targets = drawn_pairs(60, 12, 0)
-    expected = slow_ibm1(sources, targets, 4)
+    expected = slow_ibm1(sources, targets, statistical.ROUNDS)
     monkeypatch.setattr(statistical, "CHUNK", 7)  # sentences that are listed at once
-    table = train_ibm1(sources, targets, 4)
+    table = train_ibm1(sources, targets)
     assert len(table.codes) == len(expected)
     for (source, target), probability in expected.items():
         found = table.lookup(np.asarray(source), np.asarray(target))
