@@ -274,7 +274,7 @@ MEANINGS: dict[str, Meaning] = {
         {"nargs": "+"}),
     "corpus_remove.name": ("CORPUS", "a key of `corpora` in params.yaml"),
     "variant": ("VARIANT", "its name: the model is EXPERIMENT-VARIANT"),
-    "settings": ("KEY=VALUE", "what differs from `defaults`, and preset, tuned_by, match, threads, "
+    "settings": ("KEY=VALUE", "what differs from `defaults`, and preset, search, threads, "
         "gpus (docs/params.md)", {"nargs": "*"}),
     "like": ("VARIANT", "take the keys of another variant or model; those of the command replace "
         "them"),

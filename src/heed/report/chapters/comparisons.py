@@ -73,9 +73,8 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
     )
     detectable = say("the smallest that these seeds detect with 80% power")
-    odds_ratio = Column(
-        "odds_ratio", say("Odds ratio"), decimals(2, 3), "result.effect.odds_ratio", meaning=odds
-    )
+    ratio, name = "result.effect.odds_ratio", say("Odds ratio")
+    odds_ratio = Column("odds_ratio", name, decimals(2, 3), ratio, meaning=odds)
     # a translation is not right or wrong
     counts_right = measure.in_percentage_points and not measure.in_hundreds
     return (

@@ -119,19 +119,13 @@ def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
 
 
 def select_linear(
-    column: str,
-    file: TfIdfFile,
-    labels: np.ndarray,
-    metric: str,
-    validate: Callable[[np.ndarray], float],
-    bar: Bar,
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    column: str, file: TfIdfFile, labels: np.ndarray, metric: str,
+    validate: Callable[[np.ndarray], float], bar: Bar,
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:  # fmt: skip
     """Return the decision function of the best C by `validate`, and how it was chosen."""
     if not file.features:
-        raise HeedError(
-            f"{column}: no linear reference model can be fitted: no word occurs in "
-            f"{file.min_documents} training documents. The corpus is too small or has no words"
-        )
+        reason = f"no word occurs in {file.min_documents} training documents"
+        raise HeedError(f"{column}: no linear reference model can be fitted: {reason}")
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
     passes, converged, solver = dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True), ""
 
@@ -146,10 +140,11 @@ def select_linear(
             if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
                 values = np.hstack([-values, values])
             scores[c][split] = np.hstack([scores[c].get(split, values[:, :0]), values])
-    if failed := [f"C = {c} in {passes[c]} passes" for c in STRENGTHS if not converged[c]]:
+    if not all(converged.values()):
+        failed = ", ".join(f"{c} in {passes[c]} passes" for c in STRENGTHS if not converged[c])
         print_line(
-            f"{column}: the linear reference model ({solver}) did not converge with "
-            f"{', '.join(failed)}: its accuracy may be too low"
+            f"{column}: the linear reference model ({solver}) did not converge with C = {failed}: "
+            "its accuracy may be too low"
         )
     validated = [validate(of_parts["validation"]) for of_parts in scores.values()]
     strength = STRENGTHS[int(np.argmax(validated))]
@@ -160,7 +155,7 @@ def select_linear(
         "min_documents": file.min_documents,
         "solver": solver,
         "passes": list(passes.values()),
-        "converged": not failed,
+        "converged": all(converged.values()),
     }
 
 
