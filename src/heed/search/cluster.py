@@ -29,7 +29,7 @@ LOCAL = "local"
 ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
 # Ray's object store can be small: tokens are memory-mapped, so it holds almost nothing
 OBJECT_STORE_BYTES = 80_000_000
-MAX_TEMPORARY = 30  # characters of the folder below which the paths of Ray's sockets fit 107 bytes
+MAX_TEMPORARY = 28  # characters of the folder below which the paths of Ray's sockets fit 107 bytes
 
 
 def read_address() -> str:
@@ -60,7 +60,8 @@ def ray_running(address: str, cores: int, cpu: float, gpu: float) -> Iterator[st
                 prefix="heed-ray-", dir=parent if len(parent) <= MAX_TEMPORARY else "/tmp",
                 ignore_cleanup_errors=True,
             ) as folder:  # fmt: skip
-                yield _start(folder, max(cores, math.ceil(cpu)), gpu)
+                # Ray lets everybody write in its folder, and nobody else may enter the one above
+                yield _start(f"{folder}/r", max(cores, math.ceil(cpu)), gpu)
                 ray.shutdown()  # before its folder is deleted
         else:
             yield _connect(address, cpu, gpu)

@@ -4,7 +4,10 @@ import dataclasses
 import functools
 import itertools
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +145,25 @@ def test_tpe_draws_valid_configurations_and_begins_with_those_drawn_before_a_kil
 
 
 # --- real searches --------------------------------------------------------------------------------
+
+
+CLOSED = """
+import os, pathlib, tempfile
+from heed.search.cluster import LOCAL, ray_running
+with ray_running(LOCAL, 1, 1, 0):
+    (folder,) = pathlib.Path(tempfile.gettempdir()).glob("heed-ray-*")
+    assert any((folder / "r").glob("session_*/sockets/*")), "Ray is there"
+    print(oct(folder.stat().st_mode))
+"""
+
+
+@pytest.mark.slow
+def test_no_other_user_can_enter_the_folder_of_a_local_ray(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED], env=os.environ | {"TMPDIR": str(tmp_path)},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["0o40700"], done.stderr
 
 
 FILES = [CHECKSUMS, "best.yaml", "epochs.csv", "search.json", "trials.csv"]

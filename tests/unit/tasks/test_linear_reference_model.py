@@ -230,7 +230,7 @@ def test_too_few_passes_are_told_in_reference_models_json_and_in_a_line(
     assert line.startswith(
         f"label_kind: the linear reference model ({solver}) did not converge with "
     )
-    assert f"C = 2.0 in {passes[-1]} passes" in line
+    assert f"2.0 in {passes[-1]} passes" in line
 
 
 def test_a_class_without_a_training_document_has_no_share(folder):

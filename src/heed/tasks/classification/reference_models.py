@@ -124,8 +124,10 @@ def select_linear(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:  # fmt: skip
     """Return the decision function of the best C by `validate`, and how it was chosen."""
     if not file.features:
-        reason = f"no word occurs in {file.min_documents} training documents"
-        raise HeedError(f"{column}: no linear reference model can be fitted: {reason}")
+        reason = (
+            f"no word occurs in {file.min_documents} training documents: the corpus is too small"
+        )
+        raise HeedError(f"{column}: no linear reference model: {reason}, or has no words")
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
     passes, converged, solver = dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True), ""
 
