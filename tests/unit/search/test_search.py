@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -158,11 +159,12 @@ with ray_running(LOCAL, 1, 1, 0):
 
 
 @pytest.mark.slow
-def test_no_other_user_can_enter_the_folder_of_a_local_ray(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", CLOSED], env=os.environ | {"TMPDIR": str(tmp_path)},
-        capture_output=True, text=True,
-    )  # fmt: skip
+def test_no_other_user_can_enter_the_folder_of_a_local_ray():
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # where Ray's sockets fit
+        done = subprocess.run(
+            [sys.executable, "-c", CLOSED], env=os.environ | {"TMPDIR": short},
+            capture_output=True, text=True,
+        )  # fmt: skip
     assert done.stdout.split() == ["0o40700"], done.stderr
 
 
