@@ -39,9 +39,12 @@ LONG, BROKEN = 30, (62, 34)
 # A table with more columns, or with so many of texts that break, is in smaller print.
 SMALL, MANY_TEXTS = 6, 3
 BELOW_WIDTH = 125  # millimetres of a line below a row
-# The largest heights of a figure, alone and in a column, in pages.
-FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT = 0.6, 0.45
-COLUMN_WIDTH = 240  # points, of a column of two
+# The largest heights of a figure, alone and in a column, and of a row of columns, in pages.
+FIGURE_HEIGHT, COLUMN_FIGURE_HEIGHT, ROW_HEIGHT = 0.6, 0.45, 0.78
+# In points: the height of a page, the width of a column of two, a line of a caption, and the mean
+# width of its characters.
+PAGE_HEIGHT, COLUMN_WIDTH, CAPTION_LINE, CAPTION_CHARACTER = 739, 240, 9.5, 4.1
+FigureRow = tuple[list[Figure], list[Figure]]  # two columns
 LINE_WIDTH = 488  # points of a line of the document, less a margin for what is only estimated
 POINTS_OF_INCH = 72.27
 MILLIMETRE = POINTS_OF_INCH / 25.4  # points
@@ -205,10 +208,28 @@ def _is_in_column(block: Block) -> TypeGuard[Figure]:
     return isinstance(block, Figure) and PAPER in block.media and not block.wide
 
 
-def figure_columns(blocks: Iterable[Block]) -> list[list[Figure]]:
-    """Return the figures as wide as a column in rows of two."""
-    figures = [figure for figure in blocks if _is_in_column(figure)]
-    return [figures[start : start + 2] for start in range(0, len(figures), 2)]
+def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
+    """Return the figures as wide as a column in rows of two columns, of about equal heights."""
+    rows: list[FigureRow] = []
+    heights = [PAGE_HEIGHT, PAGE_HEIGHT]
+    for figure in filter(_is_in_column, blocks):
+        height, shorter = _column_height(figure), heights.index(min(heights))
+        if heights[shorter] + height > ROW_HEIGHT * PAGE_HEIGHT:
+            rows.append(([], []))
+            heights, shorter = [0, 0], 0
+        rows[-1][shorter].append(figure)
+        heights[shorter] += height
+    return rows
+
+
+def _column_height(figure: Figure) -> int:
+    """Return about how high a figure with its caption is in a column, in points."""
+    width, height = figure.size
+    narrow = height if figure.in_rows else height * COLUMN_WIDTH / POINTS_OF_INCH / width
+    drawn = min(POINTS_OF_INCH * narrow, COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
+    texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
+    lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
+    return int(drawn + CAPTION_LINE * lines + 12)
 
 
 def tabulars(block: Table) -> list[Tabular]:
