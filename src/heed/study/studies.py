@@ -146,7 +146,7 @@ def empty_study(name: str, title: str) -> str:
                 f"{path}: is there already. Choose another name, or activate it: heed study {name}"
             )
     text = EMPTY_STUDY.format(
-        name=name,
+        name=json.dumps(name),
         title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
         task=task_of_labels(has_several=False),
     )
