@@ -77,6 +77,13 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     ]
 
 
+@pytest.mark.parametrize("name", ["2024", "null", "1e5", "0x1f"])
+def test_a_name_that_yaml_reads_as_another_type_is_a_name(name):
+    add_table(file=f"{name}.csv")
+    params = load("params.yaml")
+    assert params.study.name == name and [*params.corpora] == [*params.experiments] == [name]
+
+
 def test_further_corpora_are_added_to_the_active_study_and_removed():
     title = 'Worth "it": ' + "ja " * 50 + "?"
     add_table(title=title)
