@@ -105,6 +105,9 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
 def _count_values(node: Node, counted: dict[int, int]) -> int:
     """Return how many keys and values a node has; a node that holds itself has MAX_VALUES."""
     if isinstance(node, ScalarNode):
+        if any("\ud800" <= character <= "\udfff" for character in node.value):
+            problem = "an escape of half a character: write the character itself"
+            raise MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return 1
     if id(node) not in counted:
         counted[id(node)] = MAX_VALUES  # while it is counted
