@@ -298,7 +298,7 @@ class Legend(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """What a model made of a document: its words shaded by weight, and what it predicted.
+    """A document as a model read it: its words shaded by weight, and what it predicted.
 
     `probability` is drawn as a bar, and `description` says of what it is; None: no bar.
     """

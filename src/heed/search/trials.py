@@ -41,7 +41,7 @@ RAY = "ray"
 
 
 class Report(TypedDict, total=False):
-    """What a trial reports to Tune: `row` at the end of an epoch, `diverged` as its last."""
+    """The report of a trial to Tune: `row` at the end of an epoch, `diverged` as its last."""
 
     report: int
     score: float

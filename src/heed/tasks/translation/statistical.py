@@ -185,7 +185,7 @@ class _Order:
 
 @dataclasses.dataclass(frozen=True)
 class Weights:
-    """What a score adds to log P(X | Y); jumps reach `limit` words after the first left over."""
+    """Weights added to log P(X | Y); jumps reach `limit` words after the first left over."""
 
     language_model: float
     word: float
