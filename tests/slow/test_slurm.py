@@ -165,7 +165,7 @@ def test_a_study_on_two_nodes_has_the_cores_and_gpus_of_its_stages_and_the_bytes
     assert outputs(toy) == outputs(local)
     toy.environment["PATH"] = toy.local_path
     assert toy.is_up_to_date()
-    assert "all 18 stages are up to date" in toy.run("snakemake", "-n")
+    assert "all 20 stages are up to date" in toy.run("snakemake", "-n")
 
 
 def test_a_cancelled_job_is_reported_with_its_stage_and_log_and_the_next_run_resumes(
