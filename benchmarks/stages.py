@@ -17,8 +17,6 @@ from benchmarks.workload import Row, print_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 3
-MODEL = 3  # recipe, train, score
-OTHER_STAGES = 9
 MODEL = "texts-attention"
 # in the order of the pipeline; what a command does with 200 short texts takes next to no time
 COMMANDS = {

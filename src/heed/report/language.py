@@ -7,7 +7,7 @@ import contextlib
 import functools
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
@@ -70,6 +70,14 @@ def say_count(singular: str, plural: str, count: int, **values: object) -> str:
     """Return the text for this count in the current language; both texts may name {count}."""
     translated = translations(current_language()).ngettext(singular, plural, count)
     return _fill(translated, {"count": count, **values})
+
+
+def say_runs(name: str, seeds: Sequence[int]) -> str:
+    """Return the name of a model with the seeds of some of its runs."""
+    listed = ", ".join(map(str, seeds))
+    return say_count(
+        "{name} with seed {seeds}", "{name} with seeds {seeds}", len(seeds), name=name, seeds=listed
+    )
 
 
 def _fill(text: str, values: dict[str, object]) -> str:

@@ -188,14 +188,15 @@ def column_sizes(blocks: Iterable[Block]) -> dict[str, tuple[float, float]]:
 
     They are drawn anew in the width of a column, since print that is scaled down is too small.
     """
-    sizes = {}
     groups = (block for block in blocks if isinstance(block, Group) and has_columns(block))
-    for figure in (each for group in groups for each in group.blocks if _is_in_column(each)):
-        width, height = figure.size
-        narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
-        lower = height if figure.in_rows else max(height * narrow / width, LOWEST)
-        sizes[figure.key] = narrow, lower
-    return sizes
+    figures = (each for group in groups for each in group.blocks if _is_in_column(each))
+    return {figure.key: _column_size(figure) for figure in figures}
+
+
+def _column_size(figure: Figure) -> tuple[float, float]:
+    width, height = figure.size
+    narrow = min(width, COLUMN_WIDTH / POINTS_OF_INCH)
+    return narrow, height if figure.in_rows else max(height * narrow / width, LOWEST)
 
 
 def has_columns(group: Group) -> bool:
@@ -224,9 +225,7 @@ def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
 
 def _column_height(figure: Figure) -> int:
     """Return about how high a figure with its caption is in a column, in points."""
-    width, height = figure.size
-    narrow = height if figure.in_rows else height * COLUMN_WIDTH / POINTS_OF_INCH / width
-    drawn = min(POINTS_OF_INCH * narrow, COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
+    drawn = min(POINTS_OF_INCH * _column_size(figure)[1], COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
     texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
     lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
     return int(drawn + CAPTION_LINE * lines + 12)

@@ -176,6 +176,7 @@ RECIPE, TINY = Path("results/recipe/tiny-attention.yaml"), Path("data/tokens/tin
     (lambda: change_file(RECIPE, "task: class", "task: klass"), "no task klass"),
     ((TINY / "meta.json").unlink, "heed tokenize tiny"),
     (lambda: (TINY / "ids.npy").write_bytes(b""), "cannot be read"),
+    (lambda: np.save(TINY / "ids.npy", np.zeros(3, np.int32)), "do not fit"),
 ])  # fmt: skip
 def test_missing_and_broken_inputs_are_one_clear_message(workplace, break_input, message):
     break_input()
@@ -247,13 +248,14 @@ def refused_run(message: str) -> None:
 RUN_VALUES = [
     ("seed", 0, "seed: expected a whole number, at least 1, found 0"),
     ("seed", 2, "this is the run of tiny-attention with seed 2"),
-    ("fold", -1, "fold: expected a whole number, at least 0"), ("seed", 1.0, "seed: expected"),
+    ("fold", -1, "fold: expected a whole number, at least 0"),
+    ("seed", 1.0, "seed: expected a whole number, at least 1, found 1.0"),
     ("recipe.corpus", "../../elsewhere", "corpus: expected a name"),
-    ("recipe.hyperparameters.learning_rate", math.nan, "expected a number, above 0, found nan"),
+    ("recipe.hyperparameters.learning_rate", math.nan, "learning_rate: expected .* found nan"),
     ("recipe.hyperparameters.vocabulary_size", 3, "has [0-9]+ words, and vocabulary_size is 3"),
     ("recipe.hyperparameters.heads", 5, "5 heads do not divide the size 12"),
     ("recipe.hyperparameters.hidden_size", 9, "not a whole run .*size mismatch"),
-    ("recipe.hyperparameters.linear_size", 10**18, "linear_size: expected a whole number"),
+    ("recipe.hyperparameters.linear_size", 10**18, "linear_size: .*at most 65536, found 1"),
     ("recipe.data.classes", ["bad", "good", "ugly"], "not a whole run .*size mismatch"),
 ]  # fmt: skip
 

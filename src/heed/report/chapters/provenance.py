@@ -17,7 +17,7 @@ from heed.report.blocks import (
 )
 from heed.report.experiments import Experiment
 from heed.report.formats import DASH, TEXT
-from heed.report.language import say, say_count
+from heed.report.language import say, say_count, say_runs
 from heed.report.measures import report_of
 from heed.report.results import Results
 
@@ -48,16 +48,7 @@ def machine_kinds(results: Results, experiment: Experiment) -> list[Block]:
     )
     items = []
     for kind, variants in runs.items():
-        texts = [
-            say_count(
-                "{variant} with seed {seeds}",
-                "{variant} with seeds {seeds}",
-                len(seeds),
-                variant=variant,
-                seeds=", ".join(map(str, seeds)),
-            )
-            for variant, seeds in variants.items()
-        ]
+        texts = [say_runs(variant, seeds) for variant, seeds in variants.items()]
         items.append((f"{_name(kind)}: {'; '.join(texts)}",))
     return [Paragraph((f"{warning} {meaning}",)), Items(tuple(items))]
 

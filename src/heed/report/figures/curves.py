@@ -37,7 +37,7 @@ from heed.report.figures.variants import (
     validation_measure,
 )
 from heed.report.formats import format_count
-from heed.report.language import say, say_count
+from heed.report.language import say, say_runs
 from heed.report.measures import Measure, degenerate_seeds
 from heed.report.results import Results
 
@@ -87,16 +87,7 @@ def _describe_degenerate(degenerate: dict[str, list[int]], alone: dict[str, list
     """Return sentences on degenerate runs: those drawn `alone`, and models that have no other."""
     text = ""
     if alone:
-        runs = "; ".join(
-            say_count(
-                "{name} with seed {seeds}",
-                "{name} with seeds {seeds}",
-                len(each),
-                name=name,
-                seeds=", ".join(map(str, each)),
-            )
-            for name, each in alone.items()
-        )
+        runs = "; ".join(say_runs(name, seeds) for name, seeds in alone.items())
         text += " " + say("Thin, and no part of a band: degenerate runs ({runs}).", runs=runs)
     if names := [name for name, runs in degenerate.items() if runs and name not in alone]:
         text += " " + say("Every run is degenerate of: {names}.", names=", ".join(names))
