@@ -31,7 +31,7 @@ from tests.fixtures.report.pages import render_to
 
 MIN_PRINT = 7  # points
 ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its largest
-PAGES = {"sample": 9, "talk": 14}  # at most
+PAGES = {"sample": 9, "talk": 13}  # at most
 
 
 def made_table(columns: tuple[Column, ...], rows: int) -> Table:

@@ -19,7 +19,7 @@ from heed.tasks.classification.tables import (
     changes_file,
     class_table,
     every_value,
-    pair_table,
+    pair_tables,
     tables_of,
 )
 
@@ -140,7 +140,8 @@ def figures_and_tables(
         return Group(tuple(made), "pair")
 
     names, rest_names = (", ".join(table.key for table in tables) for tables in (pair, rest))
-    side_by_side = [pair_table(results, experiment, pair)] if has_pair else []
+    of_many = figures.has_many_classes(results, experiment)
+    side_by_side = pair_tables(results, experiment, pair, of_many) if has_pair else []
     blocks: list[Block] = [
         Group(shown, "plots"),
         Disclosure(

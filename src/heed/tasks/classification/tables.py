@@ -41,6 +41,7 @@ from heed.report.results import Results
 
 HEADINGS = {"precision": "precision", "recall": "recall", "f1": "f1-score", "support": "support"}
 MEASURES = tuple(HEADINGS)[:3]
+PAPER_CLASSES = 10  # of many, in the table of paper
 TITLES = {
     "baseline": "Without attention",
     "attention": "With attention",
@@ -303,6 +304,27 @@ def pair_table(results: Results, experiment: Experiment, pair: list[ClassTable])
         files=("tex",),
         media=(PAPER,) if any(table.has_published for table in pair) else (),
     )
+
+
+def pair_tables(
+    results: Results, experiment: Experiment, pair: list[ClassTable], of_many: bool
+) -> list[Table]:
+    """Return the pair's table; paper has `of_many` classes those whose recall changes most."""
+    whole = pair_table(results, experiment, pair)
+    if not of_many or PAPER not in whole.media:
+        return [whole]
+    changes = sorted(class_changes(*pair), key=lambda each: -abs(each.gain.mean_pp))
+    most = {each.name for each in changes[:PAPER_CLASSES]}
+    rows = [row for row in whole.rows if row.kind == "average" or row.cells[0].value in most]
+    caption = say(
+        "The {count} classes whose recall changes most, and the averages over all classes. The "
+        "file tables/{file} has all {all}.",
+        count=PAPER_CLASSES,
+        file=f"{whole.key}.tex",
+        all=len(changes),
+    )
+    few = dataclasses.replace(whole, rows=tuple(rows), caption=caption, files=())
+    return [dataclasses.replace(whole, media=()), few]
 
 
 def by_run(results: Results, experiment: Experiment, table: ClassTable) -> Disclosure:
