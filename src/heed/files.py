@@ -5,6 +5,7 @@ Every writer of heed writes to a temporary name and renames it: a file is comple
 
 import contextlib
 import fcntl
+import functools
 import glob
 import hashlib
 import json
@@ -12,13 +13,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, AnyStr
 
 import yaml
 
 from heed.terminal import print_line
 
 CHECKSUMS = "SHA256SUMS"
+MAX_LINE = 1 << 26  # of a line: a few compressed bytes may be a line that no memory holds
 
 
 class HeedError(Exception):
@@ -106,6 +108,24 @@ def reading(path: str | Path, made_by: str, problem: str = "cannot be read") -> 
     except (OSError, EOFError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise HeedError(f"{path}: {problem} ({reason}). Run again: {made_by}") from None
+
+
+def bounded_lines(
+    path: str | Path, file: IO[AnyStr], limit: int = MAX_LINE, first: int = 1
+) -> Iterator[AnyStr]:
+    """Yield the lines of an open file, from the number `first` on, with their line ends.
+
+    Raises HeedError, before a line is in memory that is longer than the limit.
+    """
+    lines = iter(functools.partial(file.readline, limit + 1), file.readline(0))
+    for number, line in enumerate(lines, first):
+        if len(line) > limit:
+            raise HeedError(
+                f"{path}:{number}: a line of more than {limit:,} "
+                f"{'characters' if isinstance(line, str) else 'bytes'}, the limit of a line. "
+                "Divide it, or make the file again"
+            )
+        yield line
 
 
 def write_text(path: str | Path, text: str) -> None:

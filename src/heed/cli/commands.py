@@ -134,7 +134,8 @@ def publish() -> None:
 def classify(
     model: str, text: str = "", table: Path | None = None, text_column: list[str] | None = None,
     text_separator: str | None = None, id_column: str = "", encoding: str = "",
-    delimiter: str | None = None, no_quotes: bool = False, output: Path | None = None,
+    delimiter: str | None = None, quote: str | None = None, no_quotes: bool = False,
+    output: Path | None = None,
 ) -> None:  # fmt: skip
     """Classify a text, or each row of a table: mean probabilities of a model's runs.
 
@@ -147,8 +148,8 @@ def classify(
 
     columns, separator = (tuple(text_column), " ") if text_column else model_text_columns(model)
     separator = separator if text_separator is None else text_separator
-    part, quotes = _texts_of(model, "classify_table"), False if no_quotes else None
-    rows = part.TextTable(table, columns, separator, id_column, encoding, delimiter, quotes)
+    part, quote = _texts_of(model, "classify_table"), "" if no_quotes else quote
+    rows = part.TextTable(table, columns, separator, id_column, encoding, delimiter, quote)
     print_line(part.classify_table(model, rows, output), error=output is None)
 
 
@@ -255,6 +256,8 @@ MEANINGS: dict[str, Meaning] = {
     "id_column": ("COLUMN", "of the table: a name for each row; default: rows are numbered from 1"),
     "encoding": ("ENCODING", "of the table, such as windows-1252; default: utf-8"),
     "delimiter": ("SIGN", "of the table; default: a comma in .csv, a tab in .tsv",
+        {"type": character}),
+    "quote": ("SIGN", "of the table: the character around fields; default: a double quote",
         {"type": character}),
     "no_quotes": ("", "of the table: a quote is any other character"),
     "output": ("FILE", "of a table: a .csv, .jsonl or .parquet file; default: CSV on standard "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.publication import split_of
+from heed.corpora.quotes import find_joined_rows
 from heed.corpora.rows import (
     AT,
     DELIMITERS,
@@ -25,10 +26,11 @@ from heed.corpora.rows import (
     open_text,
     read_table,
     reading,
+    separator_of,
     suffix_of,
     text_files,
 )
-from heed.files import HeedError
+from heed.files import HeedError, bounded_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,12 +76,16 @@ def find_format(path: Path, given: Format, no_header: bool) -> Format:
         cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
         return _find_header(given, no_header, [[*rows[0]], *cells] if rows else [])
     with reading(path, given.encoding), open_text(path, given.encoding) as file:
-        head = file.read(HEAD) + file.readline()
-    if not (start := head.lstrip()):
+        head = file.read(HEAD)
+        start = head.lstrip()
+        is_json = suffix in (".json", ".jsonl") or (suffix not in FORMATS and start[:1] in [*"{["])
+        if not is_json:
+            head += next(bounded_lines(path, file, first=1 + head.count("\n")), "")
+    if not start:
         raise HeedError(f"{path}: empty: expected rows, and the names of their columns")
     if start.startswith(FASTTEXT_LABEL):
         return dataclasses.replace(given, format="fasttext")
-    if suffix in (".json", ".jsonl") or (suffix not in FORMATS and start[0] in "{["):
+    if is_json:
         return _find_json_format(path, given, is_list=start[0] == "[")
     form, lines = _find_delimiter(path, given, head)
     return _find_header(form, no_header, lines)
@@ -137,10 +143,11 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
     The delimiter is the one that divides all rows into the same number of fields, two or more; of
     several one that makes a column of labels, and then the one with most fields.
     """
-    default = DELIMITERS.get(suffix_of(path), ",")
-    delimiters = [given.delimiter] if given.delimiter else ["\t", default, *TRIED_DELIMITERS]
+    default, declared = DELIMITERS.get(suffix_of(path), ","), separator_of(head)
+    named = given.delimiter or declared
+    delimiters = [named] if named else ["\t", default, *TRIED_DELIMITERS]
     quotes = ['"', "'", ""] if given.quote is None else [given.quote]
-    delimiter, quote = given.delimiter or default, quotes[0]
+    delimiter, quote = named or default, quotes[0]
     rows: Lines = []
     for count in (SAMPLE, FEW_ROWS):
         found = []
@@ -148,7 +155,7 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
             tried = {sign: _split(path, head, each, sign, count) for sign in quotes}
             fitting = {sign: lines for sign, lines in tried.items() if _width(lines) > 1}
             if fitting:
-                _, best = max((_rank_quote(sign, fitting), sign) for sign in fitting)
+                _, best = max((_rank_quote(sign, fitting, each), sign) for sign in fitting)
                 found.append((each, best, fitting[best]))
         if found:
             delimiter, quote, rows = max(found, key=lambda each: _rank(each[2]))
@@ -157,7 +164,7 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
         given,
         format="" if suffix_of(path) in DELIMITERS else "csv",
         delimiter=None if delimiter == default else delimiter,
-        quote=None if quote == '"' else quote,
+        quote=given.quote if quote == '"' else quote,
     )
     for sign in (quote, ""):
         rows = rows or _split(path, head, delimiter, sign, FEW_ROWS)
@@ -182,11 +189,11 @@ def _rank(rows: Lines) -> tuple[bool, int]:
     return any(Column(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
 
 
-def _rank_quote(quote: str, fitting: dict[str, Lines]) -> int:
+def _rank_quote(quote: str, fitting: dict[str, Lines], delimiter: str) -> int:
     """Return the rank of a quote among those with which all rows have the same width.
 
     Single quotes are the first where they enclose all cells of a column, and else the last. A stray
-    double quote joins lines until the next one: then all quotes are better read as characters.
+    double quote joins rows until the next one: then all quotes are better read as characters.
     """
     doubled = fitting.get('"', [])
     if quote == "'":
@@ -195,8 +202,8 @@ def _rank_quote(quote: str, fitting: dict[str, Lines]) -> int:
             for cells in zip(*doubled, strict=True)
         ]
         return 4 if any(enclosed) else 0
-    joins_lines = any("\n" in cell for row in doubled for cell in row)
-    return 2 if not quote else 1 if joins_lines else 3
+    joins_rows = quote and find_joined_rows([*enumerate(doubled, 1)], delimiter)
+    return 2 if not quote else 1 if joins_rows else 3
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from heed.annotations import Link, RationaleKind, Span
-from heed.files import HeedError, git_blob, sha256
+from heed.files import HeedError, bounded_lines, git_blob, sha256
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def require_file(folder: Path, name: str) -> Path:
 def read_published_lines(path: Path) -> Iterator[tuple[int, Any]]:
     """Yield (line number, object) of a JSON-lines file. Raises HeedError when it is broken."""
     with open_compressed(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(bounded_lines(path, file), 1):
             if line.strip():
                 try:
                     yield number, json.loads(line.decode(errors="replace"))

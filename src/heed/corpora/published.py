@@ -25,7 +25,7 @@ from heed.corpora.publication import (
     read_published_lines,
     require_file,
 )
-from heed.files import HeedError
+from heed.files import HeedError, bounded_lines
 
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
@@ -333,7 +333,9 @@ def read_captions(raw: Path) -> Documents:
     for name, split in CAPTION_SPLITS.items():
         with contextlib.ExitStack() as stack:
             paths = [require_file(raw, f"{name}.{language}.gz") for language in CAPTIONED]
-            files = [stack.enter_context(open_compressed(path)) for path in paths]
+            files = [
+                bounded_lines(path, stack.enter_context(open_compressed(path))) for path in paths
+            ]
             for number, lines in enumerate(zip(*files, strict=True), 1):
                 stripped = [line.rstrip(b"\r\n") for line in lines]
                 texts = dict(zip(CAPTIONED, stripped, strict=True))

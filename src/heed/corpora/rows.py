@@ -19,23 +19,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heed.corpora.publication import split_of
-from heed.files import HeedError
+from heed.corpora.quotes import find_joined_rows
+from heed.files import MAX_LINE, HeedError, bounded_lines
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa  # elsewhere not at the top: the declarations are read without it
 
     from heed.corpora.declared import Source
 
 AT = "heed:at"  # the column with the place of each row in its file, such as `:17`
 PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first cell of no text
+MAX_RATIO = 50  # characters a byte of a JSON document, which is read whole: texts have 3
 BATCH = 10_000  # rows of parquet that are Python objects at a time
 SURROGATES = re.compile("[\ud800-\udfff]")  # half a character, as JSON may have
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SEPARATOR_LINE = re.compile(r'"?sep=([^\w\r\n]|\\t)"?(?:[\r\n]|$)', re.I)  # Excel's first line
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet",
     ".xlsx": "xlsx", ".arrow": "arrow",
 }  # fmt: skip
+CONSTANTS = {"Infinity": "Infinity", "-Infinity": "-Infinity"}  # of Python's JSON, beside NaN
 LABELS = "labels"  # the column that flags become
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
 FASTTEXT_LABEL = "__label__"
@@ -92,6 +97,7 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         )
     with reading(path, form.encoding):
         rows = [*READERS[name](path, form)]
+    _check_repeated_header(path, rows)
     places = [at for at, _ in rows]
     arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
     for column in dict.fromkeys(column for _, row in rows for column in row):
@@ -102,6 +108,19 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
     if form.flags:
         table = _join_flags(path, table, form.flags)
     return table.replace_schema_metadata({PATH: str(path).encode()})
+
+
+def _check_repeated_header(path: Path, rows: Sequence[tuple[str, Row]]) -> None:
+    """Raise HeedError for a row that has the names of the columns, as of a file put after one."""
+    for at, row in rows:
+        names, cells = [*row], [*row.values()]
+        if len(row) > 1 and cells[-1] == names[-1]:
+            cells[0] = str(cells[0]).strip('\ufeff"')  # the other file may begin with a mark
+            if cells == names:
+                raise HeedError(
+                    f"{path}{at}: the names of the columns again, as where one file was put behind "
+                    "another. Remove this row"
+                )
 
 
 def write_table(table: "pa.Table", path: Path) -> None:
@@ -210,6 +229,18 @@ class RowError(HeedError):
     """A row whose quotes do not fit, or with another number of fields than the first."""
 
 
+class JoinedRowsError(RowError):
+    """A row with a quoted text whose lines look like rows: a stray quote and the next one."""
+
+    def __init__(self, found: str) -> None:
+        correct = "If they are rows, correct this one: quotes around the text, its own quote twice."
+        super().__init__(
+            f"{found} {correct} If all quotes are characters: --no-quotes of a command, or `quote: "
+            "''` of the source in params.yaml. If they are one text: --quote '\"', or `quote: '\"'`"
+        )
+        self.question = f"{found} {correct} Or are all quotes characters, or are they one text?"
+
+
 @contextlib.contextmanager
 def reading(path: Path, encoding: str | None) -> Iterator[None]:
     """Raise HeedError where a file cannot be read, or EncodingError with the line of no text."""
@@ -227,7 +258,7 @@ def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> s
     if suffix_of(path) == ".parquet" or path.is_dir():
         return found
     with open_text(path, "latin-1") as file:  # a character a byte
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(bounded_lines(path, file), 1):
             try:
                 line.encode("latin-1").decode(encoding)
             except UnicodeDecodeError as error:
@@ -240,21 +271,31 @@ def _describe_undecodable(path: Path, encoding: str, problem: UnicodeError) -> s
     )
 
 
+def separator_of(text: str) -> str | None:
+    """Return the delimiter that Excel's line `sep=;` names, the first of a text; None without."""
+    match = SEPARATOR_LINE.match(text)
+    return match[1].replace("\\t", "\t") if match else None
+
+
 def csv_lines(
     path: Path, file: Iterable[str], delimiter: str, quote: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line of each row that is not empty, and its fields. Raises RowError."""
     csv.field_size_limit(sys.maxsize)  # a text may be longer than the limit of 131,072 characters
+    lines = iter(file)
+    first = next(lines, "")
+    above = int(separator_of(first) is not None)
     reader = csv.reader(
-        file, delimiter=delimiter, strict=True, quotechar=quote or None,
+        lines if above else itertools.chain([first], lines),
+        delimiter=delimiter, strict=True, quotechar=quote or None,
         quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
     )  # fmt: skip
-    line = 1
+    line = above + 1
     try:
         for fields in reader:
             if fields:
                 yield line, fields
-            line = reader.line_num + 1
+            line = above + reader.line_num + 1
     except csv.Error as error:
         raise RowError(
             f"{path}:{line}: not a row of a CSV file ({error}). Check the quotes in this row. "
@@ -264,9 +305,13 @@ def csv_lines(
 
 
 def _read_csv(path: Path, form: Format) -> Rows:
-    delimiter = form.delimiter or DELIMITERS.get(suffix_of(path), ",")
     with open_text(path, form.encoding) as file:
-        lines = csv_lines(path, file, delimiter, '"' if form.quote is None else form.quote)
+        declared = separator_of(next(bounded_lines(path, file), ""))
+    delimiter = form.delimiter or declared or DELIMITERS.get(suffix_of(path), ",")
+    rows: list[tuple[int, list[str]]] = []
+    with open_text(path, form.encoding) as file:
+        read = bounded_lines(path, file)
+        lines = csv_lines(path, read, delimiter, '"' if form.quote is None else form.quote)
         header: Sequence[str] = form.header or next(lines, (0, []))[1]
         _check_header(path, header)
         for line, fields in lines:
@@ -276,7 +321,14 @@ def _read_csv(path: Path, form: Format) -> Rows:
                     f"{'first row' if form.header else 'header'}, found {len(fields)}. A field "
                     "that holds the delimiter needs quotes"
                 )
-            yield f":{line}", dict(zip(header, fields, strict=True))
+            rows.append((line, fields))
+    if form.quote is None and (joined := find_joined_rows(rows, delimiter)):
+        raise JoinedRowsError(
+            f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
+            f"the lines of this text look like rows, such as {join_names([joined.example])}."
+        )
+    for line, fields in rows:
+        yield f":{line}", dict(zip(header, fields, strict=True))
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
@@ -313,7 +365,7 @@ def _read_xlsx(path: Path, form: Format) -> Rows:
 def _read_fasttext(path: Path, form: Format) -> Rows:
     """Yield the lines of fastText's format: labels that begin with __label__, then the text."""
     with open_text(path, form.encoding) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(bounded_lines(path, file), 1):
             if line.strip():
                 words, text = FASTTEXT_LINE.findall(line)[0]
                 labels = [word.removeprefix(FASTTEXT_LABEL) for word in words.split()]
@@ -323,13 +375,18 @@ def _read_fasttext(path: Path, form: Format) -> Rows:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
+def _parse_json(text: str) -> object:
+    """Return what a JSON text has: a number as it is written, such as 1.10, NaN as none."""
+    return json.loads(text, parse_float=str, parse_int=str, parse_constant=CONSTANTS.get)
+
+
 def _read_json_lines(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(bounded_lines(path, file), 1):
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row = _parse_json(line)
             except (ValueError, RecursionError) as error:
                 raise HeedError(f"{path}:{number}: not a JSON object ({error})") from None
             yield f":{number}", _require_object(f"{path}:{number}", row)
@@ -337,10 +394,16 @@ def _read_json_lines(path: Path, form: Format) -> Rows:
 
 def _read_json(path: Path, form: Format) -> Rows:
     """Yield the objects of a list, of the only list of objects in an object, or one a line."""
+    limit = max(MAX_LINE, MAX_RATIO * path.stat().st_size)
     with open_text(path, form.encoding) as file:
-        text = file.read()
+        text = file.read(limit + 1)
+    if len(text) > limit:
+        raise HeedError(
+            f"{path}: more than {limit:,} characters, {MAX_RATIO} times the size of the file, in "
+            "one JSON document. Write an object a line (.jsonl)"
+        )
     try:
-        document = json.loads(text)
+        document = _parse_json(text)
     except (ValueError, RecursionError) as error:
         if getattr(error, "msg", "") == "Extra data":
             yield from _read_json_lines(path, form)
@@ -423,9 +486,27 @@ def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Row
     """Yield the rows of batches; numbers of classes become their names, -1 becomes None."""
     rows = (row for batch in batches for row in batch.to_pylist())
     classes = _class_names(schema)
+    short = {field.name: number for field in schema if (number := _short_float(field.type))}
     for number, row in enumerate(rows, 1):
         named = {column: _name_classes(row[column], names) for column, names in classes.items()}
+        named |= {column: _shorten(row[column], short[column]) for column in short}
         yield f": row {number}", row | named
+
+
+def _short_float(kind: "pa.DataType") -> "type[np.floating[Any]] | None":
+    """Return NumPy's type of a column of numbers, or of lists of them, of fewer than 64 bits."""
+    import numpy as np
+
+    while hasattr(kind, "value_type"):
+        kind = kind.value_type
+    return {"halffloat": np.float16, "float": np.float32}.get(str(kind))
+
+
+def _shorten(cell: object, number: "type[np.floating[Any]]") -> object:
+    """Return the number with fewest digits that is the same number of its type: 0.1 of float32."""
+    if isinstance(cell, list):
+        return [_shorten(each, number) for each in cell]
+    return float(str(number(cell))) if isinstance(cell, float) else cell
 
 
 def _class_names(schema: "pa.Schema") -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ from heed.corpora.publication import (
 )
 from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
 from heed.corpora.user_files import LINES, make_parallel, make_tables
-from heed.files import HeedError
+from heed.files import HeedError, bounded_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -317,7 +317,7 @@ def read_links(text: str, base: int, location: str) -> Links:
 
 def _read_lines(path: Path) -> list[str]:
     with reading(path, None), path.open(encoding="utf-8-sig", newline="\n") as file:
-        return [line.rstrip("\r\n") for line in file]
+        return [line.rstrip("\r\n") for line in bounded_lines(path, file)]
 
 
 def _read_parallel(raw: Path, corpus: "Corpus") -> Documents:

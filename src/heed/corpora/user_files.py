@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heed.corpora.rows import format_of, is_table, read_table, reading, write_table
-from heed.files import HeedError, digest_folder, sha256, writing
+from heed.corpora.rows import format_of, is_table, open_text, read_table, reading, write_table
+from heed.files import HeedError, bounded_lines, digest_folder, sha256, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
@@ -57,8 +57,11 @@ def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) 
     _verify(name, file, copy.parent)
     with writing(copy) as temporary, reading(Path(file.path), encoding):
         if encoding:
-            text = Path(file.path).read_bytes().decode(encoding)
-            temporary.write_text(text, encoding="utf-8", newline="")
+            with (
+                open_text(Path(file.path), encoding) as lines,
+                temporary.open("w", encoding="utf-8", newline="") as out,
+            ):
+                out.writelines(bounded_lines(file.path, lines))
         else:
             shutil.copyfile(file.path, temporary)
     print_line(f"{copy}: copied from {file.path}{' as UTF-8' if encoding else ''}, verified")

@@ -14,7 +14,7 @@ from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import Kind, split_of, split_of_key
 from heed.corpora.rows import format_of, is_table, no_column, read_table
 from heed.corpora.table import split_labels
-from heed.files import HeedError
+from heed.files import HeedError, bounded_lines
 from heed.study.schema import Params
 
 # A word, a letter of a script without spaces between words, or another sign: about a token each.
@@ -162,7 +162,8 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
 
 def _read_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
     try:
-        lines = path.read_text(encoding or "utf-8", "replace").splitlines()
+        with path.open(encoding=encoding or "utf-8", errors="replace") as file:
+            lines = [*bounded_lines(path, file)]
     except OSError as error:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
     if not lines:

@@ -1,5 +1,7 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora import formats
-from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
+from heed.corpora.rows import (
+    AT,
+    EncodingError,
+    Format,
+    JoinedRowsError,
+    join_names,
+    read_table,
+    suffix_of,
+)
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
 from heed.paths import PARAMS, is_name
@@ -27,6 +37,7 @@ SEVERAL_LABELS = ";"  # the separator of a corpus whose cells have lists of labe
 MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
 FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
 WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
+WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -80,16 +91,26 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
 
 
 def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:
-    """Return the options with what the first file's content adds, the format and all tables."""
-    first = next(iter(files.paths.values()))
+    """Return the options with what the first file's content adds, the format and all tables.
+
+    Raises UnclearError where the encoding, the quotes or the columns cannot be told.
+    """
     try:
-        found = formats.find_format(first, typed.form, typed.no_header)
-        table, form = formats.read_found(first, found, typed.form)
+        return _read_tables(files, typed)
     except EncodingError as error:
         if typed.encoding:
             raise
         answers = [replace(typed, encoding=name) for name in ENCODINGS]
         raise UnclearError(f"{error}.", *answers) from None
+    except JoinedRowsError as error:
+        answers = [replace(typed, no_quotes=True), replace(typed, quote='"')]
+        raise UnclearError(error.question, *answers) from None
+
+
+def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:
+    first = next(iter(files.paths.values()))
+    found = formats.find_format(first, typed.form, typed.no_header)
+    table, form = formats.read_found(first, found, typed.form)
     if not table.num_rows:
         raise HeedError(f"{first}: empty: expected rows, and the names of their columns")
     roles = formats.find_roles(table, typed.text_column, typed.label_column)
@@ -157,6 +178,13 @@ def _check_documents(
     if left := reader.unlabelled:
         notes.append(f"{left:,} of {reader.rows:,} rows have no label and are left out")
     for label, classes in statistics.classes.items():
+        if not typed.as_labels and (twice := _written_twice(classes)):
+            raise UnclearError(
+                f"{files}: column {label!r}: the classes {' and '.join(map(repr, twice))} are one "
+                "value that is written in two ways (of a column that lacks a number, pandas writes "
+                "1 as 1.0). Write it in one way, or say that they are classes.",
+                replace(typed, as_labels=True),
+            )
         are_numbers = len(classes) > MANY_NUMBERS and all(map(formats.is_number, classes))
         are_many = 2 * len(classes) > statistics.documents > FEW_ROWS
         if not typed.as_labels and (are_numbers or are_many):
@@ -169,6 +197,15 @@ def _check_documents(
                 replace(typed, as_labels=True),
             )
     return statistics, notes
+
+
+def _written_twice(classes: Iterable[str]) -> list[str]:
+    """Return the names of classes that are one whole number, or one truth value; [] of others."""
+    names: dict[str, list[str]] = {}
+    for name in classes:
+        value = name.lower() if name.lower() in ("true", "false") else WHOLE.sub(r"\1", name)
+        names.setdefault(value, []).append(name)
+    return next((same for same in names.values() if len(same) > 1), [])
 
 
 # --- writing the study ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from heed.files import HeedError
+from heed.files import HeedError, bounded_lines
 from heed.paths import RUNS
 from heed.terminal import print_line
 
@@ -12,11 +12,13 @@ from heed.terminal import print_line
 def read_text(text: str) -> str:
     """Return the text, the content of the file it names (with . or /), or of standard input: -."""
     if text == "-":
-        return sys.stdin.buffer.read().decode("utf-8-sig", errors="replace")
+        lines = bounded_lines("standard input", sys.stdin.buffer)
+        return b"".join(lines).decode("utf-8-sig", errors="replace")
     if _is_file(text):
         if os.path.sep in text or "." in text:
             try:
-                return Path(text).read_text(encoding="utf-8-sig", errors="replace")
+                with Path(text).open(encoding="utf-8-sig", errors="replace") as file:
+                    return "".join(bounded_lines(text, file))
             except OSError as error:
                 raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
         print_line(f"heed: {text} is taken as the text: the file is ./{text}", error=True)

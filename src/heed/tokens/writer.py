@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from heed.annotations import Span
 from heed.corpora.publication import SPLITS, open_compressed
 from heed.corpora.user_files import VECTORS
-from heed.files import HeedError, write_text
+from heed.files import HeedError, bounded_lines, write_text
 from heed.hyperparameters import MAX_SIZE
 from heed.progress import progress_bar
 from heed.tokens.arrays import TYPE_VECTORS, open_array
@@ -36,6 +36,7 @@ ENTRIES = {"rationale": SPANS, "links": LINKS}  # columns whose cells are lists 
 Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
 
 AT_ONCE = 20_000  # lines between two updates
+LONGEST = 64 * MAX_SIZE  # bytes of a line: of each number of a vector so many
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
@@ -249,7 +250,7 @@ def write_vectors(
     vectors = np.lib.format.open_memmap(out / TYPE_VECTORS, "w+", np.float32, shape)
     has_vector = np.zeros(len(tokens.lexicon), bool)
     with progress_bar(title) as bar, open_compressed(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(bounded_lines(path, file, LONGEST), 1):
             if number % AT_ONCE == 0:
                 bar.update(number, text=f"{number:,} lines")
             if not line.strip() or (number == 1 and _is_header(line)):
@@ -276,7 +277,7 @@ def read_vector_size(path: Path) -> int:
     if not path.is_file():
         raise HeedError(f"{path}: not there")
     with open_compressed(path) as file:
-        line = file.readline().removeprefix(MARK)
+        line = next(bounded_lines(path, file, LONGEST), b"").removeprefix(MARK)
     size = int(line.split()[1]) if _is_header(line) else len(line.split()) - 1
     if not 0 < size <= MAX_SIZE:
         raise HeedError(

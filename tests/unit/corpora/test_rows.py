@@ -1,5 +1,6 @@
 """Rows of a table are read as they are written; a row that does not fit is named with its line."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -71,6 +72,15 @@ WRONG = {
     "no object": (".jsonl", GOOD + "[1]", ":3: expected a JSON object, found list"),
     "no JSON": (".jsonl", GOOD + '{"text": "a"', ":3: not a JSON object"),
     "too deep": (".jsonl", GOOD + "[" * 100_000, ":3: not a JSON object"),
+    "a header again": (
+        ".csv", "text,label\na,x\ntext,label\n", ":3: the names of the columns again",
+    ),
+    "a header with a mark again": (
+        ".csv", 'text,label\na,x\n\ufeff"text","label"\n', ":3: the names of the columns again",
+    ),
+    "keys as values": (
+        ".jsonl", GOOD + '{"text": "text", "label": "label"}', ":3: the names of the columns again",
+    ),
     "a list cut off": (".json", ROWS[:-1], ":3: not JSON .Expecting ',' delimiter"),
     "a row that is no object": (
         ".json", ROWS.replace(",\n {", ",\n 5, {"), ": item 2: expected a JSON obj",
@@ -161,6 +171,79 @@ def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
     for suffix in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
         table = read_table(tmp_path / f"t{suffix}", Format()).select(["text", "label"])
         assert table.to_pylist() == frame[["text", "label"]].to_dict("records")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1.10", "1.10"), ("1e5", "1e5"), ("1E400", "1E400"), ("-0", "-0"), ("[1.10]", ["1.10"]),
+        ("9007199254740993", "9007199254740993"), ("9" * 5000, "9" * 5000), ("NaN", None),
+        ("-Infinity", "-Infinity"), ("[[0, 4]]", ["0-4"]),
+    ],
+)  # fmt: skip
+def test_a_number_of_json_is_the_text_in_the_file(tmp_path, suffix, number, text):
+    path = tmp_path / f"t{suffix}"
+    row = f'{{"text": "a", "label": {number}}}'
+    path.write_text(f"[{row}]" if suffix == ".json" else row)
+    assert read_table(path, Format()).column("label").to_pylist() == [text]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        (pa.array([0.1, 1, 1e5, 16777216, None], pa.float32()),
+         ["0.1", "1.0", "100000.0", "16777216.0", None]),
+        (pa.array([0.1, 1000], pa.float16()), ["0.1", "1000.0"]),
+        (pa.array([[0.1, 2], None], pa.list_(pa.float32())), [["0.1", "2.0"], None]),
+        (pa.array([0.1, 1.5], pa.float32()).dictionary_encode(), ["0.1", "1.5"]),
+        (pa.array([0.1, 1e22]), ["0.1", "1e+22"]),
+        (pa.array([2**53 + 1]), ["9007199254740993"]),
+    ],
+    ids=["float32", "float16", "list", "dictionary", "float64", "int64"],
+)  # fmt: skip
+def test_a_number_of_parquet_has_the_digits_of_its_type(tmp_path, numbers, texts):
+    pa.parquet.write_table(pa.table({"label": numbers}), tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", Format()).column("label").to_pylist() == texts
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "sign"),
+    [("t.csv", "sep=;", ";"), ("t.tsv", "SEP=;", ";"), ("t.csv", '"sep=\t"', "\t"),
+     ("t.csv", "sep=\\t", "\t"), ("t.csv", "\ufeffsep=,", ","), ("t.csv", "sep=|\r", "|")],
+)  # fmt: skip
+def test_excels_first_line_names_the_delimiter(tmp_path, name, first, sign):
+    path = tmp_path / name
+    path.write_text(f"{first}\ntext{sign}label\na{sign}x\n\nb{sign}y\n", "utf-8", newline="")
+    assert texts_and_labels(path) == [("a", "x"), ("b", "y")]
+    form = find_format(path, Format(), False)
+    assert form.header == () and texts_and_labels(path, **vars(form)) == [("a", "x"), ("b", "y")]
+    assert read_table(path, form).column(AT).to_pylist() == [":3", ":5"]
+
+
+@pytest.mark.drill("a compressed table with a line that no memory would hold")
+@pytest.mark.parametrize(
+    ("name", "before", "sign", "line"),
+    [("t.csv.gz", "text,label\n", "a", 2), ("t.tsv.gz", "", "a", 1), ("t.jsonl.gz", "{}\n", "[", 2),
+     ("t.txt.gz", "__label__a b\n", "a", 2), ("t.gz", "a\tx\n", "a", 2)],
+)  # fmt: skip
+def test_a_line_beyond_the_limit_is_an_error_with_its_number(
+    tmp_path, monkeypatch, name, before, sign, line
+):
+    monkeypatch.setattr("heed.files.bounded_lines.__defaults__", (1 << 20, 1))
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(f"{before}{sign * 3_000_000}".encode()))
+    limit = f"t.*gz:{line}: a line of more than 1,048,576 characters, the limit of a line"
+    with pytest.raises(HeedError, match=limit):
+        read_table(path, find_format(path, Format(), False))
+
+
+def test_a_json_document_is_not_read_far_beyond_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("heed.corpora.rows.MAX_LINE", 1 << 20)
+    path = tmp_path / "t.json.gz"
+    path.write_bytes(gzip.compress(b"[" + b" " * 3_000_000))
+    with pytest.raises(HeedError, match=r"t.json.gz: more than 1,048,576 characters, 50 times the"):
+        read_table(path, Format())
 
 
 @pytest.mark.parametrize(

@@ -359,6 +359,16 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
     [
         (["text,label", *(f"a flat of {i} rooms,{i}.5" for i in range(1500))],
          "column 'label' has 1,500 different numbers in 1,500 rows: is it a label", "--as-labels"),
+        (["text,label", *(f"text {i} of some words,{i % 2}{'.0' * (i < 30)}" for i in range(60))],
+         "column 'label': the classes '0' and '0.0' are one value that is written in two ways",
+         "--as-labels"),
+        (["text,label", *(f"text {i} of it,{('no', 'True', 'true')[i % 3]}" for i in range(60))],
+         "column 'label': the classes 'True' and 'true' are one value", "--as-labels"),
+        (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
+         "mine.csv:3: a quote begins a text that ends in line 5, and the lines of this text look "
+         "like rows, such as d,y. If they are rows, correct this one", "--no-quotes"),
+        (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
+         "Or are all quotes characters, or are they one text?", "--quote '\"'"),
         ([f"word{i},{i}" for i in range(60)],
          "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
          "--no-header"),
@@ -369,7 +379,7 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
          "which column has the text? Columns: what, label.",
          "--text-column COLUMN --label-column label"),
     ],
-    ids=["numbers", "header", "wide", "text"],
+    ids=["numbers", "1.0", "true", "rows", "one text", "header", "wide", "text"],
 )  # fmt: skip
 def test_what_is_in_doubt_stops_with_a_question_and_the_command(
     monkeypatch, lines, question, command

@@ -204,6 +204,6 @@ def test_the_file_that_a_text_names_is_read_and_no_other(
     def refuse(*_arguments: object, **_options: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(HeedError, match=r"a\.txt: cannot be read \(Permission denied\)"):
         read_text("a.txt")

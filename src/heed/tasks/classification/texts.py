@@ -175,12 +175,12 @@ class TextTable:
     id_column: str = ""
     encoding: str = ""
     delimiter: str | None = None
-    quotes: bool | None = None
+    quote: str | None = None
 
     def read(self) -> tuple[pd.Series, list[str]]:
         """Return the ids and the texts, a missing one empty. Raises HeedError as `read_table`."""
-        quote = "" if self.quotes is False else None
-        table = read_table(self.path, Format("", self.encoding or None, self.delimiter, quote))
+        form = Format("", self.encoding or None, self.delimiter, self.quote)
+        table = read_table(self.path, form)
         names = [*self.text_columns, *filter(None, [self.id_column])]
         rows: list[tuple[Any, ...]] = []
         if len(table):  # a table without rows has no columns either

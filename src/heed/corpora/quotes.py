@@ -1,0 +1,100 @@
+"""Tell a quoted text of several lines from rows that a stray quote and the next one join.
+
+A file without quotes in which one text begins with a double quote and a later one ends with it is
+also a file with quotes, of fewer rows. The lines of that text then look like the rows of the file.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+SHORT = 40  # characters of a cell that other rows may have too, such as a label
+FEW = 10  # rows of which most may be joined: the lines of their texts are rows too
+LETTERS, DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
+
+Row = tuple[int, list[str]]  # the first line of a row, and its fields
+
+
+class JoinedRows(NamedTuple):
+    """A quoted text whose lines look like rows: its first and its last line, and one of these."""
+
+    first: int
+    last: int
+    example: str
+
+
+class _Text(NamedTuple):
+    """A row with lines in a quoted text: each divided, and its columns beside those of the text."""
+
+    row: Row
+    lines: list[list[str]]
+    beside: list[list[int]]
+
+
+def find_joined_rows(rows: Sequence[Row], delimiter: str) -> JoinedRows | None:
+    """Return the first row with a text of several lines that look like rows themselves, or None.
+
+    Such a line has as many fields as a row, and in a column whose cells repeat themselves, such as
+    one of labels, a cell of other rows; without such columns, numbers where other rows have some.
+    """
+    texts = [text for row in rows if (text := _divide(row, delimiter))]
+    if not texts:
+        return None
+    cells = [fields for _, fields in rows]
+    width = len(cells[0])
+    lines = [line for text in texts for line in text.lines if len(line) == width]
+    reduce: Callable[[str], str] = str
+    known = _known_cells(cells, str) if len(cells) >= FEW else _known_cells(cells + lines, str, 2)
+    if not known:
+        reduce, known = _shape, _known_cells(cells, _shape)
+    for (first, fields), lines, beside in texts:
+        told = [
+            len(line) == width and any(reduce(line[i]) in known[i] for i in columns if i in known)
+            for line, columns in zip(lines, beside, strict=True)
+            if len(line) != width or any(i in known for i in columns)
+        ]
+        if 2 * sum(told) > len(told) or (not known and not told and delimiter == "\t"):
+            last = first + sum(len(LINE_END.findall(cell)) for cell in fields)
+            return JoinedRows(first, last, delimiter.join(lines[1]))
+    return None
+
+
+def has_lines(cell: str) -> bool:
+    """Return whether a cell has several lines."""
+    return "\n" in cell or "\r" in cell
+
+
+def _divide(row: Row, delimiter: str) -> _Text | None:
+    """Return the lines of a row, or None unless most of them have as many fields as the row."""
+    _, fields = row
+    texts = [i for i, cell in enumerate(fields) if has_lines(cell)]
+    if not texts:
+        return None
+    found = [line for line in LINE_END.split(delimiter.join(fields)) if line.strip()]
+    lines = [line.split(delimiter) for line in found]
+    if len(lines) < 2 or 2 * sum(len(line) == len(fields) for line in lines) <= len(lines):
+        return None
+    before, after = [*range(texts[0])], [*range(texts[-1] + 1, len(fields))]
+    return _Text(row, lines, [after, *[before + after] * (len(lines) - 2), before])
+
+
+def _known_cells(
+    rows: list[list[str]], reduce: Callable[[str], str], least: int = 1
+) -> dict[int, set[str]]:
+    """Return the cells, reduced to what is compared, of at least so many rows, by column.
+
+    A column whose cells are long, or mostly differ, has none.
+    """
+    known = {}
+    for i, cells in enumerate(zip(*rows, strict=True)):
+        counts = Counter(map(reduce, cells))
+        if 2 * len(counts) <= len(rows) and max(map(len, counts)) <= SHORT:
+            known[i] = {cell for cell, count in counts.items() if cell and count >= least}
+    return {i: cells for i, cells in known.items() if cells}
+
+
+def _shape(cell: str) -> str:
+    """Return a cell with a digit for each number and a letter for each word; "" without a digit."""
+    return DIGITS.sub("9", LETTERS.sub("a", cell)) if DIGITS.search(cell) else ""
