@@ -202,7 +202,7 @@ def _rank_quote(quote: str, fitting: dict[str, Lines], delimiter: str) -> int:
             for cells in zip(*doubled, strict=True)
         ]
         return 4 if any(enclosed) else 0
-    joins_rows = quote and find_joined_rows([*enumerate(doubled, 1)], delimiter)
+    joins_rows = quote and find_joined_rows(enumerate(doubled, 1), doubled, delimiter)
     return 2 if not quote else 1 if joins_rows else 3
 
 

@@ -6,15 +6,14 @@ also a file with quotes, of fewer rows. The lines of that text then look like th
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-LINE_END = re.compile(r"\r\n|\r|\n")
 SHORT = 40  # characters of a cell that other rows may have too, such as a label
 FEW = 10  # rows of which most may be joined: the lines of their texts are rows too
 LETTERS, DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
-Row = tuple[int, list[str]]  # the first line of a row, and its fields
+Row = tuple[int, list[str]]  # the number of the first line of a row, and its fields
 
 
 class JoinedRows(NamedTuple):
@@ -33,22 +32,24 @@ class _Text(NamedTuple):
     beside: list[list[int]]
 
 
-def find_joined_rows(rows: Sequence[Row], delimiter: str) -> JoinedRows | None:
+def find_joined_rows(
+    several: Iterable[Row], cells: Iterable[list[str]], delimiter: str
+) -> JoinedRows | None:
     """Return the first row with a text of several lines that look like rows themselves, or None.
 
     Such a line has as many fields as a row, and in a column whose cells repeat themselves, such as
     one of labels, a cell of other rows; without such columns, numbers where other rows have some.
+    `several` has all rows with a text of several lines; `cells` are the fields of all rows.
     """
-    texts = [text for row in rows if (text := _divide(row, delimiter))]
+    texts = [text for row in several if (text := _divide(row, delimiter))]
     if not texts:
         return None
-    cells = [fields for _, fields in rows]
-    width = len(cells[0])
-    lines = [line for text in texts for line in text.lines if len(line) == width]
+    rows, width = [*cells], len(texts[0].row[1])
+    joined = [line for text in texts for line in text.lines if len(line) == width]
     reduce: Callable[[str], str] = str
-    known = _known_cells(cells, str) if len(cells) >= FEW else _known_cells(cells + lines, str, 2)
+    known = _known_cells(rows, str) if len(rows) >= FEW else _known_cells(rows + joined, str, 2)
     if not known:
-        reduce, known = _shape, _known_cells(cells, _shape)
+        reduce, known = _shape, _known_cells(rows, _shape)
     for (first, fields), lines, beside in texts:
         told = [
             len(line) == width and any(reduce(line[i]) in known[i] for i in columns if i in known)
@@ -56,28 +57,28 @@ def find_joined_rows(rows: Sequence[Row], delimiter: str) -> JoinedRows | None:
             if len(line) != width or any(i in known for i in columns)
         ]
         if 2 * sum(told) > len(told) or (not known and not told and delimiter == "\t"):
-            last = first + sum(len(LINE_END.findall(cell)) for cell in fields)
+            last = first + len(_lines("".join(fields))) - 1
             return JoinedRows(first, last, delimiter.join(lines[1]))
     return None
-
-
-def has_lines(cell: str) -> bool:
-    """Return whether a cell has several lines."""
-    return "\n" in cell or "\r" in cell
 
 
 def _divide(row: Row, delimiter: str) -> _Text | None:
     """Return the lines of a row, or None unless most of them have as many fields as the row."""
     _, fields = row
-    texts = [i for i, cell in enumerate(fields) if has_lines(cell)]
+    texts = [i for i, cell in enumerate(fields) if "\n" in cell or "\r" in cell]
     if not texts:
         return None
-    found = [line for line in LINE_END.split(delimiter.join(fields)) if line.strip()]
-    lines = [line.split(delimiter) for line in found]
-    if len(lines) < 2 or 2 * sum(len(line) == len(fields) for line in lines) <= len(lines):
+    lines = [line for line in _lines(delimiter.join(fields)) if line]
+    fitting = sum(line.count(delimiter) == len(fields) - 1 for line in lines)
+    if len(lines) < 2 or 2 * fitting <= len(lines):
         return None
     before, after = [*range(texts[0])], [*range(texts[-1] + 1, len(fields))]
-    return _Text(row, lines, [after, *[before + after] * (len(lines) - 2), before])
+    beside = [after, *[before + after] * (len(lines) - 2), before]
+    return _Text(row, [line.split(delimiter) for line in lines], beside)
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _known_cells(

@@ -11,6 +11,7 @@ import functools
 import gzip
 import itertools
 import json
+import math
 import re
 import sys
 import zlib
@@ -40,7 +41,9 @@ FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet",
     ".xlsx": "xlsx", ".arrow": "arrow",
 }  # fmt: skip
-CONSTANTS = {"Infinity": "Infinity", "-Infinity": "-Infinity"}  # of Python's JSON, beside NaN
+JSON = json.JSONDecoder(  # a number is the text in the file, such as 1.10; NaN is none
+    parse_float=str, parse_int=str, parse_constant={"Infinity": "inf", "-Infinity": "-inf"}.get
+)  # fmt: skip
 LABELS = "labels"  # the column that flags become
 MOST_NAMES, MOST_SIGNS = 20, 60  # names in a message, and characters of each
 FASTTEXT_LABEL = "__label__"
@@ -97,6 +100,8 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         )
     with reading(path, form.encoding):
         rows = [*READERS[name](path, form)]
+    if name == "csv" and form.quote is None:
+        _check_joined_rows(path, form, rows)
     _check_repeated_header(path, rows)
     places = [at for at, _ in rows]
     arrays, fields = [pa.array(places, pa.string())], [pa.field(AT, pa.string())]
@@ -113,8 +118,9 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
 def _check_repeated_header(path: Path, rows: Sequence[tuple[str, Row]]) -> None:
     """Raise HeedError for a row that has the names of the columns, as of a file put after one."""
     for at, row in rows:
-        names, cells = [*row], [*row.values()]
-        if len(row) > 1 and cells[-1] == names[-1]:
+        last = next(reversed(row), "")
+        if row.get(last) == last and len(row) > 1:
+            names, cells = [*row], [*row.values()]
             cells[0] = str(cells[0]).strip('\ufeff"')  # the other file may begin with a mark
             if cells == names:
                 raise HeedError(
@@ -306,12 +312,8 @@ def csv_lines(
 
 def _read_csv(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
-        declared = separator_of(next(bounded_lines(path, file), ""))
-    delimiter = form.delimiter or declared or DELIMITERS.get(suffix_of(path), ",")
-    rows: list[tuple[int, list[str]]] = []
-    with open_text(path, form.encoding) as file:
-        read = bounded_lines(path, file)
-        lines = csv_lines(path, read, delimiter, '"' if form.quote is None else form.quote)
+        read, quote = bounded_lines(path, file), '"' if form.quote is None else form.quote
+        lines = csv_lines(path, read, _delimiter(path, form), quote)
         header: Sequence[str] = form.header or next(lines, (0, []))[1]
         _check_header(path, header)
         for line, fields in lines:
@@ -321,14 +323,30 @@ def _read_csv(path: Path, form: Format) -> Rows:
                     f"{'first row' if form.header else 'header'}, found {len(fields)}. A field "
                     "that holds the delimiter needs quotes"
                 )
-            rows.append((line, fields))
-    if form.quote is None and (joined := find_joined_rows(rows, delimiter)):
+            yield f":{line}", dict(zip(header, fields, strict=True))
+
+
+def _delimiter(path: Path, form: Format) -> str:
+    if form.delimiter:
+        return form.delimiter
+    with open_text(path, form.encoding) as file:
+        declared = separator_of(next(bounded_lines(path, file), ""))
+    return declared or DELIMITERS.get(suffix_of(path), ",")
+
+
+def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]) -> None:
+    numbers = [int(at.removeprefix(":")) for at, _ in rows]
+    cells = ([str(cell) for cell in row.values()] for _, row in rows)
+    several = (
+        (number, [str(cell) for cell in row.values()])
+        for number, after, (_, row) in zip(numbers, [*numbers[1:], math.inf], rows, strict=True)
+        if after > number + 1
+    )
+    if joined := find_joined_rows(several, cells, _delimiter(path, form)):
         raise JoinedRowsError(
             f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
             f"the lines of this text look like rows, such as {join_names([joined.example])}."
         )
-    for line, fields in rows:
-        yield f":{line}", dict(zip(header, fields, strict=True))
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
@@ -375,18 +393,13 @@ def _read_fasttext(path: Path, form: Format) -> Rows:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def _parse_json(text: str) -> object:
-    """Return what a JSON text has: a number as it is written, such as 1.10, NaN as none."""
-    return json.loads(text, parse_float=str, parse_int=str, parse_constant=CONSTANTS.get)
-
-
 def _read_json_lines(path: Path, form: Format) -> Rows:
     with open_text(path, form.encoding) as file:
         for number, line in enumerate(bounded_lines(path, file), 1):
             if not line.strip():
                 continue
             try:
-                row = _parse_json(line)
+                row = JSON.decode(line)
             except (ValueError, RecursionError) as error:
                 raise HeedError(f"{path}:{number}: not a JSON object ({error})") from None
             yield f":{number}", _require_object(f"{path}:{number}", row)
@@ -394,16 +407,17 @@ def _read_json_lines(path: Path, form: Format) -> Rows:
 
 def _read_json(path: Path, form: Format) -> Rows:
     """Yield the objects of a list, of the only list of objects in an object, or one a line."""
-    limit = max(MAX_LINE, MAX_RATIO * path.stat().st_size)
+    size = path.stat().st_size
+    limit = max(MAX_LINE, MAX_RATIO * size)
     with open_text(path, form.encoding) as file:
         text = file.read(limit + 1)
     if len(text) > limit:
         raise HeedError(
-            f"{path}: more than {limit:,} characters, {MAX_RATIO} times the size of the file, in "
-            "one JSON document. Write an object a line (.jsonl)"
+            f"{path}: {size:,} bytes hold a JSON document of more than {limit:,} characters, the "
+            "limit for a file of this size. Write an object a line (.jsonl)"
         )
     try:
-        document = _parse_json(text)
+        document = JSON.decode(text)
     except (ValueError, RecursionError) as error:
         if getattr(error, "msg", "") == "Extra data":
             yield from _read_json_lines(path, form)

@@ -179,7 +179,7 @@ def test_the_rows_are_those_that_pandas_reads(tmp_path, corpora):
     [
         ("1.10", "1.10"), ("1e5", "1e5"), ("1E400", "1E400"), ("-0", "-0"), ("[1.10]", ["1.10"]),
         ("9007199254740993", "9007199254740993"), ("9" * 5000, "9" * 5000), ("NaN", None),
-        ("-Infinity", "-Infinity"), ("[[0, 4]]", ["0-4"]),
+        ("-Infinity", "-inf"), ("[[0, 4]]", ["0-4"]),
     ],
 )  # fmt: skip
 def test_a_number_of_json_is_the_text_in_the_file(tmp_path, suffix, number, text):
@@ -242,7 +242,7 @@ def test_a_json_document_is_not_read_far_beyond_its_file(tmp_path, monkeypatch):
     monkeypatch.setattr("heed.corpora.rows.MAX_LINE", 1 << 20)
     path = tmp_path / "t.json.gz"
     path.write_bytes(gzip.compress(b"[" + b" " * 3_000_000))
-    with pytest.raises(HeedError, match=r"t.json.gz: more than 1,048,576 characters, 50 times the"):
+    with pytest.raises(HeedError, match=r"bytes hold a JSON document of more than 1,048,576 char"):
         read_table(path, Format())
 
 
