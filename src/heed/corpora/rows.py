@@ -500,20 +500,21 @@ def _arrow_rows(batches: "Iterator[pa.RecordBatch]", schema: "pa.Schema") -> Row
     """Yield the rows of batches; numbers of classes become their names, -1 becomes None."""
     rows = (row for batch in batches for row in batch.to_pylist())
     classes = _class_names(schema)
-    short = {field.name: number for field in schema if (number := _short_float(field.type))}
+    short = {field.name: kind for field in schema if (kind := _short_float(field.type))}
     for number, row in enumerate(rows, 1):
         named = {column: _name_classes(row[column], names) for column, names in classes.items()}
         named |= {column: _shorten(row[column], short[column]) for column in short}
         yield f": row {number}", row | named
 
 
-def _short_float(kind: "pa.DataType") -> "type[np.floating[Any]] | None":
+def _short_float(kind: Any) -> "type[np.floating[Any]] | None":
     """Return NumPy's type of a column of numbers, or of lists of them, of fewer than 64 bits."""
     import numpy as np
 
+    types: dict[str, type[np.floating[Any]]] = {"halffloat": np.float16, "float": np.float32}
     while hasattr(kind, "value_type"):
         kind = kind.value_type
-    return {"halffloat": np.float16, "float": np.float32}.get(str(kind))
+    return types.get(str(kind))
 
 
 def _shorten(cell: object, number: "type[np.floating[Any]]") -> object:

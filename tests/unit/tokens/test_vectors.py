@@ -14,6 +14,7 @@ from heed.study.corpora import check_source
 from heed.tokens.arrays import load_tokens
 from heed.tokens.corpus import tokenize
 from heed.tokens.meta import Vectors, read_meta
+from heed.tokens.writer import read_vector_size
 
 TABLE = """text,label,part
 the Cat sat,x,train
@@ -137,3 +138,16 @@ def test_an_entry_of_several_types_has_the_vector_of_the_type_that_it_is(folder)
     assert entries.tolist() == [3, 4] and vectors.tolist() == [[4, 4], [3, 3]]
     exact = Vocabulary((*SPECIAL, "Cat", "the"), False)
     assert vocabulary_vectors(tokens, exact)[0].tolist() == [2, 3]
+
+
+@pytest.mark.drill("a file of vectors with a line that no memory would hold")
+@pytest.mark.parametrize(("first", "line"), [(b"", 1), (b"a 1 2\n", 2)])
+def test_a_line_longer_than_any_vector_is_refused_before_it_is_read(folder, first, line):
+    """A compressed file of some kilobytes may have a line of any length."""
+    content = gzip.compress(first + b"a" * (4 << 20) + b" 1 2\n")
+    Path("words.vec.gz").write_bytes(content)
+    assert len(content) < 10_000
+    with pytest.raises(HeedError, match=f":{line}: a line of more than 4,194,304 bytes, the limit"):
+        if line == 1:
+            read_vector_size(Path("words.vec.gz"))
+        make_corpus(content)
