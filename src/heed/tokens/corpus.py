@@ -23,7 +23,13 @@ from heed.terminal import print_line
 from heed.tokens.arrays import ALIGNMENTS, mark_rationale
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
-from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, split_corpus
+from heed.tokens.splits import (
+    LABEL,
+    DocumentLabels,
+    SplitCorpus,
+    describe_missing_classes,
+    split_corpus,
+)
 from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
@@ -78,6 +84,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
     print_line(format_summary(meta))
+    for line in describe_missing_classes(labels, split.columns, split.rows):
+        print_line(f"{name}: {line}")
 
 
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:

@@ -15,7 +15,7 @@ import pandas as pd
 import sacrebleu.metrics
 
 from heed import annotations
-from heed.task.interface import Details, Metric, Metrics
+from heed.task.interface import Details, Metric, Metrics, ratio
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
 
@@ -127,12 +127,6 @@ def corpus_counts(links: Sequence[Links], gold: Sequence[Gold | None]) -> np.nda
             found = len(proposed & sure), len(proposed & possible)
             counts[i] = len(proposed), len(sure), *found
     return counts
-
-
-def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return the ratio of sums; 0 where the denominator is 0."""
-    zeros = np.zeros(np.shape(numerator))
-    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
 
 
 def statistics_table(
