@@ -20,7 +20,7 @@ from heed.corpora.publication import SPLITS, Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.terminal import print_line
-from heed.tokens.arrays import ALIGNMENTS, mark_rationale
+from heed.tokens.arrays import ALIGNMENTS, REFERENCES, mark_rationale
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
 from heed.tokens.splits import (
@@ -30,7 +30,7 @@ from heed.tokens.splits import (
     describe_missing_classes,
     split_corpus,
 )
-from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
+from heed.tokens.tokenizer import PATTERNS, TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     """
     verify_checksums(raw, f"heed download {raw.name}")
     is_parallel = KINDS[corpus.kind].parallel
-    hidden = {"split", "rationale", "links"} | ({"group"} if is_parallel else set())
+    hidden = {"split", "rationale", "links", "references"} | ({"group"} if is_parallel else set())
     with writing_folder(folder, checksums=True) as out:
         with CleanedTable(out / CLEANED) as table:
             labels, texts, cleaned = _clean_documents(name, corpus, raw, table)
@@ -70,6 +70,9 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             documents = table.chunks(published, split.rows)
             write_documents(documents, split.columns, out / "documents.parquet")
             spans = table.entries("rationale", split.rows)
+            references = table.entries("references", split.rows)
+            if len(references):
+                references.to_parquet(out / REFERENCES, index=False)
             alignments = _write_alignments(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
         if not is_parallel:
@@ -168,13 +171,20 @@ def _clean_texts(
         if treatments["empty"] and language in (corpus.optional_languages or ()):
             texts[language], treatments = "", Counter()
         counts += treatments
-        original = text.decode(errors="replace") if isinstance(text, bytes) else text
-        if language in aligned and len(original.split()) != len(texts[language].split()):
+        words = len(_as_read(text).split())
+        if language in aligned and words != len(texts[language].split()):
             raise HeedError(
                 f"{raw}: {document.id}: cleaning changed the number of words of the {language} "
                 "text, which its alignment counts. Remove control characters and HTML from it"
             )
     return texts, counts
+
+
+def _as_read(text: str | bytes) -> str:
+    """Return a text as its file has it; what cannot be UTF-8 is U+FFFD."""
+    if isinstance(text, bytes):
+        return text.decode(errors="replace")
+    return PATTERNS["surrogates"][0].sub("\ufffd", text)
 
 
 def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
@@ -184,6 +194,11 @@ def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str,
     row["group"] = document.group
     row |= {f"{LABEL}{key}": label for key, label in document.labels.items()}
     row |= {"split": document.split, "rationale": (), "links": ()}
+    row["references"] = tuple(
+        (language, raw_text)
+        for language, text in document.texts.items()
+        if texts[language] and texts[language] != (raw_text := _as_read(text))
+    )
     if document.rationale:
         location = f"{raw}: document {document.id}"
         row["rationale"] = clean_spans(str(document.text), document.rationale, texts[""], location)

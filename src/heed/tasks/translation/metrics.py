@@ -181,14 +181,14 @@ def sentence_table(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
     """Return the columns that all predictions of these rows share: `id, source, reference, …`."""
-    source, target = sides(tokens, data)
-    texts = [tokens.sides[language].texts(rows) for language in scoring.references]
+    source = tokens.sides[data.source]
+    texts = [tokens.references(language, rows) for language in scoring.references]
     further = [[column[i] for column in texts if column[i]] for i in range(len(rows))]
     return pd.DataFrame(
         {
             "id": tokens.documents(["id"])["id"].to_numpy()[rows],
             "source": source.texts(rows),
-            "reference": target.texts(rows),
+            "reference": tokens.references(data.target, rows),
             "further_references": further,
             "source_words": np.diff(source.offsets)[rows],
         }

@@ -102,6 +102,7 @@ class TranslationPredictor(Predictor):
         columns = ["id", "source", "reference", "hypothesis", "score", "gold"]
         by_id = predictions.set_index("id", drop=False)
         sentences = by_id.loc[ids[rows], columns].reset_index(drop=True)
+        sentences["reference"] = tokens.sides[data.target].texts(rows)  # cleaned, to be shown
         names = ("source_words", "reference_words")
         for name, side in zip(names, metrics.sides(tokens, data), strict=True):
             sentences[name] = [self.words(side, int(row)) for row in rows]
