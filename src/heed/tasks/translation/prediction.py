@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from heed.inputs.pairs import EncodedPairs
-from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
+from heed.inputs.segmentation import Segmenter, encode_pairs, is_known, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
@@ -163,10 +163,14 @@ class TranslationPredictor(Predictor):
         ]
 
     def translate(self, texts: list[str], n_best: int = 1) -> list[list[Translation]]:
-        """Return the `n_best` translations of each text, best first; no beam is narrower."""
+        """Return the `n_best` translations of each text, best first; no beam is narrower.
+
+        A text without a visible unit that the model knows has an empty one alone.
+        """
         side = tokenize_sentences(texts, self.recipe.data.tokenizer)
         sources = self.source.encode(side, np.arange(len(texts)))
-        return self._translations(side, sources, self.search(sources, n_best))
+        known = [ids if is_known(self.source, ids) else ids[:0] for ids in sources]
+        return self._translations(side, sources, self.search(known, n_best))
 
     def score(self, texts: list[str], translations: list[str]) -> list[Translation]:
         """Return given translations, scored and linked. Raises ValueError: not as many as texts."""
