@@ -29,7 +29,6 @@ from heed.inputs.vocabulary import (
     rank_types,
 )
 from heed.tokens.arrays import ParallelTokens, Side
-from heed.tokens.tokenizer import is_visible
 
 WORD_BEGIN = "\u2581"  # sentencepiece's mark of a blank, at the begin of a piece
 # Options of sentencepiece: nothing is drawn, left out or changed. All texts are read in their order
@@ -243,12 +242,6 @@ class Pieces:
 
 
 Segmenter = Words | Pieces  # the units of one language: text to indices, and back
-
-
-def is_known(segmenter: Segmenter, ids: np.ndarray) -> bool:
-    """Return whether a text has a unit that the model knows, and that is more than white space."""
-    known = [i for i in ids.tolist() if i != UNKNOWN]
-    return any(is_visible(unit.replace(WORD_BEGIN, " ")) for unit in segmenter.units(known))
 
 
 def _one_blank(text: str) -> str:

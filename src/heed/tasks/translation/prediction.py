@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from heed.inputs.pairs import EncodedPairs
-from heed.inputs.segmentation import Segmenter, encode_pairs, is_known, read_segmenter
+from heed.inputs.segmentation import WORD_BEGIN, Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
@@ -27,7 +27,7 @@ from heed.tasks.translation import metrics
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
-from heed.tokens.tokenizer import tokenize_sentences
+from heed.tokens.tokenizer import is_visible, tokenize_sentences
 from heed.training.checkpoint import load_weights, whole_run
 
 GROUPS = 6
@@ -288,6 +288,12 @@ def sentence_gradients(
             "forward_relative": forward / (forward.mean() or 1.0),
         }
     )
+
+
+def is_known(segmenter: Segmenter, ids: np.ndarray) -> bool:
+    """Return whether a text has a unit that the model knows, and that is more than white space."""
+    units = segmenter.units(ids[ids != UNKNOWN])
+    return any(is_visible(unit.replace(WORD_BEGIN, " ")) for unit in units)
 
 
 def count_unknown_words(segmenter: Segmenter, ids: np.ndarray) -> int:
