@@ -436,8 +436,8 @@ def test_classes_are_matched_whatever_their_case_and_one_called_accuracy_is_a_cl
 @pytest.mark.parametrize(
     ("supports", "found"),
     [
-        ([[4.0], [0.0]], "have: b; a macro average counts"),
-        ([[0.0, 3.0, 0.0], [1.0, 2.0, 1.0]], "have: a (in 2 of 3 folds); a macro average"),
+        ([[4.0], [0.0]], "has: b; a macro average counts"),
+        ([[0.0, 3.0, 0.0], [1.0, 2.0, 1.0]], "has: a (in 2 of 3 folds); a macro average"),
         ([[1.0], [2.0]], ""),
     ],
 )
