@@ -66,12 +66,12 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 )
                 for language in texts
             }
-            published = [key for key in table.columns if key not in hidden]
-            documents = table.chunks(published, split.rows)
+            documents = table.chunks(
+                [key for key in table.columns if key not in hidden], split.rows
+            )
             write_documents(documents, split.columns, out / "documents.parquet")
             spans = table.entries("rationale", split.rows)
-            references = table.entries("references", split.rows)
-            if len(references):
+            if len(references := table.entries("references", split.rows)):
                 references.to_parquet(out / REFERENCES, index=False)
             alignments = _write_alignments(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
@@ -86,9 +86,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             meta, digest=digest_folder(out), alignments=alignments, cleaned=cleaned
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
-    print_line(format_summary(meta))
-    for line in describe_missing_classes(labels, split.columns, split.rows):
-        print_line(f"{name}: {line}")
+    missing = describe_missing_classes(labels, split.columns, split.rows)
+    print_line("\n".join([format_summary(meta), *(f"{name}: {line}" for line in missing)]))
 
 
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:

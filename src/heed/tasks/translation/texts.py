@@ -28,7 +28,8 @@ def translate(
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
     `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
-    `form`: text; pharaoh, with score and links between |||; or json, an object a translation.
+    `form`: text; pharaoh, with score and links between |||; or json, an object a translation. In
+    the end a message says how many lines have no word that the model knows.
     """
     if given and n_best > 1:
         raise HeedError("--n-best is for a search, and --translation gives the translations")
@@ -51,7 +52,9 @@ def translate(
             found = [[each] for each in translator.score(texts[part], translations[part])]
         else:
             found = translator.translate(texts[part], n_best)
-            unknown += [line for line, (best, *_) in enumerate(found, start + 1) if not best.score]
+            for line, (best, *_) in enumerate(found, start + 1):
+                if not (best.text or best.score):  # of probability 1: nothing was searched for
+                    unknown.append(line)
         for number, each in enumerate(found, start):
             yield from (_format(translation, number, form) for translation in each)
     if unknown:
