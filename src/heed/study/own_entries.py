@@ -109,7 +109,7 @@ def read_corpus_statistics(
     kept = part_of_each[~left_out]
     sizes = {split: int((kept == split).sum()) for split in SPLITS}
     lengths = np.asarray(counts, np.int32)[part_of_each != "test"]
-    missing = [*splits.describe_missing_classes(known, {"split": kept}, ~left_out)]
+    missing = [*splits.describe_missing_values(known, {"split": kept}, ~left_out)]
     return OwnCorpusStatistics(len(counts), classes, sizes, int(left_out.sum()), lengths, missing)
 
 

@@ -27,7 +27,7 @@ from heed.tokens.splits import (
     LABEL,
     DocumentLabels,
     SplitCorpus,
-    describe_missing_classes,
+    describe_missing_values,
     split_corpus,
 )
 from heed.tokens.tokenizer import PATTERNS, TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
@@ -66,14 +66,11 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 )
                 for language in texts
             }
-            documents = table.chunks(
-                [key for key in table.columns if key not in hidden], split.rows
-            )
+            columns = [key for key in table.columns if key not in hidden]
+            documents = table.chunks(columns, split.rows)
             write_documents(documents, split.columns, out / "documents.parquet")
             spans = table.entries("rationale", split.rows)
-            if len(references := table.entries("references", split.rows)):
-                references.to_parquet(out / REFERENCES, index=False)
-            alignments = _write_alignments(out, name, table, split.rows, tokens)
+            alignments = _write_pair_files(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
         if not is_parallel:
             first_column = next(iter(split.columns.values()))
@@ -86,7 +83,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             meta, digest=digest_folder(out), alignments=alignments, cleaned=cleaned
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
-    missing = describe_missing_classes(labels, split.columns, split.rows)
+    missing = describe_missing_values(labels, split.columns, split.rows)
     print_line("\n".join([format_summary(meta), *(f"{name}: {line}" for line in missing)]))
 
 
@@ -246,17 +243,19 @@ def _tokenize_texts(
             yield chunk
 
 
-def _write_alignments(
+def _write_pair_files(
     out: Path,
     name: str,
     table: CleanedTable,
     selected: np.ndarray,
     tokens: dict[str, WrittenTokens],
 ) -> list[str]:
-    """Write alignment.parquet if any document has gold links; return the pairs of languages.
+    """Write texts that cleaning changed, and gold links; return the pairs of languages of these.
 
     Raises HeedError unless each link is of words of its texts, and each token of these is a word.
     """
+    if len(references := table.entries("references", selected)):
+        references.to_parquet(out / REFERENCES, index=False)
     links = table.entries("links", selected)
     if links.empty:
         return []

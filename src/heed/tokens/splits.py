@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
 LABEL = "label_"  # a column of this name and a label's has the values of that label
-NAMED = 5  # classes in a message
+NAMED = 5  # values of a label in a message
 # split → the name of its documents, and what they cannot do for a class that none of them has
 WITHOUT = {
     "train": ("training", "no model learns it"),
@@ -139,10 +139,10 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
             )
 
 
-def describe_missing_classes(
+def describe_missing_values(
     labels: DocumentLabels, columns: dict[str, np.ndarray], rows: np.ndarray
 ) -> Iterator[str]:
-    """Yield a line for each label and split that has no document of some class.
+    """Yield a line for each label and split without documents of some of its values.
 
     `rows` says which documents are kept, `columns` has the splits of these.
     """

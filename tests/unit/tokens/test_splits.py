@@ -13,7 +13,7 @@ from heed.files import HeedError
 from heed.study import Split
 from heed.tokens.splits import (
     DocumentLabels,
-    describe_missing_classes,
+    describe_missing_values,
     require_learnable,
     split_columns,
 )
@@ -65,7 +65,7 @@ def test_numbers_of_labels_and_groups_are_in_the_order_of_their_names(rows):
 def missing(columns: dict[str, list[str]], *labels: str | tuple[str, ...]) -> list[str]:
     read = DocumentLabels.read(Document(str(i), "", {"x": x}) for i, x in enumerate(labels))
     arrays = {name: np.asarray(column, object) for name, column in columns.items()}
-    return [*describe_missing_classes(read, arrays, np.ones(len(labels), bool))]
+    return [*describe_missing_values(read, arrays, np.ones(len(labels), bool))]
 
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
