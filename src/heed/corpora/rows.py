@@ -238,14 +238,6 @@ class RowError(HeedError):
 class JoinedRowsError(RowError):
     """A row with a quoted text whose lines look like rows: a stray quote and the next one."""
 
-    def __init__(self, found: str) -> None:
-        correct = "If they are rows, correct this one: quotes around the text, its own quote twice."
-        super().__init__(
-            f"{found} {correct} If all quotes are characters: --no-quotes of a command, or `quote: "
-            "''` of the source in params.yaml. If they are one text: --quote '\"', or `quote: '\"'`"
-        )
-        self.question = f"{found} {correct} Or are all quotes characters, or are they one text?"
-
 
 @contextlib.contextmanager
 def reading(path: Path, encoding: str | None) -> Iterator[None]:
@@ -336,16 +328,19 @@ def _delimiter(path: Path, form: Format) -> str:
 
 def _check_joined_rows(path: Path, form: Format, rows: Sequence[tuple[str, Row]]) -> None:
     numbers = [int(at.removeprefix(":")) for at, _ in rows]
-    cells = ([str(cell) for cell in row.values()] for _, row in rows)
     several = (
-        (number, [str(cell) for cell in row.values()])
+        (number, [*map(str, row.values())])
         for number, after, (_, row) in zip(numbers, [*numbers[1:], math.inf], rows, strict=True)
         if after > number + 1
     )
+    cells = ([*map(str, row.values())] for _, row in rows)
     if joined := find_joined_rows(several, cells, _delimiter(path, form)):
         raise JoinedRowsError(
             f"{path}:{joined.first}: a quote begins a text that ends in line {joined.last}, and "
-            f"the lines of this text look like rows, such as {join_names([joined.example])}."
+            f"the lines of this text look like rows, such as {join_names([joined.example])}. If "
+            "they are rows, correct this one: quotes around the text, its own quote twice. If all "
+            "quotes are characters: --no-quotes of a command, or `quote: ''` of the source in "
+            "params.yaml. If they are one text: --quote '\"', or `quote: '\"'`"
         )
 
 

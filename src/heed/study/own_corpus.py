@@ -104,7 +104,7 @@ def _read(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format
         raise UnclearError(f"{error}.", *answers) from None
     except JoinedRowsError as error:
         answers = [replace(typed, no_quotes=True), replace(typed, quote='"')]
-        raise UnclearError(error.question, *answers) from None
+        raise UnclearError(f"{error}.", *answers) from None
 
 
 def _read_tables(files: UserFiles, typed: CorpusOptions) -> tuple[CorpusOptions, Format, Tables]:

@@ -55,6 +55,7 @@ class OwnCorpusStatistics:
     splits: dict[str, int]
     left_out: int  # of train
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
+    missing: list[str]  # lines on classes that a split has no document of
 
     @property
     def mean_length(self) -> float:
@@ -104,11 +105,12 @@ def read_corpus_statistics(
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
         raise HeedError(f"{name}: {column}{error}") from None
     (part_of_each,) = columns_of_split.values()
-    sizes = {split: int((part_of_each == split).sum()) for split in SPLITS}
-    left_out = int(splits.draw_left_out(corpus.split, part_of_each == "train", known.strata).sum())
-    sizes["train"] -= left_out
+    left_out = splits.draw_left_out(corpus.split, part_of_each == "train", known.strata)
+    kept = part_of_each[~left_out]
+    sizes = {split: int((kept == split).sum()) for split in SPLITS}
     lengths = np.asarray(counts, np.int32)[part_of_each != "test"]
-    return OwnCorpusStatistics(len(counts), classes, sizes, left_out, lengths)
+    missing = [*splits.describe_missing_values(known, {"split": kept}, ~left_out)]
+    return OwnCorpusStatistics(len(counts), classes, sizes, int(left_out.sum()), lengths, missing)
 
 
 def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistics) -> Iterator[str]:
@@ -133,6 +135,7 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
     drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
     left_out = f"; {statistics.left_out:,} are left out of train" if statistics.left_out else ""
     yield f"  {splits}: {drawn}{left_out}"
+    yield from (f"  {line}" for line in statistics.missing)
 
 
 def _describe_classes(classes: dict[str, int], documents: int) -> str:

@@ -368,7 +368,7 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
          "mine.csv:3: a quote begins a text that ends in line 5, and the lines of this text look "
          "like rows, such as d,y. If they are rows, correct this one", "--no-quotes"),
         (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
-         "Or are all quotes characters, or are they one text?", "--quote '\"'"),
+         "If they are one text: --quote '\"', or `quote: '\"'`. Run one of these:", "--quote '\"'"),
         ([f"word{i},{i}" for i in range(60)],
          "which column has the text and the label? Columns: word0, 0. Or has the first row a text",
          "--no-header"),
