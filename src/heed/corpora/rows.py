@@ -100,7 +100,7 @@ def _read_table(path: Path, form: Format, stat: tuple[int, int]) -> "pa.Table":
         )
     with reading(path, form.encoding):
         rows = [*READERS[name](path, form)]
-    if name == "csv" and form.quote is None:
+    if rows and name == "csv" and form.quote is None:
         _check_joined_rows(path, form, rows)
     _check_repeated_header(path, rows)
     places = [at for at, _ in rows]
