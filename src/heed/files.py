@@ -10,6 +10,8 @@ import hashlib
 import json
 import os
 import shutil
+import stat
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,12 @@ import yaml
 from heed.terminal import print_line
 
 CHECKSUMS = "SHA256SUMS"
+# control characters, lone surrogates (of bytes that are not UTF-8), separators of lines, paragraphs
+REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
+NO_FILES = (
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"), (stat.S_ISDIR, "a folder"),
+)  # fmt: skip
 
 
 class HeedError(Exception):
@@ -96,9 +104,23 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         yield
 
 
+def kind_of(path: Path) -> str:
+    """Return what a path names: "a file", "a folder", "a pipe", ...; OSError where nothing is."""
+    mode = path.stat().st_mode
+    return next((kind for is_kind, kind in NO_FILES if is_kind(mode)), "a file")
+
+
+def _refuse_pipe(path: Path, made_by: str) -> None:
+    """Raise HeedError where a pipe, a device or a socket stands for what heed writes there."""
+    with contextlib.suppress(OSError):
+        if (found := kind_of(path)) not in ("a file", "a folder"):
+            raise HeedError(f"{path}: not a file, but {found}. Remove it, and run again: {made_by}")
+
+
 @contextlib.contextmanager
 def reading(path: str | Path, made_by: str, problem: str = "cannot be read") -> Iterator[None]:
     """Raise HeedError for any error of reading `path`; `made_by` is the command that writes it."""
+    _refuse_pipe(Path(path), made_by)
     try:
         yield
     except FileNotFoundError:
@@ -148,21 +170,41 @@ def write_checksums(folder: Path) -> None:
     write_text(folder / CHECKSUMS, "".join(lines))
 
 
-def require_files(folder: Path, made_by: str) -> None:
-    """Raise HeedError unless all in `folder` are files or links to one.
+def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> None:
+    """Raise HeedError unless a user's path is a file with a plain name, or a folder of such files.
 
-    Reading a pipe would wait for ever. `made_by` is the command that writes the folder.
+    Reading a pipe or a device waits for ever, or never ends; a second time nothing is in it.
+    `advice` is for a file that is not there.
     """
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if not path.is_file():
-            raise HeedError(
-                f"{path}: not a file, but a pipe, a device, a folder or a link to one. Replace it "
-                f"by the file, or remove {folder} and run again: {made_by}"
-            )
+    if refused := [sign for sign in str(path) if unicodedata.category(sign) in REFUSED_IN_NAMES]:
+        problem = "is not UTF-8" if refused[0] >= "\ud800" else f"has U+{ord(refused[0]):04X} in it"
+        raise HeedError(f"{str(path)!r}: the name {problem}, which cannot be printed. Rename it")
+    try:
+        found = kind_of(path)
+    except FileNotFoundError:
+        raise HeedError(f"{path}: not there{advice}") from None
+    except (OSError, ValueError) as error:  # such as a link to itself
+        raise HeedError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    if found == "a folder" and or_folder:
+        for each in path.rglob("*"):
+            if not each.is_dir():
+                require_readable(each)
+    elif found != "a file":
+        to_do = (
+            "Name a file in it"
+            if found == "a folder"
+            else ("It can be read once, or has no end: write its content to a file, and name that")
+        )
+        raise HeedError(f"{path}: expected a file, found {found}. {to_do}")
 
 
 def verify_checksums(folder: str | Path, made_by: str) -> None:
-    """Raise HeedError unless `folder` has the hashed files, unchanged, or no checksums."""
+    """Raise HeedError unless `folder` has the hashed files, unchanged, or no checksums.
+
+    With checksums or without, all in it must be files or folders.
+    """
+    for path in sorted(Path(folder).rglob("*")):
+        _refuse_pipe(path, made_by)
     checksums = Path(folder) / CHECKSUMS
     if not checksums.is_file():
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora import formats
+from heed.corpora.labels import SimilarLabelsError
 from heed.corpora.rows import AT, EncodingError, Format, join_names, read_table, suffix_of
 from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_text
@@ -149,6 +150,8 @@ def _check_documents(
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
+    except SimilarLabelsError as error:
+        raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()
