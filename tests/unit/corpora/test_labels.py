@@ -60,7 +60,9 @@ def test_labels_that_look_different_are_classes(labels):
 def test_a_message_has_the_characters_that_differ_as_code_points():
     with pytest.raises(SimilarLabelsError) as error:
         require_distinct(places(("pos", "p\u043es", "neg")), "y")
-    assert "t.csv:2 'pos' (U+006F), t.csv:3 'p\u043es' (U+043E). Write them alike" in str(error.value)
+    assert "t.csv:2 'pos' (U+006F), t.csv:3 'p\u043es' (U+043E). Write them alike" in str(
+        error.value
+    )
 
 
 @pytest.mark.parametrize("column", [{"label_column": "y"}, {"label_columns": ["z", "y"]}])
