@@ -21,7 +21,7 @@ def read_text(text: str) -> str:
                 return Path(text).read_text(encoding="utf-8-sig", errors="replace")
             except OSError as error:
                 raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
-        print_line(f"heed: {text} is taken as the text: {found} is ./{text}", error=True)
+        print_line(f"heed: {text} is taken as the text: the {found[2:]} is ./{text}", error=True)
     elif len(text.split()) == 1 and Path(text).suffix:  # a word with the suffix of a file name
         print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
     return text

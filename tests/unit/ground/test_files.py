@@ -135,7 +135,7 @@ NO_FILES = {  # how a path is made that is no file, and what is said of it
     "a device": (lambda path: path.symlink_to("/dev/zero"), "expected a file, found a device"),
     "a socket": (bind, "expected a file, found a socket"),
     "a folder": (Path.mkdir, "expected a file, found a folder. Name a file in it"),
-    "a loop": (lambda path: path.symlink_to(path.name), "cannot be read: Too many levels of symbolic"),
+    "a loop": (lambda path: path.symlink_to(path.name), "cannot be read: Too many levels"),
     "a lost link": (lambda path: path.symlink_to("nowhere"), "not there"),
     "nothing": (lambda path: None, "not there"),
 }
