@@ -173,10 +173,10 @@ def write_checksums(folder: Path) -> None:
 def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> None:
     """Raise HeedError unless a user's path is a file with a plain name, or a folder of such files.
 
-    Reading a pipe or a device waits for ever, or never ends; a second time nothing is in it.
     `advice` is for a file that is not there.
     """
-    if refused := [sign for sign in str(path) if unicodedata.category(sign) in REFUSED_IN_NAMES]:
+    signs = "" if str(path).isprintable() else str(path)  # most are, which is fast to tell
+    if refused := [sign for sign in signs if unicodedata.category(sign) in REFUSED_IN_NAMES]:
         problem = "is not UTF-8" if refused[0] >= "\ud800" else f"has U+{ord(refused[0]):04X} in it"
         raise HeedError(f"{str(path)!r}: the name {problem}, which cannot be printed. Rename it")
     try:
@@ -189,13 +189,13 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
         for each in path.rglob("*"):
             if not each.is_dir():
                 require_readable(each)
+    elif found == "a folder":
+        raise HeedError(f"{path}: expected a file, found a folder. Name a file in it")
     elif found != "a file":
-        to_do = (
-            "Name a file in it"
-            if found == "a folder"
-            else ("It can be read once, or has no end: write its content to a file, and name that")
+        raise HeedError(
+            f"{path}: expected a file, found {found}, which can be read once or has no end. Write "
+            "its content to a file, and name that"
         )
-        raise HeedError(f"{path}: expected a file, found {found}. {to_do}")
 
 
 def verify_checksums(folder: str | Path, made_by: str) -> None:
@@ -203,7 +203,8 @@ def verify_checksums(folder: str | Path, made_by: str) -> None:
 
     With checksums or without, all in it must be files or folders.
     """
-    for path in sorted(Path(folder).rglob("*")):
+    files = _hashed_files(Path(folder))
+    for path in files.values():
         _refuse_pipe(path, made_by)
     checksums = Path(folder) / CHECKSUMS
     if not checksums.is_file():
@@ -211,7 +212,6 @@ def verify_checksums(folder: str | Path, made_by: str) -> None:
     with reading(checksums, made_by):
         lines = checksums.read_text("utf-8").splitlines()
     expected = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    files = _hashed_files(Path(folder))
     for name in sorted({*expected, *files}):
         if name not in files or sha256(files[name]) != expected.get(name):
             problem = "not as it was made: changed, or cut off" if name in files else "not there"

@@ -323,7 +323,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
     "as_labels": ("", "a label with many different numbers, or values, is one"),
-    "similar_labels": ("", "labels that look the same, such as pos and Pos, are several classes"),
+    "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
     "test": ("SHARE", "of a random split; .2", {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "train_per_class": ("N", "as --train, but of each class", {"type": whole}),

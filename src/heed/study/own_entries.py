@@ -109,6 +109,7 @@ def read_corpus_statistics(
         splits.require_learnable(labels, {"split": kept})
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
+        column += f"--train {corpus.split.train}: " if corpus.split.train else ""
         raise HeedError(f"{name}: {column}{error}") from None
     sizes = {split: int((kept == split).sum()) for split in SPLITS}
     lengths = np.asarray(counts, np.int32)[part_of_each != "test"]

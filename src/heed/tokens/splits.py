@@ -123,10 +123,8 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
         values = {key: label[column == "train"].unique() for key, label in labels.items()}
         if values and all(len(names) < 2 for names in values.values()):
             only = " and ".join(f"{key} {min(names)!r}" for key, names in values.items())
-            count = int((column == "train").sum())
             raise HeedError(
-                f"the split train{of_fold} has 1 class ({only}) in {count:,} documents: there is "
-                "nothing to learn. Train on more"
+                f"the split train{of_fold} has 1 class ({only}): there is nothing to learn"
             )
 
 

@@ -131,8 +131,11 @@ def bind(path: Path) -> None:
 
 
 NO_FILES = {  # how a path is made that is no file, and what is said of it
-    "a pipe": (os.mkfifo, "expected a file, found a pipe. .* write its content to a file"),
-    "a device": (lambda path: path.symlink_to("/dev/zero"), "expected a file, found a device"),
+    "a pipe": (os.mkfifo, "expected a file, found a pipe, .* Write its content to a file"),
+    "a device": (
+        lambda path: path.symlink_to("/dev/zero"),
+        "expected a file, found a device, which can be read",
+    ),
     "a socket": (bind, "expected a file, found a socket"),
     "a folder": (Path.mkdir, "expected a file, found a folder. Name a file in it"),
     "a loop": (lambda path: path.symlink_to(path.name), "cannot be read: Too many levels"),
