@@ -23,10 +23,8 @@ from heed.terminal import print_line
 CHECKSUMS = "SHA256SUMS"
 # control characters, lone surrogates (of bytes that are not UTF-8), separators of lines, paragraphs
 REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
-NO_FILES = (
-    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"), (stat.S_ISDIR, "a folder"),
-)  # fmt: skip
+# by the first letter of what `ls -l` shows
+NO_FILES = {"p": "a pipe", "s": "a socket", "c": "a device", "b": "a device", "d": "a folder"}
 
 
 class HeedError(Exception):
@@ -106,8 +104,7 @@ def locked(path: Path, busy: str) -> Iterator[None]:
 
 def kind_of(path: Path) -> str:
     """Return what a path names: "a file", "a folder", "a pipe", ...; OSError where nothing is."""
-    mode = path.stat().st_mode
-    return next((kind for is_kind, kind in NO_FILES if is_kind(mode)), "a file")
+    return NO_FILES.get(stat.filemode(path.stat().st_mode)[0], "a file")
 
 
 def _refuse_pipe(path: Path, made_by: str) -> None:

@@ -15,7 +15,7 @@ IGNORED = regex.compile(
     r"(?:\u200D(?=\p{Extended_Pictographic})|[\U000E0020-\U000E007F]+)(*SKIP)(*FAIL)"
     r"|\p{Default_Ignorable_Code_Point}"
 )
-FONT = "mpl-data/fonts/ttf/DejaVuSans.ttf"  # of matplotlib: most of Latin, Greek and Cyrillic
+FONTS = ("DejaVuSans.ttf", "DejaVuSansMono.ttf")  # of matplotlib: Latin, Greek and Cyrillic
 
 
 class SimilarLabelsError(HeedError):
@@ -54,15 +54,19 @@ def _like_letters(letters: set[str]) -> dict[str, str]:
 
     matplotlib = importlib.util.find_spec("matplotlib")
     assert matplotlib and matplotlib.origin
-    font = TTFont(Path(matplotlib.origin).parent / FONT, lazy=True)
-    glyphs, names = font.getGlyphSet(), font.getBestCmap()
-    first: dict[str, str] = {}
-    same = {}
-    for letter in sorted(letters.union(map(chr, range(0x20, 0x7F)))):  # ASCII comes first
-        pen = DecomposingRecordingPen(glyphs)
-        if name := names.get(ord(letter)):
-            glyphs[name].draw(pen)
-        same[letter] = first.setdefault(str(pen.value) if name else letter, letter)
+    compared = sorted(letters.union(map(chr, range(0x20, 0x7F))))  # ASCII comes first
+    same = {letter: letter for letter in compared}
+    for file in FONTS:
+        font = TTFont(Path(matplotlib.origin).parent / "mpl-data/fonts/ttf" / file, lazy=True)
+        glyphs, names = font.getGlyphSet(), font.getBestCmap()
+        first: dict[str, str] = {}
+        like = {}
+        for letter in compared:
+            pen = DecomposingRecordingPen(glyphs)
+            if name := names.get(ord(letter)):
+                glyphs[name].draw(pen)
+            like[letter] = first.setdefault(str(pen.value) if name else letter, letter)
+        same = {letter: like[other] for letter, other in same.items()}
     return same
 
 

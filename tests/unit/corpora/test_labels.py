@@ -18,7 +18,8 @@ SAME = {
     "no-break": ("a b", "a\u00a0b"), "two spaces": ("a b", "a  b"), "braille": ("pos", "pos\u2800"),
     "wide": ("pos", "ｐｏｓ"), "bold": ("pos", "𝐩𝐨𝐬"), "hyphen": ("x-y", "x\u2010y"),
     "cyrillic": ("pos", "p\u043es"), "greek": ("pos", "p\u03bfs"), "capital": ("bad", "\u0412AD"),
-    "all cyrillic": ("cop", "сор"), "accents": ("Ëlan", "Ёlan"), "emoji style": ("❤", "❤\ufe0f"),
+    "all cyrillic": ("cop", "сор"), "one font": ("Kat", "\u041aat"),
+    "accents": ("Ëlan", "Ёlan"), "style": ("❤", "❤\ufe0f"),
     "hindi": ("क्ष", "क्\u200dष"), "persian": ("می\u200cخواهم", "میخواهم"),
 }  # fmt: skip
 OTHER = {
