@@ -15,7 +15,7 @@ import scipy.sparse
 import torch
 
 from heed.hyperparameters.classifier import Architecture
-from heed.inputs.vocabulary import Vocabulary
+from heed.inputs.vocabulary import UNKNOWN, Vocabulary
 from heed.tokens.arrays import Tokens, mix_bits
 
 # batches whose documents are sorted by length together; 1.9-2.5 times faster than without sorting
@@ -155,6 +155,11 @@ class EncodedCorpus:
         encoded = copy.copy(self)
         encoded._linear = linear
         return encoded
+
+    @property
+    def known_types(self) -> np.ndarray:
+        """Which types of the lexicon have an input that is not every unknown word's, (types,)."""
+        return (self._index != UNKNOWN) | (self._characters is not None)
 
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return the number of tokens of each document in `rows`, after truncation: (rows,)."""

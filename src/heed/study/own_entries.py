@@ -58,6 +58,7 @@ class OwnCorpusStatistics:
     splits: dict[str, int]
     left_out: int  # of train
     lengths: np.ndarray  # tokens of each document that is not for the test: sizes are chosen by it
+    missing: list[str]  # lines on classes that a split has no document of
 
     @property
     def mean_length(self) -> float:
@@ -113,7 +114,8 @@ def read_corpus_statistics(
         raise HeedError(f"{name}: {column}{error}") from None
     sizes = {split: int((kept == split).sum()) for split in SPLITS}
     lengths = np.asarray(counts, np.int32)[part_of_each != "test"]
-    return OwnCorpusStatistics(len(counts), classes, sizes, int(left_out.sum()), lengths)
+    missing = [*splits.describe_missing_values(known, {"split": kept}, ~left_out)]
+    return OwnCorpusStatistics(len(counts), classes, sizes, int(left_out.sum()), lengths, missing)
 
 
 def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistics) -> Iterator[str]:
@@ -138,6 +140,7 @@ def describe_corpus(files: str, corpus: "Corpus", statistics: OwnCorpusStatistic
     drawn = "drawn at random" if corpus.split.kind == "random" else "as given"
     left_out = f"; {statistics.left_out:,} are left out of train" if statistics.left_out else ""
     yield f"  {splits}: {drawn}{left_out}"
+    yield from (f"  {line}" for line in statistics.missing)
 
 
 def _describe_classes(classes: dict[str, int], documents: int) -> str:

@@ -147,6 +147,12 @@ class Fitted:
     selection: dict[str, Any]
 
 
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return the ratio of sums of items; 0 where the denominator is 0."""
+    zeros = np.zeros(np.shape(numerator))
+    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
+
+
 @dataclasses.dataclass(frozen=True)
 class Metric:
     """A metric of the items' summed statistics, (..., statistics); the mean of number `mean_of`."""

@@ -16,6 +16,7 @@ from heed.files import reading, verify_checksums
 from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
+REFERENCES = "references.parquet"
 TYPE_VECTORS = "vectors.npy"
 POSITIONS = "starts", "ends"  # first character of each token, and the character after it
 READ_AT_ONCE, BUFFER = 20_000, 2**20  # documents, and bytes of a column
@@ -133,6 +134,15 @@ class ParallelTokens(TokenizedCorpus):
     """The tokens of a parallel corpus: row i of each side is the same text in its language."""
 
     sides: dict[str, Side]  # by language
+
+    def references(self, language: str, rows: np.ndarray) -> list[str]:
+        """Return the texts of these rows as their source has them, not cleaned."""
+        texts = self.sides[language].texts(rows)
+        if not (self.path / REFERENCES).is_file():  # cleaning changed none
+            return texts
+        table = pd.read_parquet(self.path / REFERENCES, filters=[("language", "==", language)])
+        as_read = dict(zip(table["document"].tolist(), table["text"], strict=True))
+        return [as_read.get(row, text) for row, text in zip(rows.tolist(), texts, strict=True)]
 
     def alignment(self, source: str, target: str) -> dict[int, GoldLinks] | None:
         """Return the gold links by row, from words of `source` to words of `target`.

@@ -20,11 +20,17 @@ from heed.corpora.publication import SPLITS, Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
 from heed.terminal import print_line
-from heed.tokens.arrays import ALIGNMENTS, mark_rationale
+from heed.tokens.arrays import ALIGNMENTS, REFERENCES, mark_rationale
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
-from heed.tokens.splits import LABEL, DocumentLabels, SplitCorpus, split_corpus
-from heed.tokens.tokenizer import TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
+from heed.tokens.splits import (
+    LABEL,
+    DocumentLabels,
+    SplitCorpus,
+    describe_missing_values,
+    split_corpus,
+)
+from heed.tokens.tokenizer import PATTERNS, TREATMENTS, Chunk, clean, clean_spans, tokenize_chunks
 from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_documents, write_vectors
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
     """
     verify_checksums(raw, f"heed download {raw.name}")
     is_parallel = KINDS[corpus.kind].parallel
-    hidden = {"split", "rationale", "links"} | ({"group"} if is_parallel else set())
+    hidden = {"split", "rationale", "links", "references"} | ({"group"} if is_parallel else set())
     with writing_folder(folder, checksums=True) as out:
         with CleanedTable(out / CLEANED) as table:
             labels, texts, cleaned = _clean_documents(name, corpus, raw, table)
@@ -60,11 +66,11 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 )
                 for language in texts
             }
-            published = [key for key in table.columns if key not in hidden]
-            documents = table.chunks(published, split.rows)
+            columns = [key for key in table.columns if key not in hidden]
+            documents = table.chunks(columns, split.rows)
             write_documents(documents, split.columns, out / "documents.parquet")
             spans = table.entries("rationale", split.rows)
-            alignments = _write_alignments(out, name, table, split.rows, tokens)
+            alignments = _write_pair_files(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
         if not is_parallel:
             first_column = next(iter(split.columns.values()))
@@ -77,7 +83,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             meta, digest=digest_folder(out), alignments=alignments, cleaned=cleaned
         )
         write_json(out / "meta.json", dataclasses.asdict(meta))
-    print_line(format_summary(meta))
+    missing = describe_missing_values(labels, split.columns, split.rows)
+    print_line("\n".join([format_summary(meta), *(f"{name}: {line}" for line in missing)]))
 
 
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
@@ -160,13 +167,20 @@ def _clean_texts(
         if treatments["empty"] and language in (corpus.optional_languages or ()):
             texts[language], treatments = "", Counter()
         counts += treatments
-        original = text.decode(errors="replace") if isinstance(text, bytes) else text
-        if language in aligned and len(original.split()) != len(texts[language].split()):
+        words = len(_as_read(text).split())
+        if language in aligned and words != len(texts[language].split()):
             raise HeedError(
                 f"{raw}: {document.id}: cleaning changed the number of words of the {language} "
                 "text, which its alignment counts. Remove control characters and HTML from it"
             )
     return texts, counts
+
+
+def _as_read(text: str | bytes) -> str:
+    """Return a text as its file has it; what cannot be UTF-8 is U+FFFD."""
+    if isinstance(text, bytes):
+        return text.decode(errors="replace")
+    return PATTERNS["surrogates"][0].sub("\ufffd", text)
 
 
 def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str, Cell]:
@@ -176,6 +190,11 @@ def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str,
     row["group"] = document.group
     row |= {f"{LABEL}{key}": label for key, label in document.labels.items()}
     row |= {"split": document.split, "rationale": (), "links": ()}
+    row["references"] = tuple(
+        (language, raw_text)
+        for language, text in document.texts.items()
+        if texts[language] and texts[language] != (raw_text := _as_read(text))
+    )
     if document.rationale:
         location = f"{raw}: document {document.id}"
         row["rationale"] = clean_spans(str(document.text), document.rationale, texts[""], location)
@@ -224,17 +243,19 @@ def _tokenize_texts(
             yield chunk
 
 
-def _write_alignments(
+def _write_pair_files(
     out: Path,
     name: str,
     table: CleanedTable,
     selected: np.ndarray,
     tokens: dict[str, WrittenTokens],
 ) -> list[str]:
-    """Write alignment.parquet if any document has gold links; return the pairs of languages.
+    """Write texts that cleaning changed, and gold links; return the pairs of languages of these.
 
     Raises HeedError unless each link is of words of its texts, and each token of these is a word.
     """
+    if len(references := table.entries("references", selected)):
+        references.to_parquet(out / REFERENCES, index=False)
     links = table.entries("links", selected)
     if links.empty:
         return []

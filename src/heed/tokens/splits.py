@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 # A share of whole groups is drawn as some of so many folds, unless it is smaller than one of them.
 GROUP_FOLDS = 20
 LABEL = "label_"  # a column of this name and a label's has the values of that label
+NAMED = 5  # values of a label in a message
+# split → the name of its documents, and what they cannot do for a class that none of them has
+WITHOUT = {
+    "train": ("training", "no model learns it"),
+    "validation": ("validation", "no epoch and no search is chosen by it"),
+    "test": ("test", "nothing is tested on it"),
+}
 
 
 class DocumentLabels:
@@ -31,6 +38,7 @@ class DocumentLabels:
         which a document has any number of values, each set of them is a value.
     multilabel: the labels of which a document has any number of values.
     counts: the number of documents that have each value of each label; the values are sorted.
+    sets: of each label in `multilabel` the values that a value of `labels` stands for.
     groups: the number of each document's group, in the order of the groups' names, (documents,).
     published_split: the split of each document in its source, "" without one, (documents,).
     strata: the number of each document's label, or of all its labels together, in the order of the
@@ -52,6 +60,9 @@ class DocumentLabels:
             for key, cells in columns.items()
         }
         self.labels = {key: pd.Categorical(cells) for key, cells in joined.items()}
+        self.sets = {
+            key: dict(zip(joined[key], columns[key], strict=True)) for key in self.multilabel
+        }
         self.counts: dict[str, dict[str, int]] = {}
         for key, cells in columns.items():
             counted = cells.explode().value_counts().sort_index()
@@ -126,6 +137,36 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
             raise HeedError(
                 f"the split train{of_fold} has 1 class ({only}): there is nothing to learn"
             )
+
+
+def describe_missing_values(
+    labels: DocumentLabels, columns: dict[str, np.ndarray], rows: np.ndarray
+) -> Iterator[str]:
+    """Yield a line for each label and split without documents of some of its values.
+
+    `rows` says which documents are kept, `columns` has the splits of these.
+    """
+    for key, label in labels.labels.items():
+        kept = label[rows]
+        for split, (kind, consequence) in WITHOUT.items():
+            missing: dict[str, list[str]] = {}
+            for name, column in columns.items():
+                values = {*kept[column == split].unique()}
+                if key in labels.sets:
+                    values = {each for value in values for each in labels.sets[key][value]}
+                for each in labels.counts[key].keys() - values:
+                    missing.setdefault(each, []).append(name.removeprefix("split_"))
+            names = [
+                repr(each) + (f" (fold {', '.join(folds)})" if folds != ["split"] else "")
+                for each, folds in sorted(missing.items())
+            ]
+            if names:
+                more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+                yield (
+                    f"label {key!r}: no {kind} document has the class {', '.join(names[:NAMED])}"
+                    f"{more}: {consequence}. Add documents of it, join it with another class, or "
+                    "change `split`"
+                )
 
 
 def split_columns(

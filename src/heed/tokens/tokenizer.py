@@ -41,9 +41,14 @@ TREATMENTS = (
     "invalid_utf8", "surrogates", "breaks", "controls", "c1", "bidi", "normalised", "cut", "empty",
 )  # fmt: skip
 
+INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # Unicode's categories; Cf: zero-width, soft hyphen …
+
 # A tokenizer remembers the words it has seen, and what it made of each piece of text between spaces
 # (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.
 MAX_REMEMBERED = 200_000
+# spaCy splits signs off one at a time, and looks at the rest of the piece after each. A piece of
+# text between spaces is cut after so many characters; no published corpus has one as long.
+LONGEST_PIECE = 256
 AHEAD = 2  # chunks that wait for each process
 FEW = 6  # chunks that take no longer than starting a process
 PIECE = re.compile(r"(\S+|\s)( ?)")  # white space is a word, but for one blank after each word
@@ -79,6 +84,11 @@ def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Coun
         text, counts["cut"] = text[:max_characters], 1
     counts["empty"] = int(not text.strip())
     return text, +counts
+
+
+def is_visible(text: str) -> bool:
+    """Return whether a text has any sign but white space, controls and invisible marks."""
+    return any(unicodedata.category(sign) not in INVISIBLE for sign in text)
 
 
 def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -> tuple[Span, ...]:
@@ -175,6 +185,35 @@ def _sentence_ends() -> np.ndarray:
     return np.asarray([get_string_id(end) for end in Sentencizer.default_punct_chars], np.uint64)
 
 
+def _is_sign(character: str) -> bool:
+    """Return whether Unicode calls a character punctuation or a symbol."""
+    return unicodedata.category(character)[0] in "PS"
+
+
+def _cuts(text: str) -> list[int]:
+    """Return where pieces longer than LONGEST_PIECE are cut: only before signs, never in a word."""
+    cuts = []
+    for piece in re.finditer(r"\S+", text):
+        start, end = piece.span()
+        while end - start > LONGEST_PIECE:
+            places = itertools.chain(
+                range(start + LONGEST_PIECE, start, -1), range(start + LONGEST_PIECE + 1, end)
+            )
+            start = next((place for place in places if _is_sign(text[place])), end)
+            cuts += [start] if start < end else []
+    return cuts
+
+
+def _token_table(pipeline: Any, text: str, attributes: list[int]) -> np.ndarray:
+    """Return spaCy's attributes of each token, the second its first character, (tokens, 5)."""
+    cuts = _cuts(text) if max(map(len, text.split()), default=0) > LONGEST_PIECE else []
+    parts = [text[start:end] for start, end in itertools.pairwise([0, *cuts, len(text)])]
+    table = pipeline.tokenizer(" ".join(parts)).to_array(attributes).reshape(-1, len(attributes))
+    blanks = np.asarray(cuts) + np.arange(len(cuts))  # put between the parts
+    table[:, 1] -= np.searchsorted(blanks, table[:, 1]).astype(table.dtype)
+    return table
+
+
 def tokenize_chunk(texts: list[str], name: str) -> Chunk:
     """Return the tokens of cleaned texts; `name` is the tokenizer's.
 
@@ -187,7 +226,7 @@ def tokenize_chunk(texts: list[str], name: str) -> Chunk:
     from spacy.attrs import IDX, IS_PUNCT, IS_SPACE, LENGTH, ORTH
 
     attributes = [ORTH, IDX, LENGTH, IS_SPACE, IS_PUNCT]
-    tables = [pipeline.tokenizer(text).to_array(attributes).reshape(-1, 5) for text in texts]
+    tables = [_token_table(pipeline, text, attributes) for text in texts]
     flat = np.concatenate(tables)
     sizes = [len(table) for table in tables]
     document = np.repeat(np.arange(len(tables)), sizes)

@@ -31,9 +31,15 @@ SPANS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
 LINKED_WORDS = [("source_word", pa.int32()), ("target_word", pa.int32())]
 # languages: "SOURCE-TARGET"
 LINKS = pa.list_(pa.struct([("languages", pa.string()), *LINKED_WORDS, ("is_sure", pa.bool_())]))
-ENTRIES = {"rationale": SPANS, "links": LINKS}  # columns whose cells are lists of records
+TEXTS = pa.list_(pa.struct([("language", pa.string()), ("text", pa.string())]))
+ENTRIES = {
+    "rationale": SPANS,
+    "links": LINKS,
+    "references": TEXTS,
+}  # columns whose cells are lists of records
 
-Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[tuple[str, int, int, bool], ...]
+Link = tuple[str, int, int, bool]
+Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple[str, str], ...]
 
 AT_ONCE = 20_000  # lines between two updates
 MARK = b"\xef\xbb\xbf"  # a byte order mark

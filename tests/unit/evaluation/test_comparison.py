@@ -327,8 +327,10 @@ def test_classify_gives_mean_probabilities_and_weights_for_a_text_a_file_or_stan
     assert classify("tiny-attention", "text.txt") == output
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"w1 fine w2")))
     assert classify("tiny-attention", "-") == output
-    assert "weights over 0 words" in classify("tiny-attention", "")
-    assert "weights over 12 words read of 40" in classify("tiny-attention", "w " * 40)
+    for nothing in ("", " \n", "\u200b\u2060", "\u00ad\ufeff \u00a0"):
+        with pytest.raises(HeedError, match="tiny-attention: the text has no word that the model"):
+            classify("tiny-attention", nothing)
+    assert "weights over 12 words read of 40" in classify("tiny-attention", "w1 " * 40)
     assert read_text("no/such.file") == "no/such.file" and read_text("a\0b.") == "a\0b."
     message = r"no trained run. Trained models: tiny-attention, tiny-baseline.*: heed train MODEL$"
     with pytest.raises(HeedError, match=message):

@@ -45,19 +45,30 @@ def test_texts_alone_have_the_probabilities_that_the_stage_wrote(trained, monkey
     result = heed.load_run("tiny-attention", 1).predict(texts)
     assert result.classes == ["bad", "good"] and result.probabilities.dtype == np.float32
     expected = table[["p:bad", "p:good"]].to_numpy()
-    assert np.allclose(result.probabilities, expected, atol=1e-6)
-    assert result.predicted == table["predicted"].tolist()
+    is_empty = np.asarray([not text for text in texts])
+    assert is_empty.any() and np.isnan(result.probabilities[is_empty]).all()
+    assert np.allclose(result.probabilities[~is_empty], expected[~is_empty], atol=1e-6)
+    of_texts = table["predicted"].astype(object).where(~is_empty, None)
+    assert result.predicted == of_texts.tolist()
 
 
 def test_a_copied_folder_is_the_same_run(trained, tmp_path, monkeypatch):
-    here = heed.load_run("tiny-attention", 1).predict(["w1 fine", "", "word that nobody knows"])
+    here = heed.load_run("tiny-attention", 1).predict(["w1 fine", "w2", "word that nobody knows"])
     shutil.copytree(RUN, tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path)
     copy = heed.load_run("elsewhere")
     assert np.array_equal(
-        copy.predict(["w1 fine", "", "x y z w"]).probabilities[:2], here.probabilities[:2]
+        copy.predict(["w1 fine", "w2", "x y z w"]).probabilities[:2], here.probabilities[:2]
     )
     assert copy.predict([]).probabilities.shape == (0, 2)
+
+
+def test_a_text_of_which_nothing_is_known_has_no_class(trained):
+    """The model reads parts of words, so of a visible word some is known."""
+    texts = ["", " \t\n", "\u200b\ufeff", "\u00ad\u2060 \u00a0", "nobodyknows", "w1 fine"]
+    result = heed.load_run(RUN).predict(texts)
+    assert [name is None for name in result.predicted] == [True] * 4 + [False] * 2
+    assert np.isnan(result.probabilities).all(1).tolist() == [True] * 4 + [False] * 2
 
 
 def test_the_words_that_were_read_have_weights(trained):

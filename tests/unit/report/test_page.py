@@ -23,7 +23,7 @@ from heed.files import HeedError, write_json, write_text
 from heed.hyperparameters import SCORES
 from heed.pipeline import folder_md5, md5
 from heed.report import blocks, html, latex
-from heed.report.blocks import Cell, Column, Source, Table, make_rows
+from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Table, make_rows
 from heed.report.escape import cell, escape
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.figures.drawing import GROUND
@@ -53,7 +53,7 @@ from tests.fixtures.report.pages import (
     rows,
     with_classes,
 )
-from tests.unit.report.conftest import PUBLISHED
+from tests.unit.report.conftest import PUBLISHED, read_made_up
 
 pytestmark = pytest.mark.usefixtures("empty_figures")
 CLASS_METRICS = ("precision", "recall", "f1", "support")
@@ -431,6 +431,36 @@ def test_classes_are_matched_whatever_their_case_and_one_called_accuracy_is_a_cl
         assert "The talk has these classes too: positive." in page.text
     else:
         assert " " not in table[0][3] and "0.8539" in table[2][3]
+
+
+@pytest.mark.parametrize(
+    ("supports", "found"),
+    [
+        ([[4.0], [0.0]], "has: b; a macro average counts"),
+        ([[0.0, 3.0, 0.0], [1.0, 2.0, 1.0]], "has: a (in 2 of 3 folds); a macro average"),
+        ([[1.0], [2.0]], ""),
+    ],
+)
+def test_classes_that_no_test_document_has_are_named_on_page_and_paper(tmp_path, supports, found):
+    data = with_classes(made_up.comparison("sample"), "sample-sentiment", ["a", "b"])
+    linear = data.experiments["sample-sentiment"].reference_models["linear"]
+    counts = [{"support": mean_and_std(values)} for values in supports]
+    classes = {
+        name: linear.details["classes"][name] | count
+        for name, count in zip("ab", counts, strict=True)
+    }
+    for name in data.experiments["sample-sentiment"].reference_models:
+        changed = dataclasses.replace(linear, details={"classes": classes})
+        data.experiments["sample-sentiment"].reference_models[name] = changed
+    results = read_made_up(made_up.study("sample"), data, tmp_path)
+    experiment = next(each for each in results.experiments if each.key == "sample-sentiment")
+    sentences = [
+        block
+        for block in classification.chapter(results, experiment)
+        if isinstance(block, Paragraph) and "no test document" in str(block.texts)
+    ]
+    assert [found in str(each.texts) for each in sentences] == [True] * bool(found)
+    assert all(each.media == EVERYWHERE for each in sentences)
 
 
 def test_generated_and_reduced_corpora_are_named_so_and_never_comparable(tmp_path, rendered):

@@ -289,6 +289,18 @@ def test_a_class_with_few_rows_is_named():
     assert message.count("too few to learn from") == 2
 
 
+def test_a_class_that_the_split_cannot_serve_is_named():
+    table = pd.concat([TABLE] * 10, ignore_index=True)
+    table.loc[0, "label"] = "rare"
+    message = add_table(table)
+    unserved = [line for line in message.splitlines() if "no document" in line or "'rare'" in line]
+    lines = [line.split(": ")[1] for line in unserved if line.startswith("  label 'label'")]
+    assert len(lines) == 2 and {*lines} <= {
+        f"no {kind} document has the class 'rare'" for kind in ("training", "validation", "test")
+    }
+    assert "document has the class" not in add_table(TABLE, "whole.csv", split_column="part")
+
+
 REFUSED = [
     ({"text_column": ["txt"]}, "table.csv: there is no column 'txt'. Columns: text, label, part"),
     ({"name": "My Corpus"}, "is no name"),

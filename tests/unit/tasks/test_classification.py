@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from heed.evaluation.significance import assess, differences, t_test
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.recipe import read_model_recipe, write_recipe
+from heed.tasks.classification import learning
 from heed.tasks.classification.evaluation import by_length, calibration, length_edges
 from heed.tasks.classification.figures import expected_calibration_error
 from heed.tasks.classification.learning import ClassificationLearner, make_learner
@@ -56,6 +58,46 @@ def test_metrics_from_sums_are_scikit_learns_to_the_last_bit(seed):
     assert computed == expected and tuple(computed) == METRICS
 
 
+@pytest.mark.parametrize(
+    ("label", "predicted"),
+    [
+        ("aabb", "aabb"),  # perfect, and no document has class c
+        ("aabb", "aacb"),  # c is predicted, and no document has it
+        ("aabc", "aabb"),  # c is never predicted
+        ("aaaa", "aaaa"),
+        ("aaaa", "bbbb"),
+        ("c", "c"),
+    ],
+)
+def test_classes_that_do_not_occur_count_as_in_scikit_learn(label, predicted):
+    computed = make_metrics(Data("kind", CLASSES)).compute(
+        statistics([*label], [*predicted], CLASSES)
+    )
+    for average in AVERAGES:
+        values = precision_recall_fscore_support(
+            [*label], [*predicted], average=average, zero_division=0
+        )
+        assert [computed[f"{average}_{each}"] for each in BY_CLASS] == list(values[:3])
+    details = make_metrics(Data("kind", CLASSES)).details(
+        statistics([*label], [*predicted], CLASSES).sum(0)
+    )
+    expected = precision_recall_fscore_support(
+        [*label], [*predicted], labels=CLASSES, zero_division=0
+    )
+    for i, metric in enumerate((*BY_CLASS, "support")):
+        assert [each[metric] for each in details["classes"].values()] == list(expected[i])
+    assert computed["accuracy"] == accuracy_score([*label], [*predicted])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("label", ["aaab", "aabb", "aaaa", "c"])
+def test_every_document_contributes_1_to_a_perfect_classifier(metric, label):
+    """A class whose only document a jackknife leaves out is none of its classes."""
+    runs = statistics([*label], [*label], CLASSES)[None]
+    values = make_metrics(Data("kind", CLASSES)).named(metric).by_item(runs)
+    assert values.tolist() == [[1.0] * len(label)]
+
+
 def test_the_value_of_an_item_is_its_statistic_or_its_jackknife_pseudo_value():
     metrics = make_metrics(Data("kind", CLASSES))
     runs = np.stack([statistics(*drawn(60, CLASSES, 0.6, seed), CLASSES) for seed in (1, 2)])
@@ -77,6 +119,15 @@ def macro_f1_by_item(label: np.ndarray, wrong: np.ndarray, generator) -> np.ndar
     predicted = np.where(wrong, generator.choice(CLASSES, wrong.shape), label)
     runs = np.stack([statistics(label, run, CLASSES) for run in predicted])
     return make_metrics(Data("kind", CLASSES)).named("macro_f1").by_item(runs)
+
+
+def test_validation_counts_the_classes_that_occur(monkeypatch):
+    learner = ClassificationLearner.__new__(ClassificationLearner)
+    learner.validation, learner.device = np.arange(4), "cpu"
+    learner.encoded = SimpleNamespace(evaluation_batches=lambda rows: [])
+    learner._labels = np.array([0, 0, 1, 1])  # of three classes
+    monkeypatch.setattr(learning, "probabilities", lambda *_: np.eye(3)[learner._labels])
+    assert learner.validate(None)["macro_f1"] == 1.0
 
 
 def test_a_metric_that_is_no_mean_is_compared_by_the_same_statistics():

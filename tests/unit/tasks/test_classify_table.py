@@ -16,7 +16,7 @@ from heed import cli
 from heed.files import HeedError
 from heed.study.reader import model_text_columns
 from heed.tasks.classification import texts as module
-from heed.tasks.classification.texts import TextTable, classify_table
+from heed.tasks.classification.texts import TextTable, classify, classify_table
 from heed.tasks.texts import read_text
 from tests.conftest import make_workplace, train
 
@@ -79,13 +79,25 @@ def test_every_row_has_the_mean_of_all_runs_in_each_format(table):
         (".jsonl", lambda path: pd.DataFrame(map(json.loads, Path(path).read_text().splitlines()))),
     ):
         summary = classify_table("tiny-attention", table, Path(f"out{suffix}"))
-        assert summary == f"out{suffix}: 5 rows, mean of 2 runs of tiny-attention"
+        rows, unknown = summary.split("; ")
+        assert rows == f"out{suffix}: 5 rows, mean of 2 runs of tiny-attention"
+        assert unknown == "without any word that it knows, and so no prediction: 1"
         result = read(f"out{suffix}")
         assert list(result) == ["id", *COLUMNS[1:]] and result["id"].tolist() == list("abcde")
-        probabilities = result[COLUMNS[2:]].to_numpy()
-        assert np.allclose(probabilities, expected(), atol=1e-6)
+        probabilities = result[COLUMNS[2:]].to_numpy(float)
+        assert np.allclose(probabilities, expected(), atol=1e-6, equal_nan=True)
+        assert np.isnan(probabilities[1]).all() and result["predicted"].isna().tolist()[1]
         named = [("bad", "good")[i] for i in probabilities.argmax(1)]
-        assert result["predicted"].tolist() == named
+        assert result["predicted"].drop(1).tolist() == [*named[:1], *named[2:]]
+    assert json.loads(Path("out.jsonl").read_text().splitlines()[1])["p:bad"] is None
+
+
+def test_a_text_of_unknown_words_alone_has_no_prediction(table):
+    texts = ["w1 nobody", "nobody knows", "\u2603 \u200b", "w1\u200b"]
+    result = heed.load_run("tiny-attention", 1).predict(texts)
+    assert [name is None for name in result.predicted] == [False, True, True, True]
+    with pytest.raises(HeedError, match="tiny-attention: the text has no word that the model kno"):
+        classify("tiny-attention", "nobody knows")
 
 
 def test_without_an_output_the_command_prints_csv_with_row_numbers(table, command, capsys):
@@ -93,7 +105,7 @@ def test_without_an_output_the_command_prints_csv_with_row_numbers(table, comman
     printed = capsys.readouterr()
     result = pd.read_csv(io.StringIO(printed.out))
     assert list(result) == ["row", *COLUMNS[1:]] and result["row"].tolist() == [1, 2, 3, 4, 5]
-    assert np.allclose(result[COLUMNS[2:]].to_numpy(), expected(), atol=1e-6)
+    assert np.allclose(result[COLUMNS[2:]].to_numpy(), expected(), atol=1e-6, equal_nan=True)
     assert "texts.csv: 5 rows" in printed.err
 
 
@@ -126,7 +138,7 @@ def test_several_columns_are_joined_as_the_models_corpus_joins_them(table, comma
     assert model_text_columns("tiny-attention") == (("text",), " "), "there is no params.yaml"
     classify_table("tiny-attention", TextTable(Path("two.tsv"), ("head", "body")), Path("t.csv"))
     probabilities = pd.read_csv("t.csv")[COLUMNS[2:]].to_numpy()
-    assert np.allclose(probabilities, expected()[:3], atol=1e-6)
+    assert np.allclose(probabilities, expected()[:3], atol=1e-6, equal_nan=True)
     study = yaml.safe_load(STUDY)
     study["corpora"]["tiny"] |= {"text_columns": ["head", "body"], "text_separator": "\n"}
     Path("params.yaml").write_text(yaml.safe_dump(study))

@@ -147,6 +147,23 @@ def test_figures_from_sums_are_scikit_learns(seed):
         assert [each[metric] for each in details.values()] == pytest.approx(by_class[i])
 
 
+@pytest.mark.parametrize("never", ["true", "predicted", "either"])
+def test_a_class_that_does_not_occur_counts_in_no_macro_average(never):
+    is_true, is_predicted = drawn(50, 4, 1)
+    for name, column in (("true", is_true), ("predicted", is_predicted)):
+        if never in (name, "either"):
+            column[:, 3] = False
+    scores = make_metrics(Data("topics", CLASSES)).compute(statistics(is_true, is_predicted))
+    occurs = np.flatnonzero((is_true | is_predicted).any(0))
+    expected = precision_recall_fscore_support(
+        is_true, is_predicted, labels=occurs, average="macro", zero_division=0
+    )
+    names = ("macro_precision", "macro_recall", "macro_f1")
+    assert [scores[name] for name in names] == pytest.approx(expected[:3])
+    perfect = make_metrics(Data("topics", CLASSES)).compute(statistics(is_true, is_true))
+    assert {*perfect.values()} == {1.0}
+
+
 def test_a_model_that_predicts_nothing_has_micro_f1_zero():
     is_true, _ = drawn(10, 3, 1)
     scores = make_metrics(Data("topics", ["a", "b", "c"])).compute(

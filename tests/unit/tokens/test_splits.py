@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from heed.corpora.publication import Document
 from heed.files import HeedError
 from heed.study import Split
-from heed.tokens.splits import DocumentLabels, require_learnable, split_columns
+from heed.tokens.splits import (
+    DocumentLabels,
+    describe_missing_values,
+    require_learnable,
+    split_columns,
+)
 
 STRATA = np.array(["a"] * 60 + ["b"] * 39 + ["c"])
 
@@ -55,6 +60,33 @@ def test_numbers_of_labels_and_groups_are_in_the_order_of_their_names(rows):
         counts = Counter(x for x, *_ in rows), Counter(name for _, y, *_ in rows for name in y)
         assert labels.counts == {"x": counts[0], "y": counts[1]}
         assert [list(each) for each in labels.counts.values()] == [sorted(each) for each in counts]
+
+
+def missing(columns: dict[str, list[str]], *labels: str | tuple[str, ...]) -> list[str]:
+    read = DocumentLabels.read(Document(str(i), "", {"x": x}) for i, x in enumerate(labels))
+    arrays = {name: np.asarray(column, object) for name, column in columns.items()}
+    return [*describe_missing_values(read, arrays, np.ones(len(labels), bool))]
+
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+
+
+def test_classes_that_a_split_has_no_document_of_are_named():
+    split = {"split": [TRAIN, TRAIN, VALIDATION, TEST]}
+    assert missing(split, *"aaaa") == []
+    validation, test = missing(split, *"abaa")
+    assert validation.startswith("label 'x': no validation document has the class 'b': no epoch")
+    assert test.startswith("label 'x': no test document has the class 'b': nothing is tested on it")
+    (train,) = [line for line in missing(split, *"aaab") if "training" in line]
+    assert "no training document has the class 'b': no model learns it. Add documents" in train
+    several = missing(split, ("a",), ("a", "b"), ("b", "a"), ("b",))
+    assert len(several) == 1 and "no test document has the class 'a'" in several[0]
+    folds = {"split_0": [TRAIN, VALIDATION, TEST, TEST], "split_1": [TEST, TEST, TRAIN, VALIDATION]}
+    found = missing(folds, *"aabb")
+    assert "no test document has the class 'a' (fold 0), 'b' (fold 1): nothing" in found[-1]
+    many = {"split": [TRAIN] * 12 + [VALIDATION, TEST]}
+    (_, test) = missing(many, *"abcdefghijklaa")
+    assert "'b', 'c', 'd', 'e', 'f' and 6 more: nothing" in test
 
 
 def test_a_random_split_has_the_requested_sizes_and_the_same_documents_for_the_same_seed():

@@ -135,6 +135,37 @@ def test_a_tokenizer_that_has_forgotten_words_makes_the_same_tokens(monkeypatch,
         assert np.array_equal(values, others)
 
 
+SIGNS = '([{"!#$%&*+,:;<=>?_`€—😀'
+
+
+@pytest.mark.drill("tokenizing: a long run of one sign", faults=len(SIGNS))
+def test_a_long_run_of_one_sign_is_cut_into_pieces_and_keeps_its_tokens():
+    for sign in SIGNS:
+        text = "so " + 600 * sign + " it"
+        chunk, alone = tokenize_chunk([text], "en"), tokenizer.blank_pipeline("en").tokenizer(text)
+        assert [chunk.lexicon[each] for each in chunk.ids] == [each.text for each in alone]
+        assert chunk.starts.tolist() == [each.idx for each in alone]
+
+
+def test_a_tokenizer_gets_no_piece_with_signs_that_is_longer_than_256(monkeypatch):
+    pieces: list[str] = []
+    spacy_tokenizer = tokenizer.blank_pipeline("en").tokenizer
+
+    def record(text: str) -> object:
+        pieces.extend(text.split())
+        return spacy_tokenizer(text)
+
+    monkeypatch.setattr(tokenizer.blank_pipeline("en"), "tokenizer", record)
+    word = 3_000 * "x"
+    text = f"{100_000 * '('}{word}{1_000 * '!?'} न{300 * 'ि'}{1_000 * ')'}"
+    chunk = tokenize_chunk([text], "en")
+    assert len(chunk.ids) > 101_000 and word in chunk.lexicon
+    assert [text[a:b] for a, b in zip(chunk.starts, chunk.ends, strict=True)] == [
+        chunk.lexicon[each] for each in chunk.ids
+    ]
+    assert max(len(piece) for piece in pieces if word not in piece) <= 301
+
+
 def test_every_language_of_spacy_is_a_tokenizer_or_needs_a_package():
     import spacy.lang
 

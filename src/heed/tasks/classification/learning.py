@@ -22,7 +22,7 @@ from heed.models.classifier import Classifier, TfidfBranch
 from heed.models.size import match_parameters
 from heed.recipe import Recipe
 from heed.task.interface import Learner
-from heed.tasks.classification.metrics import by_class, statistics
+from heed.tasks.classification.metrics import average_metric, statistics
 from heed.tasks.classification.recipe import Data, Hyperparameters
 from heed.tokens.arrays import Tokens
 from heed.tokens.meta import Meta
@@ -152,7 +152,7 @@ class ClassificationLearner(Learner):
         return {
             "loss": float(-np.log(likelihood).mean()),
             "accuracy": float(sums[0] / len(rows)),
-            "macro_f1": float(by_class(sums)["f1"].mean()),
+            "macro_f1": float(average_metric("macro", "f1").value(sums)),
         }
 
     def rate(self, parameter: str) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from heed.task.interface import Details, Metric, Metrics
+from heed.task.interface import Details, Metric, Metrics, ratio
 from heed.tasks.classification.recipe import Data
 
 AVERAGES = ("macro", "weighted")
@@ -38,9 +38,7 @@ def statistics(
 def make_metrics(data: Data) -> Metrics:
     """Return the figures; accuracy decides if a study names no other."""
     averages = [average_metric(average, metric) for average in AVERAGES for metric in BY_CLASS]
-    accuracy = Metric(
-        "accuracy", lambda sums: sums[..., 0] / split_sums(sums)[0].sum(-1), mean_of=0
-    )
+    accuracy = Metric("accuracy", lambda sums: ratio(sums[..., 0], split_sums(sums)[0].sum(-1)), 0)
     return Metrics((accuracy, *averages), lambda sums: class_details(sums, data.classes))
 
 
@@ -58,34 +56,32 @@ def detail_names(data: Data) -> dict[str, list[str]]:
 
 def by_class(sums: np.ndarray) -> dict[str, np.ndarray]:
     """Return precision, recall, F1 and support of each class, (..., classes)."""
-    return ratios(*split_sums(sums))
+    counts = split_sums(sums)
+    return {metric: of_counts(metric, *counts) for metric in BY_CLASS} | {"support": counts[0]}
 
 
-def ratios(true: np.ndarray, predicted: np.ndarray, both: np.ndarray) -> dict[str, np.ndarray]:
-    """Return precision, recall, F1 and support from counts; a ratio with denominator 0 is 0."""
-
-    def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-        zeros = np.zeros_like(numerator)
-        return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
-
-    return {
-        "precision": ratio(both, predicted),
-        "recall": ratio(both, true),
-        "f1": ratio(2 * both, true + predicted),
-        "support": true,
-    }
+def of_counts(metric: str, true: np.ndarray, predicted: np.ndarray, both: np.ndarray) -> np.ndarray:
+    """Return precision, recall or F1 from counts; a ratio with denominator 0 is 0."""
+    if metric == "f1":
+        return ratio(2 * both, true + predicted)
+    return ratio(both, predicted if metric == "precision" else true)
 
 
 def average_metric(average: str, metric: str) -> Metric:
-    """Return the macro or weighted average of a metric over classes, or that of all counts."""
+    """Return the macro or weighted average of a metric over classes, or that of all counts.
+
+    As in scikit-learn, a macro average is over the classes that any document of these sums has or
+    is predicted to have: a jackknife's, without the only document of a class, is over the others.
+    """
 
     def value(sums: np.ndarray) -> np.ndarray:
+        counts = split_sums(sums)
         if average == "micro":
-            return ratios(*(counts.sum(-1) for counts in split_sums(sums)))[metric]
-        values = by_class(sums)
+            return of_counts(metric, *(each.sum(-1) for each in counts))
+        values, (true, predicted, _) = of_counts(metric, *counts), counts
         if average == "macro":
-            return np.asarray(values[metric].mean(-1))
-        return np.asarray((values[metric] * values["support"]).sum(-1) / values["support"].sum(-1))
+            return ratio(values.sum(-1), np.logical_or(true, predicted).sum(-1))
+        return ratio((values * true).sum(-1), true.sum(-1))
 
     return Metric(f"{average}_{metric}", value)
 

@@ -27,6 +27,7 @@ from heed.tasks.classification.learning import (
     read_texts,
 )
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
+from heed.tokens import tokenizer
 from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.checkpoint import load_weights, whole_run
 
@@ -79,6 +80,13 @@ class ClassificationPredictor(Predictor):
         """Return the probabilities of `rows`, float32 (rows, classes); `texts` are in memory."""
         batches = self._encode(tokens, rows, texts).evaluation_batches(rows)
         return probabilities(self.model, batches, rows, self.device, self._learning.activation)
+
+    def knows(self, tokens: Tokens) -> np.ndarray:
+        """Return whether the model knows any visible word of each document, (documents,)."""
+        is_visible = np.fromiter(map(tokenizer.is_visible, tokens.lexicon), bool)
+        is_known = is_visible & (self._encode_words(tokens).known_types | bool(self.model.branch))
+        words = np.concatenate([[0], np.cumsum(is_known[tokens.ids])])[tokens.offsets]
+        return np.asarray(words[1:] > words[:-1])
 
     def decide(self, probabilities: np.ndarray) -> list[Any]:
         """Return the predicted classes of probabilities (documents, classes)."""
@@ -173,14 +181,17 @@ class ClassificationPredictor(Predictor):
     def _encode(
         self, tokens: Tokens, rows: np.ndarray, texts: list[str] | None = None
     ) -> EncodedCorpus:
-        h, branch = self.recipe.hyperparameters, self.model.branch
-        if self._corpus is None or self._corpus[0] is not tokens:
-            self._corpus = tokens, EncodedCorpus(tokens, self.vocabulary, h)
-        encoded = self._corpus[1]
+        encoded, branch = self._encode_words(tokens), self.model.branch
         if branch is None:
             return encoded
         texts = read_texts(tokens, rows) if texts is None else texts
-        return encoded.with_linear(linear_features(branch, texts, h))
+        return encoded.with_linear(linear_features(branch, texts, self.recipe.hyperparameters))
+
+    def _encode_words(self, tokens: Tokens) -> EncodedCorpus:
+        if self._corpus is None or self._corpus[0] is not tokens:
+            h = self.recipe.hyperparameters
+            self._corpus = tokens, EncodedCorpus(tokens, self.vocabulary, h)
+        return self._corpus[1]
 
 
 def choose_documents(

@@ -21,6 +21,7 @@ from heed.tasks.classification.tables import (
     every_value,
     pair_tables,
     tables_of,
+    untested_classes,
 )
 
 HAS_SCORES = True  # its models use the score functions of the lectures
@@ -143,6 +144,7 @@ def figures_and_tables(
     of_many = figures.has_many_classes(results, experiment)
     side_by_side = pair_tables(results, experiment, pair, of_many) if has_pair else []
     blocks: list[Block] = [
+        *untested_classes(experiment.result),
         Group(shown, "plots"),
         Disclosure(
             say("Scores by class: {names}", names=names), (by_class(pair), *side_by_side), "others"

@@ -25,6 +25,7 @@ from heed.report.blocks import (
     Column,
     Disclosure,
     Group,
+    Paragraph,
     Span,
     Table,
     Texts,
@@ -231,6 +232,23 @@ def _gain_note(key: str, gain: Gain, data: ExperimentResult, talks: dict[str, Ta
         after += "; " + say("the talk: {value}", value=f"{format_points(of_talks)} {unit}")
     value = Span(f"{format_points(gain.mean_pp)} {unit}", "strong")
     return (title, *german, f"{_of_metric(data)}: ", value, after)
+
+
+def untested_classes(data: ExperimentResult) -> list[Block]:
+    """Return a sentence on the classes without test documents in any fold, if there are any."""
+    fitted = next(iter(data.reference_models.values()))  # once for each test split
+    named = []
+    for name in data.groups["classes"]:
+        counts = fitted.details["classes"][name]["support"].values
+        missing, folds = counts.count(0), len(counts)
+        in_folds = say("{name} (in {count} of {all} folds)", name=name, count=missing, all=folds)
+        named += [name if missing == folds else in_folds] if missing else []
+    sentence = say(
+        "Classes that no test document has: {classes}; a macro average counts such a class only in "
+        "a run that predicts it.",
+        classes=", ".join([*named[:PAPER_CLASSES], *["…"] * (len(named) > PAPER_CLASSES)]),
+    )
+    return [Paragraph((sentence,), "small")] if named else []
 
 
 def class_table(

@@ -28,7 +28,8 @@ SUFFIXES = (".csv", ".jsonl", ".parquet")  # of a table of predictions
 class ClassifiedTexts:
     """The predictions of some texts, in their order; probabilities are float32 (texts, classes).
 
-    A multi-label model predicts a list: the classes whose probability is above one half.
+    A multi-label model predicts a list: the classes whose probability is above one half. A text
+    without a visible word that the model knows has the prediction None and probabilities NaN.
     """
 
     classes: list[str]
@@ -61,8 +62,7 @@ class TextClassifier:
         Raises TypeError: a single str or a table, or something in the list that is no str.
         """
         probabilities = _probabilities([self.predictor], _require_texts(texts))
-        predicted = self.predictor.decide(probabilities)
-        return ClassifiedTexts(self.classes, probabilities, predicted)
+        return ClassifiedTexts(self.classes, probabilities, _decide(self.predictor, probabilities))
 
     def weights(self, texts: list[str]) -> list[WeightedWords]:
         """Return the words of each text that the model reads, with their weights."""
@@ -115,7 +115,14 @@ def _probabilities(runs: list[ClassificationPredictor], texts: Sequence[str]) ->
     for cleaned, tokens in _tokenize(runs[0], texts):
         rows = np.arange(len(cleaned))
         parts.append(np.mean([run.probabilities(tokens, rows, cleaned) for run in runs], 0))
+        parts[-1][~np.any([run.knows(tokens) for run in runs], 0)] = np.nan
     return np.concatenate(parts)
+
+
+def _decide(run: ClassificationPredictor, probabilities: np.ndarray) -> list[Any]:
+    unknown = np.isnan(probabilities).any(1).tolist()
+    decided = run.decide(np.nan_to_num(probabilities))
+    return [None if each else found for each, found in zip(unknown, decided, strict=True)]
 
 
 def _words(tokens: Tokens, row: int, document: WeightedDocument) -> list[str]:
@@ -124,10 +131,15 @@ def _words(tokens: Tokens, row: int, document: WeightedDocument) -> list[str]:
 
 
 def classify(model: str, text: str) -> str:
-    """Return lines with class probabilities and the weights of words. Raises HeedError: no run."""
+    """Return lines with class probabilities and the weights of words.
+
+    Raises HeedError: no run, or no word that the model knows.
+    """
     runs, seeds = load_classifiers(model), trained_seeds(model)
     recipe = runs[0].recipe
     cleaned, tokens = tokenize_in_memory([read_text(text)], recipe.tokenizer)
+    if not any(run.knows(tokens)[0] for run in runs):
+        raise HeedError(f"{model}: the text has no word that the model knows: it has no class")
     documents = [run.reader(tokens, np.zeros(1, np.int64), texts=cleaned)(0) for run in runs]
     lines = [f"{model}: mean of {len(runs)} runs (seeds {', '.join(map(str, seeds))})"]
     if recipe.task != "classification":
@@ -213,12 +225,15 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     runs = load_classifiers(model)
     ids, texts = table.read()
     probabilities = _probabilities(runs, texts)
-    labels = runs[0].decide(probabilities)
-    predicted = [each if isinstance(each, str) else "; ".join(each) for each in labels]
+    labels = _decide(runs[0], probabilities)
+    predicted = ["; ".join(each) if isinstance(each, list) else each for each in labels]
     names = [f"p:{name}" for name in runs[0].recipe.data.classes]
     head = pd.DataFrame({ids.name: ids, "predicted": pd.Series(predicted, dtype="str")})
     _write(head.join(pd.DataFrame(probabilities, columns=names)), output)
-    return f"{output or table.path}: {len(texts):,} rows, mean of {len(runs)} runs of {model}"
+    unknown = predicted.count(None)
+    without = f"; without any word that it knows, and so no prediction: {unknown:,}"
+    rows = f"{output or table.path}: {len(texts):,} rows"
+    return f"{rows}, mean of {len(runs)} runs of {model}{without if unknown else ''}"
 
 
 def _write(table: pd.DataFrame, output: Path | None) -> None:
@@ -233,5 +248,6 @@ def _write(table: pd.DataFrame, output: Path | None) -> None:
         else:
             for name in table.columns[2:]:  # a probability has the digits of a float32
                 table[name] = [float(str(value)) for value in table[name].to_numpy()]
+            table = table.astype(object).where(table.notna(), None)
             lines = (json.dumps(row, ensure_ascii=False) for row in table.to_dict("records"))
             temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from heed.task.interface import Metric, Metrics
+from heed.task.interface import Metric, Metrics, ratio
 from heed.tasks.classification import metrics as classification
 from heed.tasks.classification.recipe import Data
 from heed.tasks.multilabel.recipe import METRICS
@@ -72,7 +72,7 @@ def make_metrics(data: Data) -> Metrics:
     return Metrics(
         (
             *(classification.average_metric(*name.split("_")) for name in METRICS[:6]),
-            Metric("subset_accuracy", lambda sums: sums[..., 1] / sums[..., 0], mean_of=1),
+            Metric("subset_accuracy", lambda sums: ratio(sums[..., 1], sums[..., 0]), mean_of=1),
             Metric("label_accuracy", _label_accuracy),
         ),
         lambda sums: classification.class_details(sums, data.classes),
@@ -88,4 +88,4 @@ def _label_accuracy(sums: np.ndarray) -> np.ndarray:
     """Return the share of right decisions on a document and a class; 1 less the Hamming loss."""
     true, predicted, both = classification.split_sums(sums)
     wrong = (true + predicted - 2 * both).sum(-1)
-    return np.asarray(1 - wrong / (sums[..., 0] * true.shape[-1]))
+    return np.asarray(1 - ratio(wrong, sums[..., 0] * true.shape[-1]))

@@ -110,7 +110,7 @@ class TranslationLearner(Learner):
                 f"{h.max_source_tokens}, max_target_tokens {h.max_target_tokens}, max_length_ratio "
                 f"{h.max_length_ratio:g} (0: no limit). Raise them in params.yaml"
             )
-        self._references = target.texts(self.validation)
+        self._references = tokens.references(data.target, self.validation)
         self._unknown = self.encoded.unknown_shares(train)
         self.model = make_model(self.segmenters, h)
         devices = layer_devices(device, h.layer_devices)

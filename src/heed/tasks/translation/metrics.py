@@ -15,7 +15,7 @@ import pandas as pd
 import sacrebleu.metrics
 
 from heed import annotations
-from heed.task.interface import Details, Metric, Metrics
+from heed.task.interface import Details, Metric, Metrics, ratio
 from heed.tasks.translation.recipe import METRICS, Data, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
 
@@ -129,12 +129,6 @@ def corpus_counts(links: Sequence[Links], gold: Sequence[Gold | None]) -> np.nda
     return counts
 
 
-def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return the ratio of sums; 0 where the denominator is 0."""
-    zeros = np.zeros(np.shape(numerator))
-    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
-
-
 def statistics_table(
     predictions: pd.DataFrame, gold: Sequence[Gold | None] | None, data: Data, scoring: Prediction
 ) -> pd.DataFrame:
@@ -187,14 +181,14 @@ def sentence_table(
     tokens: ParallelTokens, data: Data, scoring: Prediction, rows: np.ndarray
 ) -> pd.DataFrame:
     """Return the columns that all predictions of these rows share: `id, source, reference, …`."""
-    source, target = sides(tokens, data)
-    texts = [tokens.sides[language].texts(rows) for language in scoring.references]
+    source = tokens.sides[data.source]
+    texts = [tokens.references(language, rows) for language in scoring.references]
     further = [[column[i] for column in texts if column[i]] for i in range(len(rows))]
     return pd.DataFrame(
         {
             "id": tokens.documents(["id"])["id"].to_numpy()[rows],
             "source": source.texts(rows),
-            "reference": target.texts(rows),
+            "reference": tokens.references(data.target, rows),
             "further_references": further,
             "source_words": np.diff(source.offsets)[rows],
         }

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 
 from heed.inputs.pairs import EncodedPairs
-from heed.inputs.segmentation import Segmenter, encode_pairs, read_segmenter
+from heed.inputs.segmentation import WORD_BEGIN, Segmenter, encode_pairs, read_segmenter
 from heed.inputs.vocabulary import UNKNOWN
 from heed.models import beam
 from heed.models.beam import Hypothesis
@@ -27,7 +27,7 @@ from heed.tasks.translation import metrics
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
-from heed.tokens.tokenizer import tokenize_sentences
+from heed.tokens.tokenizer import is_visible, tokenize_sentences
 from heed.training.checkpoint import load_weights, whole_run
 
 GROUPS = 6
@@ -102,6 +102,7 @@ class TranslationPredictor(Predictor):
         columns = ["id", "source", "reference", "hypothesis", "score", "gold"]
         by_id = predictions.set_index("id", drop=False)
         sentences = by_id.loc[ids[rows], columns].reset_index(drop=True)
+        sentences["reference"] = tokens.sides[data.target].texts(rows)  # cleaned, to be shown
         names = ("source_words", "reference_words")
         for name, side in zip(names, metrics.sides(tokens, data), strict=True):
             sentences[name] = [self.words(side, int(row)) for row in rows]
@@ -162,10 +163,14 @@ class TranslationPredictor(Predictor):
         ]
 
     def translate(self, texts: list[str], n_best: int = 1) -> list[list[Translation]]:
-        """Return the `n_best` translations of each text, best first; no beam is narrower."""
+        """Return the `n_best` translations of each text, best first; no beam is narrower.
+
+        A text without a visible unit that the model knows has an empty one alone.
+        """
         side = tokenize_sentences(texts, self.recipe.data.tokenizer)
         sources = self.source.encode(side, np.arange(len(texts)))
-        return self._translations(side, sources, self.search(sources, n_best))
+        known = [ids if is_known(self.source, ids) else ids[:0] for ids in sources]
+        return self._translations(side, sources, self.search(known, n_best))
 
     def score(self, texts: list[str], translations: list[str]) -> list[Translation]:
         """Return given translations, scored and linked. Raises ValueError: not as many as texts."""
@@ -283,6 +288,12 @@ def sentence_gradients(
             "forward_relative": forward / (forward.mean() or 1.0),
         }
     )
+
+
+def is_known(segmenter: Segmenter, ids: np.ndarray) -> bool:
+    """Return whether a text has a unit that the model knows, and that is more than white space."""
+    units = segmenter.units(ids[ids != UNKNOWN])
+    return any(is_visible(unit.replace(WORD_BEGIN, " ")) for unit in units)
 
 
 def count_unknown_words(segmenter: Segmenter, ids: np.ndarray) -> int:

@@ -8,6 +8,7 @@ from heed.files import HeedError
 from heed.prediction import load_predictor
 from heed.tasks.texts import read_text, trained_seeds
 from heed.tasks.translation.prediction import Translation, TranslationPredictor
+from heed.terminal import print_line
 from heed.training.run import RunInfo, read_run
 
 AT_ONCE = 200  # texts that are translated before their translations are returned
@@ -27,7 +28,8 @@ def translate(
     """Yield the lines of the translations of a text, each of whose lines is a sentence.
 
     `text` and `given`, translations to score instead of searching, are as `read_text` takes them.
-    `form`: text; pharaoh, with score and links between |||; or json, an object a translation.
+    `form`: text; pharaoh, with score and links between |||; or json, an object a translation. In
+    the end a message says how many lines have no word that the model knows.
     """
     if given and n_best > 1:
         raise HeedError("--n-best is for a search, and --translation gives the translations")
@@ -36,7 +38,8 @@ def translate(
         raise HeedError(
             f"{model} has no run with seed {seed}. Trained: {', '.join(map(str, seeds))}"
         )
-    translator, texts = open_run(read_run(model, seeds[0] if seed is None else seed)), _lines(text)
+    translator = open_run(read_run(model, seeds[0] if seed is None else seed))
+    texts, unknown = _lines(text) if text else [""], list[int]()
     translations = _lines(given) if given else []
     if given and len(translations) != len(texts):
         raise HeedError(
@@ -49,8 +52,17 @@ def translate(
             found = [[each] for each in translator.score(texts[part], translations[part])]
         else:
             found = translator.translate(texts[part], n_best)
+            for line, (best, *_) in enumerate(found, start + 1):
+                if not (best.text or best.score):  # of probability 1: nothing was searched for
+                    unknown.append(line)
         for number, each in enumerate(found, start):
             yield from (_format(translation, number, form) for translation in each)
+    if unknown:
+        print_line(
+            f"heed: {len(unknown):,} of {len(texts):,} lines have no word that {model} knows (the "
+            f"first is line {unknown[0]:,}): their translations are empty",
+            error=True,
+        )
 
 
 def _lines(text: str) -> list[str]:

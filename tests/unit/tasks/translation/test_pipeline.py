@@ -195,7 +195,7 @@ def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     text = predicted("attention")["source"][0]
     Path("two.txt").write_text(f"{text}\n\n")
     (line, empty) = translate("pair-attention", "two.txt", "", 1, "text", None)
-    assert line == predicted("attention")["hypothesis"][0] and isinstance(empty, str)
+    assert line == predicted("attention")["hypothesis"][0] and empty == ""
     (line,) = translate("pair-attention", text, "", 1, "pharaoh", 2)
     translation, score, links = line.split(" ||| ")
     assert float(score) < 0 and len(links.split()) == len(translation.split())
@@ -207,6 +207,31 @@ def test_translations_are_printed_as_text_with_links_or_as_json_lines(runs):
     assert scored["score"] == pytest.approx(float(score), abs=1e-3)
     (line,) = map(json.loads, translate("pair-baseline", text, "", 1, "json", None))
     assert line["weights"] is None and line["links"] == ""
+
+
+NOTHING = ["", "  \t", "\u200b\u2060\ufeff", "\u00ad \u200d", "\u2603 \ud55c\u2603"]
+
+
+@pytest.mark.parametrize("variant", ["attention", "pieces"])
+def test_a_text_of_which_nothing_is_known_has_an_empty_translation(runs, variant, capsys):
+    text, model = predicted(variant)["source"][0], f"pair-{variant}"
+    lines = [*NOTHING[:2], text, *NOTHING[2:]]
+    Path("lines.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (known,) = translate(model, text, "", 1, "text", None)
+    found = [*translate(model, "./lines.txt", "", 1, "text", None)]
+    assert found == ["", "", known, "", "", ""] and known == predicted(variant)["hypothesis"][0]
+    assert "5 of 6 lines have no word that" in capsys.readouterr().err
+    for nothing in NOTHING:
+        assert [*translate(model, nothing, "", 1, "text", None)] == [""]
+        assert "(the first is line 1)" in capsys.readouterr().err
+        (line,) = translate(model, nothing, "", 2, "json", None)
+        assert json.loads(line)["translation"] == json.loads(line)["links"] == ""
+        assert [*translate(model, nothing, "", 1, "pharaoh", None)] == [" ||| 0.0000 ||| "]
+
+
+def test_a_file_without_lines_has_no_translation(runs):
+    Path("none.txt").write_text("")
+    assert [*translate("pair-attention", "none.txt", "", 1, "text", None)] == []
 
 
 @pytest.mark.parametrize(

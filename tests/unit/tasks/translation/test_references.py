@@ -2,19 +2,31 @@
 
 import contextlib
 import hashlib
+import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import sacrebleu
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.utils import smart_open
 
 from heed.cli import stages
 from heed.evaluation.tested import evaluate
 from heed.files import HeedError
 from heed.prediction import write_predictions
 from heed.recipe import read_model_prediction, read_model_recipe
-from heed.study import load
-from heed.tasks.translation.metrics import signatures
+from heed.study import Corpus, Split, load
+from heed.tasks.translation.metrics import (
+    make_metrics,
+    sentence_table,
+    signatures,
+    statistics_table,
+)
+from heed.tasks.translation.recipe import Data, Prediction
+from heed.tokens.arrays import load_tokens
+from heed.tokens.corpus import tokenize as tokenize_corpus
 from tests.conftest import train
 
 STUDY = """
@@ -97,6 +109,48 @@ def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
     assert summary["bleu"] == pytest.approx(multi_bleu(splits["test"]), abs=1e-9)
     assert summary["validation_bleu"] == pytest.approx(multi_bleu(splits["validation"]), abs=1e-9)
     assert pd.isna(summary["references"]), "sentences have two or three"
+
+
+RAW = [
+    "Le cafe\u0301 est ferme\u0301 a\u0300 midi .",  # decomposed letters
+    "zero\u200bwidth \u200ejoiner\u200d marks \u200fof \u202atext\u202c\u2060 \ufeffhere",
+    "10\u00a0000\u202fhouses\u00a0and more\u00adover",
+    "a<br />break, a tab\there, a bell\x07, and C1 \x85\x91quotes\x92 ",
+    "plain words as they are",
+]
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none", "intl", "char"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_references_are_scored_as_they_stand_in_the_users_file(tmp_path, newline, tokenize):
+    (tmp_path / "raw").mkdir()
+    for name, lines in (("en.txt", RAW * 2), ("de.txt", [f"Satz {i}" for i in range(10)])):
+        (tmp_path / "raw" / name).write_bytes("".join(f"{x}{newline}" for x in lines).encode())
+    corpus = Corpus(source="raw", kind="parallel", split=Split(kind="random", test=0.5))
+    tokenize_corpus("mine", corpus, tmp_path / "raw", tmp_path / "tokens", 1)
+    tokens, data = load_tokens(tmp_path / "tokens"), Data("de", "en", "xx", "xx", False)
+    scoring, rows = Prediction(tokenize=tokenize), np.arange(10)
+    hypotheses = [unicodedata.normalize("NFC", text) for text in RAW[:4]] * 2 + ["plain words", ""]
+    table = sentence_table(tokens, data, scoring, rows).assign(
+        hypothesis=hypotheses, unknown_words=0
+    )
+    scores = make_metrics(data).compute(statistics_table(table, None, data, scoring).to_numpy())
+    with smart_open(str(tmp_path / "raw/en.txt")) as file:
+        references = [[line.rstrip() for line in file]]
+    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
+    assert 100 * scores["bleu"] == pytest.approx(
+        bleu.corpus_score(hypotheses, references).score, abs=1e-12
+    )
+    assert 100 * scores["chrf"] == pytest.approx(
+        chrf.corpus_score(hypotheses, references).score, abs=1e-12
+    )
+    ter = TER().corpus_score(hypotheses, [table["reference"].tolist()])
+    assert ter.score == TER().corpus_score(hypotheses, references).score
+    assert tokens.sides["en"].texts(rows[:1]) == [unicodedata.normalize("NFC", RAW[0])]
+
+
+def test_a_corpus_that_cleaning_does_not_change_has_no_file_of_references(scored):
+    assert not (scored / "data/tokens/mine/references.parquet").exists()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,7 +43,7 @@ class InMemory(ParallelTokens):
 
     def __init__(self, rows: list[dict[str, str]], gold: bool, end: str = "") -> None:
         sides = {name: make_side([row[name] + end for row in rows]) for name in (NORVIC, SOLDAN)}
-        super().__init__(None, SimpleNamespace(folds=0, documents=len(rows)), sides)
+        super().__init__(Path("nowhere"), SimpleNamespace(folds=0, documents=len(rows)), sides)
         object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_gold", gold)
 
