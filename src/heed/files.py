@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import shutil
+import stat
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, AnyStr
@@ -21,6 +23,10 @@ from heed.terminal import print_line
 
 CHECKSUMS = "SHA256SUMS"
 MAX_LINE = 1 << 26  # of a line: a few compressed bytes may be a line that no memory holds
+# control characters, lone surrogates (of bytes that are not UTF-8), separators of lines, paragraphs
+REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
+# by the first letter of what `ls -l` shows
+NO_FILES = {"p": "a pipe", "s": "a socket", "c": "a device", "b": "a device", "d": "a folder"}
 
 
 class HeedError(Exception):
@@ -98,9 +104,22 @@ def locked(path: Path, busy: str) -> Iterator[None]:
         yield
 
 
+def kind_of(path: Path) -> str:
+    """Return what a path names: "a file", "a folder", "a pipe", ...; OSError where nothing is."""
+    return NO_FILES.get(stat.filemode(path.stat().st_mode)[0], "a file")
+
+
+def _refuse_pipe(path: Path, made_by: str) -> None:
+    """Raise HeedError where a pipe, a device or a socket stands for what heed writes there."""
+    with contextlib.suppress(OSError):
+        if (found := kind_of(path)) not in ("a file", "a folder"):
+            raise HeedError(f"{path}: not a file, but {found}. Remove it, and run again: {made_by}")
+
+
 @contextlib.contextmanager
 def reading(path: str | Path, made_by: str, problem: str = "cannot be read") -> Iterator[None]:
     """Raise HeedError for any error of reading `path`; `made_by` is the command that writes it."""
+    _refuse_pipe(Path(path), made_by)
     try:
         yield
     except FileNotFoundError:
@@ -168,28 +187,48 @@ def write_checksums(folder: Path) -> None:
     write_text(folder / CHECKSUMS, "".join(lines))
 
 
-def require_files(folder: Path, made_by: str) -> None:
-    """Raise HeedError unless all in `folder` are files or links to one.
+def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> None:
+    """Raise HeedError unless a user's path is a file with a plain name, or a folder of such files.
 
-    Reading a pipe would wait for ever. `made_by` is the command that writes the folder.
+    `advice` is for a file that is not there.
     """
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if not path.is_file():
-            raise HeedError(
-                f"{path}: not a file, but a pipe, a device, a folder or a link to one. Replace it "
-                f"by the file, or remove {folder} and run again: {made_by}"
-            )
+    signs = "" if str(path).isprintable() else str(path)  # most are, which is fast to tell
+    if refused := [sign for sign in signs if unicodedata.category(sign) in REFUSED_IN_NAMES]:
+        problem = "is not UTF-8" if refused[0] >= "\ud800" else f"has U+{ord(refused[0]):04X} in it"
+        raise HeedError(f"{str(path)!r}: the name {problem}, which cannot be printed. Rename it")
+    try:
+        found = kind_of(path)
+    except FileNotFoundError:
+        raise HeedError(f"{path}: not there{advice}") from None
+    except (OSError, ValueError) as error:  # such as a link to itself
+        raise HeedError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+    if found == "a folder" and or_folder:
+        for each in path.rglob("*"):
+            if not each.is_dir():
+                require_readable(each)
+    elif found == "a folder":
+        raise HeedError(f"{path}: expected a file, found a folder. Name a file in it")
+    elif found != "a file":
+        raise HeedError(
+            f"{path}: expected a file, found {found}, which can be read once or has no end. Write "
+            "its content to a file, and name that"
+        )
 
 
 def verify_checksums(folder: str | Path, made_by: str) -> None:
-    """Raise HeedError unless `folder` has the hashed files, unchanged, or no checksums."""
+    """Raise HeedError unless `folder` has the hashed files, unchanged, or no checksums.
+
+    With checksums or without, all in it must be files or folders.
+    """
+    files = _hashed_files(Path(folder))
+    for path in files.values():
+        _refuse_pipe(path, made_by)
     checksums = Path(folder) / CHECKSUMS
     if not checksums.is_file():
         return
     with reading(checksums, made_by):
         lines = checksums.read_text("utf-8").splitlines()
     expected = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    files = _hashed_files(Path(folder))
     for name in sorted({*expected, *files}):
         if name not in files or sha256(files[name]) != expected.get(name):
             problem = "not as it was made: changed, or cut off" if name in files else "not there"

@@ -2,13 +2,16 @@
 
 import argparse
 import inspect
+import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args
 
 from heed.cli import stages
 from heed.cli.stages import count_cores, read_comparison
+from heed.hyperparameters import MAX_SEED, MAX_SEEDS
 from heed.paths import PARAMS, PUBLISHED, REPORTS, RESULTS, SEARCHES
 from heed.terminal import print_data, print_line
 
@@ -193,18 +196,27 @@ def character(text: str) -> str:
     return sign
 
 
-def whole(text: str) -> int:
+def whole(text: str, most: int = MAX_SEED) -> int:
     """Return a whole number from 1."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"a whole number from 1, found {text[:20]!r}")
+    if not text.isdecimal() or not 0 < int(text[:20]) <= most:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to {most:,}, found {text[:20]!r}")
     return int(text)
 
 
-def positive(text: str) -> float:
-    """Return a number above 0."""
-    if not float(text) > 0:  # argparse reports the ValueError of what is no number
+def positive(text: str, limit: float = math.inf) -> float:
+    """Return a number above 0, and below a limit."""
+    if not 0 < float(text) < limit:  # argparse reports the ValueError of what is no number
         raise ValueError
     return float(text)
+
+
+def share(text: str) -> float:
+    """Return a share of a whole."""
+    try:
+        return positive(text, limit=1)
+    except ValueError:
+        expected = "a share of the texts above 0 and below 1, such as .2"
+        raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]!r}") from None
 
 
 def seeds(text: str) -> list[int]:
@@ -314,10 +326,11 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "no_header": ("", "the first row has a text, and no names of columns"),
     "drop_unlabelled": ("", "leave out the rows without a label"),
     "as_labels": ("", "a label with many different numbers, or values, is one"),
-    "test": ("SHARE", "of a random split; .2", {"type": positive}),
+    "similar_labels": ("", "labels that look the same, such as pos and Pos, are kept apart"),
+    "test": ("SHARE", "of a random split; .2", {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "train_per_class": ("N", "as --train, but of each class", {"type": whole}),
-    "seeds": ("N", "of the study; default: 3", {"type": whole}),
+    "seeds": ("N", "of the study; default: 3", {"type": partial(whole, most=MAX_SEEDS)}),
 }  # fmt: skip
 
 

@@ -204,14 +204,11 @@ def read_seeds() -> list[int]:
     """Return `seeds` of params.yaml, read without the schema, which checks all of the file."""
     import yaml
 
-    from heed.files import HeedError
+    from heed.files import HeedError, require_readable
 
+    require_readable(PARAMS, ". Run heed in the top folder of a clone, or name --seeds")
     try:
         seeds = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["seeds"]
-    except FileNotFoundError:
-        raise HeedError(
-            f"{PARAMS}: not there. Run heed in the top folder of a clone, or name --seeds"
-        ) from None
     except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError, RecursionError):
         seeds = None
     if not (isinstance(seeds, list) and seeds and all(type(s) is int and s > 0 for s in seeds)):

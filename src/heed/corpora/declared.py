@@ -171,6 +171,8 @@ class Corpus:
     drop_unlabelled: bool | None = key(
         None, "kind table: leave out the rows without a label (default: an error)"
     )
+    similar_labels: bool | None = key(None, "kind table: labels that look the same, such as pos "
+        "and Pos, are classes of their own (default: an error)")  # fmt: skip
 
     @property
     def text_names(self) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from heed.corpora.publication import split_of
 from heed.corpora.quotes import find_joined_rows
-from heed.files import MAX_LINE, HeedError, bounded_lines
+from heed.files import MAX_LINE, HeedError, bounded_lines, require_readable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,10 +82,8 @@ def read_table(path: Path, form: Format) -> "pa.Table":
     metadata of a column name the first cell that is no text. A file is read once in a process.
     Raises HeedError when the file cannot be read, or has a row that does not fit.
     """
-    try:
-        stat = path.stat()
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there") from None
+    require_readable(path, or_folder=True)
+    stat = path.stat()
     return _read_table(path, form, (stat.st_mtime_ns, stat.st_size))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from heed.annotations import parse_links, parse_spans
+from heed.corpora.labels import require_distinct
 from heed.corpora.publication import (
     ANY_SPLIT,
     Document,
@@ -21,16 +22,12 @@ from heed.corpora.publication import (
 )
 from heed.corpora.rows import AT, NOT_TEXT, PATH, is_table, no_column, read_batches, reading
 from heed.corpora.user_files import LINES, make_parallel, make_tables
-from heed.files import HeedError, bounded_lines
+from heed.files import REFUSED_IN_NAMES, HeedError, bounded_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from heed.corpora.declared import Corpus
-
-# control characters, lone surrogates, separators of lines and of paragraphs
-REFUSED_IN_NAMES = ("Cc", "Cs", "Zl", "Zp")
-
 
 Cell = str | list[str] | None
 
@@ -57,6 +54,7 @@ class DocumentReader:
         column = corpus.split_column
         self.splits = SplitNames("files" if column is None else f"column {column!r}")
         self.rows = self.unlabelled = 0
+        self._places: dict[str, dict[str, str]] = {}  # label column → label → its first row
         self.trimmed: Counter[str] = Counter()  # labels with blanks around them, by column
         self._first_unlabelled = ""
         self._known: dict[str, str] = {}  # labels and groups that were checked
@@ -66,7 +64,8 @@ class DocumentReader:
         """Yield a document of each row of tables, by their keys in `paths`; of one file any key.
 
         Rows without a label are left out where the corpus has `drop_unlabelled`, else an error in
-        the end. Raises HeedError for a missing column and for a row that does not fit.
+        the end. Raises HeedError for a missing column, for a row that does not fit, and for labels
+        that look the same.
         """
         for key, batches in tables.items():
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0
@@ -82,6 +81,8 @@ class DocumentReader:
                 f"{self.describe_unlabelled()} Label them, or leave them out: `drop_unlabelled: "
                 "true` of the corpus in params.yaml"
             )
+        for column, places in self._places.items() if not self.corpus.similar_labels else ():
+            require_distinct(places, column)
         self.splits.print_changes()
 
     def describe_unlabelled(self) -> str:
@@ -164,6 +165,7 @@ class DocumentReader:
         if label := cell.strip():
             self.trimmed[column] += label != cell
             label = self._normalize(location, column, label, "label")
+            self._places.setdefault(column, {}).setdefault(label, location)
         return label
 
     def _normalize(self, location: str, column: str, cell: str, kind: str) -> str:
@@ -344,7 +346,7 @@ KIND = Kind(
     one_of_keys=(("text_column", "text_columns"), ("label_column", "label_columns")),
     optional_keys=(
         "text_separator", "split_column", "id_column", "group_column", "rationale_column",
-        "label_separator", "drop_unlabelled",
+        "label_separator", "drop_unlabelled", "similar_labels",
     ),
 )  # fmt: skip
 PARALLEL_KIND = Kind(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.rows import format_of, is_table, open_text, read_table, reading, write_table
-from heed.files import HeedError, bounded_lines, digest_folder, sha256, writing
+from heed.files import HeedError, bounded_lines, digest_folder, require_readable, sha256, writing
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ LINES = ".txt"  # what a file of lines is named in the source's folder: LANGUAGE
 
 
 def content_hash(path: Path | str) -> str:
-    """Return the SHA-256 of a file, or one over all files of a folder."""
+    """Return the SHA-256 of a file, or one over all files of a folder. Raises HeedError."""
+    require_readable(Path(path), or_folder=True)
     return digest_folder(path) if Path(path).is_dir() else sha256(path)
 
 
@@ -70,13 +71,12 @@ def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) 
 
 def _verify(name: str, file: "UserFile", folder: Path) -> None:
     path = Path(file.path)
+    require_readable(path, f" (params.yaml: sources.{name}.{file.key})", or_folder=True)
     if path.resolve().is_relative_to(folder.resolve()):
         raise HeedError(
             f"{path}: is in {folder}, where heed keeps its copies and deletes every other "
             f"file. Move it elsewhere, and change sources.{name}.{file.key} in params.yaml"
         )
-    if not path.exists():
-        raise HeedError(f"{path}: not there (params.yaml: sources.{name}.{file.key})")
     if (found := content_hash(path)) != file.sha256:
         raise HeedError(
             f"{path}: changed since it was added: expected sha256:{file.sha256}, found "

@@ -23,7 +23,7 @@ from heed import paths
 from heed.digests import loaded_modules
 from heed.explanation.rankings import draw_documents
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
-from heed.files import HeedError, sha256, write_json, writing_folder
+from heed.files import HeedError, require_readable, sha256, write_json, writing_folder
 from heed.records import as_json, read_record
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
@@ -71,8 +71,10 @@ def _read_params(kind: type[Section], *keys: str) -> Section:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    if is_there := paths.PARAMS.exists():
+        require_readable(paths.PARAMS)
     try:
-        text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
+        text = paths.PARAMS.read_text(encoding="utf-8") if is_there else ""
         entry = YAML(typ="safe").load(text)
         for key in keys:
             entry = (entry or {}).get(key)

@@ -16,6 +16,7 @@ MAX_ROWS = 2**27  # of a table of embeddings or features
 MAX_LAYERS = 64  # of an encoder or a decoder
 MAX_COUNT = 100_000  # of epochs, trials, documents in a step
 MAX_THREADS = 4096
+MAX_SEEDS = 1000  # of a study
 MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added
 
 

@@ -4,7 +4,7 @@ import csv
 import dataclasses
 from pathlib import Path
 
-from heed.files import HeedError
+from heed.files import HeedError, reading
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
 EXPLANATION, SENTENCES = "explanation.csv", "explanation_sentences.csv"
@@ -120,10 +120,5 @@ def read_papers(folder: Path) -> Papers:
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    except FileNotFoundError:
-        raise HeedError(
-            f"{path}: not there. It is part of heed's repository: git checkout {path}"
-        ) from None
+    with reading(path, f"git checkout {path}"), path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

@@ -14,7 +14,7 @@ from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import Kind, split_of, split_of_key
 from heed.corpora.rows import format_of, is_table, no_column, read_table
 from heed.corpora.table import split_labels
-from heed.files import HeedError, bounded_lines
+from heed.files import HeedError, bounded_lines, require_readable
 from heed.study.schema import Params
 
 # A word, a letter of a script without spaces between words, or another sign: about a token each.
@@ -161,6 +161,7 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
 
 
 def _read_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:
+    require_readable(path)
     try:
         with path.open(encoding=encoding or "utf-8", errors="replace") as file:
             lines = [*bounded_lines(path, file)]

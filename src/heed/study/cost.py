@@ -1,5 +1,6 @@
 """The cost of a study before it starts: core-seconds by model, disk, seeds, and their table."""
 
+import contextlib
 import dataclasses
 import os
 import textwrap
@@ -218,7 +219,9 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
     for source in params.sources.values():
         disk += SOURCE_KINDS[source.kind].size
         files = (Path(file.path) for file in source.copied_files())
-        disk += sum(path.stat().st_size for path in files if path.is_file())
+        for path in files:
+            with contextlib.suppress(OSError):  # such as a name that is too long
+                disk += path.stat().st_size if path.is_file() else 0
     return disk
 
 

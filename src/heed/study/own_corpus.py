@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.corpora import formats
+from heed.corpora.labels import SimilarLabelsError
 from heed.corpora.rows import (
     AT,
     EncodingError,
@@ -170,6 +171,8 @@ def _check_documents(
     except UnlabelledError:
         question = reader.describe_unlabelled()
         raise UnclearError(question, replace(typed, drop_unlabelled=True)) from None
+    except SimilarLabelsError as error:
+        raise UnclearError(str(error), replace(typed, similar_labels=True)) from None
     notes = [
         f"{count:,} labels in column {column!r} had blanks around them, which are trimmed"
         for column, count in reader.trimmed.items()

@@ -38,7 +38,10 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 # the options of a corpus that are keys of its section
-OPTIONS = "label_separator split_column id_column group_column rationale_column drop_unlabelled"
+OPTIONS = (
+    "label_separator split_column id_column group_column rationale_column drop_unlabelled "
+    "similar_labels"
+)
 LONG = 95  # percent of the documents that a length includes
 NAMED_CLASSES = 6  # of a label; of more, the largest and the smallest are named
 RARE = 10  # a class with fewer rows: of the usual split, its test split has at most two of them
@@ -100,13 +103,15 @@ def read_corpus_statistics(
         columns_of_split = splits.split_columns(
             corpus.split, known.strata, known.groups, known.published_split
         )
-        splits.require_learnable(known.labels, columns_of_split)
+        (part_of_each,) = columns_of_split.values()
+        left_out = splits.draw_left_out(corpus.split, part_of_each == "train", known.strata)
+        kept = part_of_each[~left_out]
+        labels = {label: values[~left_out] for label, values in known.labels.items()}
+        splits.require_learnable(labels, {"split": kept})
     except HeedError as error:
         column = f"column {corpus.split_column!r}: " if corpus.split_column else ""
+        column += f"--train {corpus.split.train}: " if corpus.split.train else ""
         raise HeedError(f"{name}: {column}{error}") from None
-    (part_of_each,) = columns_of_split.values()
-    left_out = splits.draw_left_out(corpus.split, part_of_each == "train", known.strata)
-    kept = part_of_each[~left_out]
     sizes = {split: int((kept == split).sum()) for split in SPLITS}
     lengths = np.asarray(counts, np.int32)[part_of_each != "test"]
     missing = [*splits.describe_missing_values(known, {"split": kept}, ~left_out)]

@@ -4,6 +4,7 @@ import dataclasses
 import re
 import shlex
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +13,14 @@ from heed.corpora.formats import folder_files
 from heed.corpora.publication import SPLITS, split_of, split_of_key
 from heed.corpora.rows import Format, join_names
 from heed.corpora.user_files import content_hash
-from heed.files import HeedError
+from heed.files import HeedError, require_readable
 from heed.paths import RAW, REPORTS, RESULTS, TOKENS
 
 if TYPE_CHECKING:
     from heed.study.schema import Params
 
 SHARD = re.compile(r"-\d+-of-\d+$")  # train-00000-of-00001: one of several files
+OF_PROCESS = ("/dev/fd/", "/dev/std", "/proc/")  # paths that another process reads otherwise
 MANY_FILES = 4  # of more the message has the first and the last
 
 
@@ -49,6 +51,7 @@ class CorpusOptions:
     no_header: bool = False
     drop_unlabelled: bool = False
     as_labels: bool = False
+    similar_labels: bool = False
     test: float | None = None
     train: int | None = None
     train_per_class: int | None = None
@@ -110,11 +113,11 @@ def name_files(arguments: list[str]) -> UserFiles:
     """
     files = [file for argument in arguments for file in _split_argument(argument)]
     paths = [path for _, path in files]
-    resolved = [path.resolve() for path in paths]
     for path in paths:
-        require_user_file(path)
-        if resolved.count(path.resolve()) > 1:
-            raise HeedError(f"{path}: is named twice")
+        require_user_file(path, or_folder=True)
+    resolved = Counter(path.resolve() for path in paths)
+    if twice := [path for path in paths if resolved[path.resolve()] > 1]:
+        raise HeedError(f"{twice[0]}: is named twice")
     if len(files) == 1 and not files[0][0]:
         return UserFiles({"": paths[0]})
     splits = [split or _split_of_file(path) for split, path in files]
@@ -140,10 +143,11 @@ def name_files(arguments: list[str]) -> UserFiles:
     return UserFiles(keys)
 
 
-def require_user_file(path: Path) -> None:
+def require_user_file(path: Path, or_folder: bool = False) -> None:
     """Raise HeedError unless a file is there, and outside of the folders in which heed deletes."""
-    if not path.exists():
-        raise HeedError(f"{path}: not there")
+    require_readable(path, or_folder=or_folder)
+    if str(path).startswith(OF_PROCESS):
+        raise HeedError(f"{path}: is open in this process alone. Name the file itself")
     for folder in (RAW, TOKENS, RESULTS, REPORTS):
         if path.resolve().is_relative_to(folder.resolve()):
             raise HeedError(

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from heed.files import HeedError
+from heed.files import HeedError, require_readable
 from heed.paths import PARAMS
 from heed.records import Key, RecordError, read_section
 from heed.study.renamed import rename
@@ -31,13 +31,11 @@ def load(path: str | Path = PARAMS, may_be_empty: bool = False) -> Params:
 
 def read_text(path: Path) -> str:
     """Return the text of a study's file. Raises HeedError if it cannot be read."""
+    require_readable(
+        path, ". Run heed in the top folder of a clone, or `heed study sample` to make one."
+    )
     try:
         return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise HeedError(
-            f"{path}: not there. Run heed in the top folder of a clone, or `heed study sample` to "
-            "make one."
-        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise HeedError(f"{path}: cannot be read: {error}") from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from heed.files import HeedError
-from heed.hyperparameters import MAX_SEED, MAX_THREADS, Configuration, required
+from heed.hyperparameters import MAX_SEED, MAX_SEEDS, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
 from heed.records import FLATTENED, Key, Mistake, Types, read_record, unknown_name
@@ -115,7 +115,7 @@ class Params:
 
     study: Study
     seeds: Annotated[
-        list[Annotated[int, {"ge": 1, "le": MAX_SEED}]], {"min_length": 1, "max_length": 1000}
+        list[Annotated[int, {"ge": 1, "le": MAX_SEED}]], {"min_length": 1, "max_length": MAX_SEEDS}
     ] = required("every model is trained once with each")
     sources: dict[Name, AnySource]
     corpora: dict[Name, AnyCorpus]

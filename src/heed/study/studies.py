@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.files import HeedError, locked, write_text
+from heed.files import HeedError, locked, require_readable, write_text
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
 from heed.study.reader import load, parse, read_text, read_yaml, use_todays_names
@@ -181,8 +181,8 @@ def _check_name(path: Path, name: str) -> None:
 def find_active_own_study() -> Path | None:
     """Return the file of the user's own study that params.yaml holds, edited or not, or None."""
     try:
-        study = read_yaml(PARAMS.read_text(encoding="utf-8"), PARAMS)[1].get("study")
-    except (OSError, UnicodeDecodeError, HeedError):
+        study = read_yaml(read_text(PARAMS), PARAMS)[1].get("study")
+    except HeedError:
         return None
     name = study.get("name") if isinstance(study, dict) else ""
     return next((path for path in _own_studies() if path.stem == name), None)
@@ -225,8 +225,7 @@ def read_study(study: str) -> Params:
 
 def _find_study(study: str) -> Path:
     if study.endswith((".yaml", ".yml")):
-        if not Path(study).is_file():
-            raise HeedError(f"{study}: there is no such file")
+        require_readable(Path(study))
         return Path(study)
     known = {path.stem: path for path in [*_own_studies(), *_heed_studies()]}
     if study not in known:

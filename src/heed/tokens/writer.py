@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from heed.annotations import Span
 from heed.corpora.publication import SPLITS, open_compressed
 from heed.corpora.user_files import VECTORS
-from heed.files import HeedError, bounded_lines, write_text
+from heed.files import HeedError, bounded_lines, require_readable, write_text
 from heed.hyperparameters import MAX_SIZE
 from heed.progress import progress_bar
 from heed.tokens.arrays import TYPE_VECTORS, open_array
@@ -280,8 +280,7 @@ def read_vector_size(path: Path) -> int:
 
     Raises HeedError when the file cannot be read, or its first line does not fit.
     """
-    if not path.is_file():
-        raise HeedError(f"{path}: not there")
+    require_readable(path)
     with open_compressed(path) as file:
         line = next(bounded_lines(path, file, LONGEST), b"").removeprefix(MARK)
     size = int(line.split()[1]) if _is_header(line) else len(line.split()) - 1

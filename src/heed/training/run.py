@@ -10,14 +10,7 @@ import numpy as np
 import pandas as pd
 
 from heed import paths
-from heed.files import (
-    HeedError,
-    read_json,
-    require_files,
-    verify_checksums,
-    write_json,
-    writing_folder,
-)
+from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
 from heed.progress import Progress, training_progress
@@ -120,7 +113,6 @@ def read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
 
 def read_run_folder(folder: Path, command: str) -> RunInfo:
     """Return run.json in a folder; HeedError where missing or changed: `command` makes it."""
-    require_files(folder, command)
     verify_checksums(folder, command)
     values = read_json(folder / paths.RUN, command)
     recipe = parse_recipe(

@@ -1,6 +1,7 @@
 """A file or folder is written completely, or not at all."""
 
 import os
+import socket
 import stat
 import subprocess
 from pathlib import Path
@@ -14,6 +15,7 @@ from heed.files import (
     git_blob,
     read_json,
     read_yaml,
+    require_readable,
     verify_checksums,
     write_text,
     write_yaml,
@@ -121,3 +123,73 @@ def test_broken_json_names_the_command_that_makes_it(tmp_path):
     write_text(tmp_path / "x.json", "{")
     with pytest.raises(HeedError, match=r"not valid JSON.*Run again: heed compare"):
         read_json(tmp_path / "x.json", "heed compare")
+
+
+def bind(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+NO_FILES = {  # how a path is made that is no file, and what is said of it
+    "a pipe": (os.mkfifo, "expected a file, found a pipe, .* Write its content to a file"),
+    "a device": (
+        lambda path: path.symlink_to("/dev/zero"),
+        "expected a file, found a device, which can be read",
+    ),
+    "a socket": (bind, "expected a file, found a socket"),
+    "a folder": (Path.mkdir, "expected a file, found a folder. Name a file in it"),
+    "a loop": (lambda path: path.symlink_to(path.name), "cannot be read: Too many levels"),
+    "a lost link": (lambda path: path.symlink_to("nowhere"), "not there"),
+    "nothing": (lambda path: None, "not there"),
+}
+
+
+@pytest.mark.drill("a path that names a pipe, a device or another thing in place of a file")
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_what_is_no_file_is_one_message_and_is_not_read(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    make, message = NO_FILES[kind]
+    Path("texts").mkdir()
+    for path in (Path("x.csv"), Path("texts/x.csv")):
+        make(path)
+        with pytest.raises(HeedError, match=f"^{path}: {message}"):
+            require_readable(path)
+    if kind not in ("a folder", "nothing"):
+        with pytest.raises(HeedError, match=f"^texts/x.csv: {message}"):
+            require_readable(Path("texts"), or_folder=True)
+
+
+@pytest.mark.parametrize("name", ["a\nb.csv", "a\x1b[2Jb.csv", "a\u2028b.csv", "a\udcffb.csv"])
+def test_a_name_that_cannot_be_printed_is_refused_and_named(tmp_path, name):
+    problem = "is not UTF-8" if "\udcff" in name else "has U[+](000A|001B|2028) in it"
+    (tmp_path / name).write_text("x")
+    for path in (tmp_path / name, tmp_path):
+        with pytest.raises(
+            HeedError, match=f"the name {problem}, which cannot be printed"
+        ) as error:
+            require_readable(path, or_folder=True)
+        assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.csv", "ü\u00a0日本.csv", "Bild\u202f3.csv", "שלום\u200f.csv"]
+)
+def test_names_of_all_languages_are_plain(tmp_path, name):
+    (tmp_path / name).write_text("x")
+    require_readable(tmp_path / name)
+    require_readable(tmp_path, or_folder=True)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a socket"])
+def test_a_pipe_in_place_of_a_result_is_named_with_the_command_that_writes_it(tmp_path, kind):
+    folder = tmp_path / "out"
+    with writing_folder(folder, checksums=True) as out:
+        write_text(out / "a.json", "1")
+    (folder / "a.json").unlink()
+    NO_FILES[kind][0](folder / "a.json")
+    for read in (read_json, read_yaml, lambda path, command: verify_checksums(folder, command)):
+        message = f"a.json: not a file, but {kind}. Remove it, and run again: heed compare"
+        with pytest.raises(HeedError, match=message):
+            read(folder / "a.json", "heed compare")

@@ -125,6 +125,6 @@ def test_a_study_from_elsewhere_becomes_active_once_it_is_checked(clone: Path) -
     assert TOY in (clone / "params.yaml").read_text()
     with pytest.raises(HeedError, match=r"from elsewhere.*heed study sample --force"):
         activate_study("sample", force=False)
-    with pytest.raises(HeedError, match="there is no such file"):
+    with pytest.raises(HeedError, match=r"nowhere\.yaml: not there"):
         activate_study("nowhere.yaml", force=False)
     assert re.match("toy is active already", activate_study("../elsewhere.yaml", force=False))

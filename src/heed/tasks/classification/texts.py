@@ -11,7 +11,7 @@ import pandas as pd
 
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import text_column
-from heed.files import HeedError, writing
+from heed.files import HeedError, require_readable, writing
 from heed.prediction import load_predictor
 from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
@@ -217,8 +217,11 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     """
     if output and output.suffix not in SUFFIXES:
         raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
-    if output and output.exists() and table.path.exists() and output.samefile(table.path):
-        raise HeedError(f"--output {output}: this is the table itself. Name another file")
+    require_readable(table.path)
+    if output and output.exists():
+        require_readable(output)
+        if output.samefile(table.path):
+            raise HeedError(f"--output {output}: this is the table itself. Name another file")
     runs = load_classifiers(model)
     ids, texts = table.read()
     probabilities = _probabilities(runs, texts)

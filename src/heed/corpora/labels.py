@@ -1,0 +1,77 @@
+"""Labels that look the same, by Unicode's properties and by the outlines of their letters."""
+
+import importlib.util
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import regex
+
+from heed.files import HeedError
+
+# Characters that are not drawn, but for those within an emoji: its joiners, the tags of a flag.
+IGNORED = regex.compile(
+    r"(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]*)"
+    r"(?:\u200D(?=\p{Extended_Pictographic})|[\U000E0020-\U000E007F]+)(*SKIP)(*FAIL)"
+    r"|\p{Default_Ignorable_Code_Point}"
+)
+FONTS = ("DejaVuSans.ttf", "DejaVuSansMono.ttf")  # of matplotlib: Latin, Greek and Cyrillic
+
+
+class SimilarLabelsError(HeedError):
+    """Labels that look the same, and would be several classes."""
+
+
+def require_distinct(places: Mapping[str, str], column: str) -> None:
+    """Raise SimilarLabelsError where labels of a column look the same; `places` has their rows."""
+    for labels in _similar(places):
+        shown = [f"{places[each]} {each!r}{_code_points(each, labels)}" for each in labels]
+        raise SimilarLabelsError(
+            f"column {column!r}: labels that look the same would be {len(labels)} classes: "
+            f"{', '.join(shown)}. Write them alike in the file, or keep them as they are: "
+            "`similar_labels: true` of the corpus in params.yaml, --similar-labels of heed corpus "
+            "add."
+        )
+
+
+def _similar(labels: Iterable[str]) -> list[list[str]]:
+    """Return the groups of labels that differ in case, in what is not drawn, or in like letters."""
+    drawn = {label: IGNORED.sub("", unicodedata.normalize("NFKC", label)) for label in labels}
+    drawn = {label: unicodedata.normalize("NFD", text) for label, text in drawn.items()}
+    same = str.maketrans(_like_letters({*"".join(drawn.values())}))
+    groups: dict[str, list[str]] = {}
+    for label, text in drawn.items():
+        groups.setdefault(" ".join(text.translate(same).lower().split()), []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _like_letters(letters: set[str]) -> dict[str, str]:
+    """Return the first of the letters with the same outline for each, such as a for Cyrillic а."""
+    if all(map(str.isascii, letters)):
+        return {}
+    from fontTools.pens.recordingPen import DecomposingRecordingPen
+    from fontTools.ttLib import TTFont
+
+    matplotlib = importlib.util.find_spec("matplotlib")
+    assert matplotlib and matplotlib.origin
+    compared = sorted(letters.union(map(chr, range(0x20, 0x7F))))  # ASCII comes first
+    same = {letter: letter for letter in compared}
+    for file in FONTS:
+        font = TTFont(Path(matplotlib.origin).parent / "mpl-data/fonts/ttf" / file, lazy=True)
+        glyphs, names = font.getGlyphSet(), font.getBestCmap()
+        first: dict[str, str] = {}
+        like = {}
+        for letter in compared:
+            pen = DecomposingRecordingPen(glyphs)
+            if name := names.get(ord(letter)):
+                glyphs[name].draw(pen)
+            like[letter] = first.setdefault(str(pen.value) if name else letter, letter)
+        same = {letter: like[other] for letter, other in same.items()}
+    return same
+
+
+def _code_points(label: str, others: Iterable[str]) -> str:
+    """Return the characters of a label that not all others have, as code points."""
+    common = set[str].intersection(*map(set, others))
+    own = [f"U+{ord(sign):04X}" for sign in dict.fromkeys(label) if sign not in common]
+    return f" ({' '.join(own)})" if own else ""

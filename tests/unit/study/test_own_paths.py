@@ -1,0 +1,134 @@
+"""Paths that are no files, and sizes that leave nothing: one message, and nothing is written."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from heed.cli.commands import make_parser
+from heed.cli.stages import download, read_seeds
+from heed.files import HeedError
+from heed.study import load
+from heed.study.own_corpus import add_corpus
+from heed.study.own_files import CorpusOptions
+from heed.study.studies import activate_study, list_studies, read_study
+from heed.tasks.texts import read_text
+
+ROWS = "".join(f"{('fine', 'poor')[i % 2]} thing {i},{('good', 'bad')[i % 2]}\n" for i in range(60))
+
+pytestmark = [pytest.mark.usefixtures("own_clone"), pytest.mark.timeout(30)]
+
+
+@pytest.fixture(autouse=True)
+def files(own_clone) -> None:
+    Path("ok.csv").write_text(f"text,label\n{ROWS}")
+    os.mkfifo("x.csv")
+    os.mkfifo("x.yaml")
+    for label in ("good", "bad"):
+        Path("texts", label).mkdir(parents=True)
+        os.mkfifo(f"texts/{label}/1.txt")
+    Path("loop.csv").symlink_to("loop.csv")
+    shutil.copy("ok.csv", "two\nlines.csv")
+    shutil.copy("ok.csv", "no\udcffname.csv")
+
+
+def add(*words: str) -> str:
+    options = vars(make_parser().parse_args(["corpus", "add", *words]))
+    options.pop("function")
+    return add_corpus(CorpusOptions(**options), cores=2)
+
+
+ADDED = {
+    "a pipe": (["x.csv"], "x.csv: expected a file, found a pipe"),
+    "of a split": (["train=ok.csv", "test=x.csv"], "x.csv: expected a file, found a pipe"),
+    "vectors": (["ok.csv", "--vectors", "x.csv"], "x.csv: expected a file, found a pipe"),
+    "a folder of vectors": (
+        ["ok.csv", "--vectors", "texts"],
+        "texts: expected a file, found a fol",
+    ),
+    "in a folder": (["texts"], "texts/.*/1.txt: expected a file, found a pipe"),
+    "a device": (["/dev/zero"], "/dev/zero: expected a file, found a device"),
+    "a loop": (["loop.csv"], "loop.csv: cannot be read: Too many levels of symbolic links"),
+    "two lines": (["two\nlines.csv"], "'two.*nlines.csv': the name has U[+]000A in it"),
+    "no UTF-8": (["no\udcffname.csv"], "name.csv': the name is not UTF-8"),
+    "twice": (["train=ok.csv", "test=./ok.csv"], "ok.csv: is named twice"),
+    "train 1": (["ok.csv", "--train", "1"], "--train 1: the split train has 1 class"),
+    "test .999": (["ok.csv", "--test", ".999"], "leaves none to train on"),
+    "test .99": (["ok.csv", "--test", ".99"], "the split leaves 1 documents to train"),
+}
+
+
+@pytest.mark.drill("a file or a size of heed corpus add of which no corpus can be made")
+@pytest.mark.parametrize("case", ADDED)
+def test_what_can_be_no_corpus_is_one_message_and_nothing_is_written(case):
+    words, message = ADDED[case]
+    before = Path("params.yaml").read_text()
+    with pytest.raises(HeedError, match=message):
+        add(*words)
+    assert Path("params.yaml").read_text() == before and not Path("studies").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--train", each] for each in ("0", "1.0", "100%", "-5", "", "9" * 30)]
+    + [["--test", each] for each in ("0", "1", "1.0", "12", "100%", "-.2", "nan", "inf")]
+    + [["--seeds", each] for each in ("0", "1001", "1" * 5000)],
+    ids=lambda words: " ".join(words)[:20],
+)
+def test_a_size_out_of_range_says_what_is_expected(words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        make_parser().parse_args(["corpus", "add", "ok.csv", *words])
+    expected = "a share of the texts above 0 and below 1" if "--test" in words else "a whole number"
+    assert f"argument {words[0]}: {expected}" in capsys.readouterr().err
+
+
+def replace_params(_: str) -> None:
+    Path("params.yaml").unlink()
+    Path("params.yaml").symlink_to("x.yaml")
+
+
+def replace_table(pipe: str) -> None:
+    add("ok.csv")
+    text = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(text.replace("path: ok.csv", f"path: {pipe}"))
+
+
+READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
+    "study": (str, lambda: activate_study("x.yaml", force=True), "x.yaml"),
+    "graph": (str, lambda: read_study("x.yaml"), "x.yaml"),
+    "check": (replace_params, load, "params.yaml"),
+    "seeds": (replace_params, read_seeds, "params.yaml"),
+    "download": (replace_table, lambda: download("ok"), "x.csv"),
+    "text": (str, lambda: read_text("./x.csv"), "./x.csv"),
+}
+
+
+@pytest.mark.drill("a pipe in place of params.yaml, of a study, of a table or a text")
+@pytest.mark.parametrize("reader", READERS)
+def test_a_pipe_is_one_message_of_every_reader(reader):
+    prepare, read, path = READERS[reader]
+    prepare("x.csv")
+    with pytest.raises(
+        HeedError, match=f"^{path.removeprefix('./')}: expected a file, found a pipe"
+    ):
+        read()
+
+
+def test_a_study_that_is_a_pipe_is_listed_with_its_mistake():
+    Path("studies").mkdir()
+    os.mkfifo("studies/piped.yaml")
+    (listed,) = [study for study in list_studies() if study.is_own]
+    assert listed.title == "(has a mistake: heed study piped says where)"
+
+
+def test_labels_that_look_the_same_are_a_question_with_its_answer():
+    Path("ok.csv").write_text(f"text,label\n{ROWS}a fine text,Good\n")
+    question = r"ok.csv:2 'good' \(U\+0067\), ok.csv:62 'Good' \(U\+0047\)(.|\n)*--similar-labels"
+    with pytest.raises(HeedError, match=question):
+        add("ok.csv")
+    assert not Path("studies").exists()
+    assert "3 classes" in add("ok.csv", "--similar-labels")
+    assert load("params.yaml").corpora["ok"].similar_labels is True
+    download("ok")
