@@ -103,10 +103,10 @@ pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaT
 	@engine=-pdf; signs=$$(grep -c '^.sign{' reports/report.tex); \
 	if [ "$$signs" -gt 0 ]; then \
 		if command -v lualatex >/dev/null && kpsewhich luaotfload.sty fontspec.sty >/dev/null; then engine=-pdflua; \
-		else echo "heed: pdflatex prints the code points, such as [U+8A9E], of $$signs signs that the report has; LuaLaTeX prints the signs: install it (Debian: texlive-luatex, $(FONTS))" >&2; fi; fi; \
+		else echo "heed: the report has $$signs signs that pdflatex does not print: their code points, such as [U+8A9E], stand for them; install LuaLaTeX, which prints them (Debian: texlive-luatex $(FONTS))" >&2; fi; fi; \
 	cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk $$engine -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
-	@! missing=$$(sed -n 's/^heed: no font has //p' .heed/pdf/report.log | tr '\n' ' ') || test -z "$$missing" || \
-		echo "heed: no font here has $$missing: the PDF has these code points; install fonts that have them (Debian: $(FONTS)), and run 'make pdf' again" >&2
+	@missing=$$(sed -n 's/^heed: no font has //p' .heed/pdf/report.log | tr '\n' ' '); test -z "$$missing" || \
+		echo "heed: no font here has $$missing: these code points stand in the PDF; install fonts that have them (Debian: $(FONTS)), and run 'make pdf' again" >&2
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
 
