@@ -95,11 +95,19 @@ benchmark: .venv/.runtime ## print the table of docs/performance.md, some minute
 lint: .venv/.development ## fix the findings that ruff can fix, then print the others
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
+FONTS := fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
 pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
 	@command -v latexmk >/dev/null && command -v pdflatex >/dev/null || { echo "heed: 'make pdf' needs latexmk and pdflatex on PATH (Debian: texlive-latex-extra texlive-science latexmk lmodern; for a German report texlive-lang-german); reports/index.html needs nothing" >&2; exit 1; }
 	@mkdir -p .heed/pdf && rm -f .heed/pdf/report.*
-	@cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -pdf -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
+	@# LuaLaTeX writes its cache of fonts in every run, which latexmk would take for another source: the pattern.
+	@engine=-pdf; signs=$$(grep -c '^.sign{' reports/report.tex); \
+	if [ "$$signs" -gt 0 ]; then \
+		if command -v lualatex >/dev/null && kpsewhich luaotfload.sty fontspec.sty >/dev/null; then engine=-pdflua; \
+		else echo "heed: the report has $$signs signs that pdflatex does not print: their code points, such as [U+8A9E], stand for them; install LuaLaTeX, which prints them (Debian: texlive-luatex $(FONTS))" >&2; fi; fi; \
+	cd reports && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-0} FORCE_SOURCE_DATE=1 latexmk -e '$$hash_calc_ignore_pattern{luc} = "^";' $$engine -interaction=nonstopmode -halt-on-error -quiet -outdir="../.heed/pdf" report.tex >/dev/null || { echo "heed: LaTeX failed; see .heed/pdf/report.log" >&2; exit 1; }
+	@missing=$$(sed -n 's/^heed: no font has //p' .heed/pdf/report.log | tr '\n' ' '); test -z "$$missing" || \
+		echo "heed: no font here has $$missing: these code points stand in the PDF; install fonts that have them (Debian: $(FONTS)), and run 'make pdf' again" >&2
 	@cp reports/report.tex .heed/pdf/printed.tex && cp .heed/pdf/report.pdf reports/report.pdf
 	@echo "heed: reports/report.pdf"
 

@@ -1,13 +1,19 @@
-"""Escaping for LaTeX; what pdflatex cannot print is replaced by its code point."""
+"""Escaping for LaTeX; what cannot be seen is replaced by its code point.
+
+Signs that pdflatex cannot print need LuaLaTeX and a font that has them.
+"""
 
 import re
+import unicodedata
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import regex
 from markupsafe import Markup
 
 from heed import terminal
+from heed.report.signs import letters
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
@@ -26,9 +32,10 @@ PLAIN_SPECIAL = "\\{}$&%#_~^"
 # list, and the second list beyond U+017F.
 NOT_PRINTED, ALSO_PRINTED = "ĦħĸĿŀŉŦŧſ", "‘’“”„‚…—•‹›€™†‡‰"
 LIGATURES = "-',"  # LaTeX replaces two of them in a row by another character
-LONG_WORD, STEP = 20, 5  # longer words may be broken after every fifth character
+LONG_WORD, STEP = 20, 5  # longer words may be broken after every fifth character that is seen
 # But for words of a language, even compounds, which LaTeX breaks by its rules.
 PROSE = re.compile(r"\W{0,3}[^\W\d_]{1,30}(-[^\W\d_]{1,30})*\W{0,3}")
+JOINERS = "\u200c\u200d"  # invisible, and part of how Persian, Hindi or emoji are written
 
 
 class Latex(str):
@@ -39,7 +46,7 @@ def escape(value: Any) -> str:
     """Return LaTeX that prints the value."""
     if isinstance(value, Latex):
         return value
-    words = re.split(r"(\s+)", str(value))
+    words = re.split(r"(\s+)", unicodedata.normalize("NFC", str(value)))
     return "".join(
         _escape_space(word) if index % 2 else _escape_word(word) for index, word in enumerate(words)
     )
@@ -61,8 +68,8 @@ def _bookmark_character(character: str) -> str:
         return IN_BOOKMARKS[character]
     if character.isascii() and character.isprintable():
         return SPECIAL[character] if character in PLAIN_SPECIAL else character
-    escaped = _escape_character(character)
-    return escaped if escaped == character else f"[U+{ord(character):04X}]"
+    is_seen = character not in SPECIAL and _escape_character(character).endswith(character)
+    return character if is_seen else f"[U+{ord(character):04X}]"
 
 
 def _escape_space(text: str) -> str:
@@ -72,8 +79,10 @@ def _escape_space(text: str) -> str:
 def _escape_word(word: str) -> str:
     if len(word) <= LONG_WORD or PROSE.fullmatch(word):
         return _escape_characters(word)
+    seen = regex.findall(r"\X", word)  # a letter with its marks
     return r"\allowbreak{}".join(
-        _escape_characters(word[start : start + STEP]) for start in range(0, len(word), STEP)
+        _escape_characters("".join(seen[start : start + STEP]))
+        for start in range(0, len(seen), STEP)
     )
 
 
@@ -88,12 +97,23 @@ def _escape_characters(text: str) -> str:
 def _escape_character(character: str) -> str:
     if character in SPECIAL:
         return SPECIAL[character]
+    if _is_printed(character):
+        return character
+    if character.isprintable() or character in JOINERS:
+        breaks = character.isalnum() and letters(character) == 2  # Chinese has no spaces
+        return rf"\allowbreak{{}}{character}" if breaks else character
+    return rf"\allowbreak{{}}{{[}}U+{ord(character):04X}{{]}}"
+
+
+def _is_printed(character: str) -> bool:
+    """Return whether pdflatex prints a character."""
     printed = character.isprintable() and ord(character) < 0x180 and character not in NOT_PRINTED
-    return (
-        character
-        if printed or character in ALSO_PRINTED
-        else rf"\allowbreak{{}}{{[}}U+{ord(character):04X}{{]}}"
-    )
+    return printed or character in ALSO_PRINTED or character == "\n"
+
+
+def signs(text: str) -> list[str]:
+    """Return the signs of LaTeX that pdflatex does not print."""
+    return sorted(character for character in set(text) if not _is_printed(character))
 
 
 def visible(value: Any) -> Any:

@@ -7,7 +7,7 @@ parts, each with the columns that name its rows.
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeGuard
 
 import jinja2
@@ -27,10 +27,11 @@ from heed.report.blocks import (
     Section,
     Table,
 )
-from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind
+from heed.report.escape import TEMPLATES, Latex, bookmark, cell, escape, kind, signs
 from heed.report.formats import DASH
 from heed.report.html import spans
 from heed.report.language import once_a_language, say
+from heed.report.signs import direction, fonts, letters
 
 NUMBER = re.compile(r"([+−-]?)(\d+)(?:\.(\d+))?")
 # A column with a longer text, in characters, breaks it into lines of so many millimetres: the first
@@ -122,8 +123,9 @@ def environment(language: str) -> jinja2.Environment:
     )  # fmt: skip
     functions = (
         kind, spans, tabulars, compact, heading, bookmark, on_paper, figure_columns, has_columns,
+        fonts, direction, legend,
     )  # fmt: skip
-    jinja.filters |= {"tex": Latex, **{each.__name__: each for each in functions}}
+    jinja.filters |= {"tex": Latex, "ord": ord, **{each.__name__: each for each in functions}}
     jinja.globals |= {
         "say": say, "language": language, "PAPER": PAPER, "version": __version__,
         "FIGURE_HEIGHT": FIGURE_HEIGHT, "COLUMN_FIGURE_HEIGHT": COLUMN_FIGURE_HEIGHT,
@@ -131,11 +133,34 @@ def environment(language: str) -> jinja2.Environment:
     return jinja
 
 
-def document(blocks: list[Block], title: str, warning: str, note: str) -> str:
-    """Return the document: title, contents, warning and the study's note, and the sections."""
-    template = environment().get_template("report.tex.jinja")
+def document(
+    blocks: list[Block],
+    title: str,
+    warning: str,
+    note: str,
+    names: Mapping[str, list[str]] | None = None,
+) -> str:
+    """Return the document: title, contents, warning and the study's note, and the sections.
+
+    `names` are those whose numbers stand in a figure, by its key.
+    """
     once = _explain_once(blocks, {})
-    return template.render(blocks=once, title=title, warning=warning, note=note)
+    return _render(
+        "report.tex.jinja",
+        blocks=once, title=title, warning=warning, note=note, names=names or {},
+    )  # fmt: skip
+
+
+def _render(template: str, **values: object) -> str:
+    """Return LaTeX, once more where it has signs that need LuaLaTeX, with what prints them."""
+    render = environment().get_template(template).render
+    text = render(**values, signs=[])
+    return render(**values, signs=found) if (found := signs(text)) else text
+
+
+def legend(names: list[str]) -> Latex:
+    """Return the names of the numbers in a figure."""
+    return Latex("; ".join(rf"{{[}}{n}{{]}}~{escape(name)}" for n, name in enumerate(names, 1)))
 
 
 def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> list[Block]:
@@ -161,7 +186,7 @@ def _explain_once(blocks: Iterable[Block], seen: dict[tuple[str, str], str]) -> 
 
 def table(block: Table) -> str:
     r"""Return the .tex file of the table, for \input."""
-    return environment().get_template("table.tex.jinja").render(it=block)
+    return _render("table.tex.jinja", it=block)
 
 
 def compact(text: str) -> Latex:
@@ -296,7 +321,7 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
     digits = 1 if column.format.align == "left" else DIGIT
     character = chosen.character * (TYPEWRITER if column.code else digits)
     return 2 * chosen.space + max(
-        character * max((len(text) for text in texts), default=0),
+        character * max(map(letters, texts), default=0),
         chosen.character * max(map(len, heads)),
         NOTE_CHARACTER * max(notes, default=0),
     )
@@ -305,7 +330,7 @@ def _width(block: Table, index: int, chosen: Print, broken: int) -> float:
 def _broken_width(block: Table, index: int, broken: int) -> int:
     """Return the millimetres of a column that breaks its text into lines; 0: it does not."""
     column = block.columns[index]
-    longest = max((len(block.printed(row, index)) for row in block.rows), default=0)
+    longest = max((letters(block.printed(row, index)) for row in block.rows), default=0)
     is_long = column.format.align == "left" and not column.code and longest >= LONG
     return column.width or (broken if is_long else 0)
 
@@ -368,7 +393,8 @@ def _cell(block: Table, row: Row, index: int) -> Latex:
     if isinstance(value.value, Phrase):
         texts = ((span.style, escape(span.text)) for span in spans(value.value.texts))
         wrong = r"\underline{{\textbf{{{}}}}}"
-        return Latex("".join(wrong.format(t) if style == "wrong" else t for style, t in texts))
+        parts = (wrong.format(t) if style == "wrong" else t for style, t in texts)
+        return Latex(direction(str(value.value)) + "".join(parts))
     text = block.printed(row, index)
     if column.format.align == "number":
         return Latex(cell(text)) if text else Latex("")

@@ -135,7 +135,7 @@ def render(
         results = read_results(params, comparison, published, results_folder, with_documents)
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
-        image = _write_figures(blocks, folder / "figures", processes)
+        image, names = _write_figures(blocks, folder / "figures", processes)
         tables = [block for block in blocks if isinstance(block, Table)]
         copies = _write_tables(tables, folder / "tables")
         _write_plots(results, folder / "plots")
@@ -145,7 +145,7 @@ def render(
         )
         study = params.study
         header = (study.title, generated_warning(results.experiments), study.note)
-        write_text(folder / "report.tex", latex.document(on_paper, *header))
+        write_text(folder / "report.tex", latex.document(on_paper, *header, names))
         page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
         write_text(folder / "index.html", page)
         answer = headline(results.experiments, len(comparison.seeds))
@@ -185,12 +185,19 @@ def _write_plots(results: Results, folder: Path) -> None:
             write_text(out / f"{name}.csv", text)
 
 
-def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:
-    """Write the files of all figures, some in another size on paper; return what the page has."""
+def _write_figures(
+    blocks: list[Block], folder: Path, processes: int
+) -> tuple[html.ImageAddress, dict[str, list[str]]]:
+    """Write the files of all figures, some in another size on paper.
+
+    Return what the page has, and the names that figures on paper have as numbers.
+    """
     figures = [block for block in blocks if isinstance(block, Figure)]
     with writing_folder(folder) as out:
-        draw_figures(figures, latex.column_sizes(blocks), out, processes)
-        return html.image_addresses(figures, out)
+        names = draw_figures(figures, latex.column_sizes(blocks), out, processes)
+        for key, found in names.items():
+            write_text(out / f"{key}.tex", f"% The names in {key}.pdf.\n{latex.legend(found)}\n")
+        return html.image_addresses(figures, out), names
 
 
 def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:

@@ -522,7 +522,12 @@ def test_a_spreadsheet_gets_texts_and_numbers_but_no_formula():
 
 
 def test_latex_keeps_brackets_stars_and_ligatures_and_breaks_long_words():
-    assert escape("[a]*") == "{[}a{]}{*}" and escape("語") == r"\allowbreak{}{[}U+8A9E{]}"
+    assert escape("[a]*") == "{[}a{]}{*}" and escape("語") == r"\allowbreak{}語"
+    assert (
+        escape("\u202e") == r"\allowbreak{}{[}U+202E{]}"
+        and escape("می\u200cخواهم👨\u200d👩")[2] == "\u200c"
+    )
+    assert escape("e\u0301") == "é" and escape("Αγάπη") == "Αγάπη"
     assert escape("a--b ''") == "a-{}-b '{}'" and escape("one\r\ntwo") == "one two"
     assert escape("W" * 100).count(r"\allowbreak{}") == 19 and "allowbreak" not in escape("W" * 20)
     numbers = {"−1.50": "-1.50", "+1.50": "+1.50", "–": "{--}", "1_0": r"{1\_0}"}

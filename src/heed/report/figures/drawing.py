@@ -21,6 +21,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
+from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from heed.files import write_text, writing
@@ -75,8 +77,8 @@ def draw(
     size: tuple[float, float],
     draw_content: Draw,
     paper: tuple[float, float] | None = None,
-) -> None:
-    """Write `path`.svg and `path`.pdf of a size in inches.
+) -> list[str]:
+    """Write `path`.svg and `path`.pdf of a size in inches; return names that PDF has as numbers.
 
     `paper` is that of the PDF file, where it has another one; its print stays as large.
     """
@@ -98,11 +100,38 @@ def draw(
             _break_labels(figure, LABEL)
         else:
             figure.set_layout_engine("none")  # the same layout, which takes as long again
+        names = _number_names(figure)
         metadata = dict.fromkeys(("CreationDate", "Creator", "Producer"))
         FigureCanvasPdf(figure).print_pdf(pdf, metadata=metadata)
         with writing(path.with_suffix(".pdf")) as temporary:
             # At once: on a full disk matplotlib's own error would hide the one that says so.
             temporary.write_bytes(pdf.getvalue())
+    return names
+
+
+def _number_names(figure: Figure) -> list[str]:
+    """Replace each text with a sign that its font lacks by a number; return these texts.
+
+    A PDF file has its fonts within it, and the fonts of a machine must not change the figures.
+    """
+    names: dict[str, str] = {}
+
+    def numbered(text: Text) -> str:
+        font = get_font(findfont(text.get_fontproperties()))
+        name = text.get_text()
+        if all(sign.isspace() or font.get_char_index(ord(sign)) for sign in name):
+            return name
+        return names.setdefault(name, f"[{len(names) + 1}]")
+
+    for axes in figure.axes:
+        for axis in (axes.yaxis, axes.xaxis):
+            labels = axis.get_ticklabels()
+            if (texts := list(map(numbered, labels))) != [each.get_text() for each in labels]:
+                axis.set_ticklabels(texts)
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and (number := numbered(text)) != text.get_text():
+            text.set_text(number)
+    return list(names)
 
 
 def _break_labels(figure: Figure, length: int) -> None:
@@ -246,26 +275,25 @@ def draw_figures(
     paper_sizes: Mapping[str, tuple[float, float]],
     folder: Path,
     processes: int,
-) -> None:
+) -> dict[str, list[str]]:
     """Write the files of all figures into `folder`; the same bytes for any number of processes.
 
-    `paper_sizes` are by key. Raises HeedError: a file cannot be written, a process was killed.
+    `paper_sizes` are by key, and so are the returned names that figures on paper have as numbers.
+    Raises HeedError: a file cannot be written, a process was killed.
     """
     jobs = [(each, folder / each.key, paper_sizes.get(each.key)) for each in figures]
     if processes < 2 or len(jobs) < 2:
-        for job in jobs:
-            _draw(*job)
-        return
-    # Forks: what draws a figure is a function inside another, which cannot be sent to a process.
-    with process_pool(min(processes, len(jobs)), "fork", _inherited.extend, jobs) as pool:
-        for _ in pool.map(_draw_inherited, range(len(jobs))):
-            pass
+        names = [_draw(*job) for job in jobs]
+    else:  # forks: what draws a figure is a function inside another, which cannot be sent
+        with process_pool(min(processes, len(jobs)), "fork", _inherited.extend, jobs) as pool:
+            names = list(pool.map(_draw_inherited, range(len(jobs))))
+    return {each.key: found for each, found in zip(figures, names, strict=True) if found}
 
 
-def _draw_inherited(number: int) -> None:
-    _draw(*_inherited[number])
+def _draw_inherited(number: int) -> list[str]:
+    return _draw(*_inherited[number])
 
 
-def _draw(figure: blocks.Figure, path: Path, paper: tuple[float, float] | None) -> None:
+def _draw(figure: blocks.Figure, path: Path, paper: tuple[float, float] | None) -> list[str]:
     text = f"{figure.title}. {figure.alt_text}"
-    draw(path, text, figure.size, figure.draw, paper)
+    return draw(path, text, figure.size, figure.draw, paper)
