@@ -9,6 +9,7 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
+from heed.study.editing import add_model, remove_model
 from heed.study.studies import activate_study, list_studies
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
@@ -71,6 +72,45 @@ def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
     (clone / "params.yaml").unlink()
     activate_study("sample", force=False)
     assert study.load().study.name == "sample"
+
+
+def add_max(experiment: str = "place") -> None:
+    add_model(Path("params.yaml"), experiment, "max", ["pooling=max"], "baseline")
+
+
+def test_what_commands_wrote_into_a_study_of_heeds_is_kept_as_one_of_the_users(clone: Path) -> None:
+    add_max()
+    sample = (clone / "workflow/studies/sample.yaml").read_text().split("\n", 1)[1]
+    add_max("topic")
+    remove_model(Path("params.yaml"), "topic-max")
+    assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
+    kept = study.load("studies/sample-edited.yaml")
+    assert kept.study.name == "sample-edited" and "place-max" in kept.models
+    assert "topic-max" not in kept.models
+    activate_study("sample", force=False)
+    assert Path("params.yaml").read_text().split("\n", 1)[1] == sample
+    add_max()
+    add_max("topic")  # another edit of the same study is another file, the same one none
+    assert "studies/sample-edited-2.yaml: " in activate_study("talk", force=False)
+    activate_study("sample", force=False)
+    add_max()
+    add_max("topic")
+    assert "studies/sample-edited-2.yaml: " in activate_study("talk", force=False)
+    assert len([*clone.glob("studies/*")]) == 2
+
+
+@pytest.mark.parametrize("when", ["before", "between", "after"])
+def test_an_edit_by_hand_beside_those_of_commands_is_refused(clone: Path, when: str) -> None:
+    params = clone / "params.yaml"
+    for moment in ("before", "between", "after"):
+        if moment == when:
+            params.write_text(re.sub(r"epochs: \d+", "epochs: 99", params.read_text()))
+        if moment == "before":
+            add_max()
+        elif moment == "between":
+            add_max("topic")
+    with pytest.raises(HeedError, match="edited by hand"):
+        activate_study("talk", force=False)
 
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
