@@ -1,7 +1,10 @@
 """One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,3 +171,28 @@ def test_a_study_from_elsewhere_becomes_active_once_it_is_checked(clone: Path) -
     with pytest.raises(HeedError, match="there is no such file"):
         activate_study("nowhere.yaml", force=False)
     assert re.match("toy is active already", activate_study("../elsewhere.yaml", force=False))
+
+
+# a locale whose arguments and file names are ASCII, and an output that is so by itself
+ASCII = [
+    {"PYTHONIOENCODING": "ascii:strict"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("environment", ASCII, ids=["output", "locale"])
+def test_an_encoding_without_a_character_stops_nothing(
+    environment: dict[str, str], clone: Path
+) -> None:
+    rows = [f"Wörter sind schön {i},{('Köln', 'Bonn')[i % 2]}\n" for i in range(60)]
+    Path("grüße.csv").write_text("".join(["text,label\n", *rows]), encoding="utf-8")
+    command = ["corpus", "add", "grüße.csv", "--title", "Hilft es — bei Grüßen?"]
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True, check=False,
+        encoding="utf-8", env=os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "gr\\xfc\\xdfe.csv: 60 texts" in done.stdout or "grüße.csv: 60 texts" in done.stdout
+    params = study.load()
+    assert params.study.title == "Hilft es — bei Grüßen?"
+    assert next(iter(params.sources["grusse"].copied_files())).path == "grüße.csv"
