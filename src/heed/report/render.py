@@ -15,7 +15,7 @@ import pandas as pd
 
 from heed import __version__ as VERSION
 from heed.evaluation.results import Comparison
-from heed.files import HeedError, write_text, writing_folder
+from heed.files import HeedError, write_csv, write_text, writing_folder
 from heed.pipeline import changed_outputs
 from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
@@ -24,7 +24,6 @@ from heed.report.chapters import expected_results
 from heed.report.chapters.headline import headline
 from heed.report.chapters.summary import generated_warning
 from heed.report.figures.drawing import draw_figures
-from heed.report.html import quote_formulas
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
 from heed.report.results import Results, read_results, read_table
@@ -179,10 +178,7 @@ def _write_plots(results: Results, folder: Path) -> None:
     }
     with writing_folder(folder) as out:
         for name, table in series.items():
-            text = quote_formulas(table).to_csv(
-                index=False, lineterminator="\n", float_format="%.6g"
-            )
-            write_text(out / f"{name}.csv", text)
+            write_csv(out / f"{name}.csv", table, "%.6g")
 
 
 def _write_figures(blocks: list[Block], folder: Path, processes: int) -> html.ImageAddress:

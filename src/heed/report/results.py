@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from heed.evaluation.results import BASELINE, Comparison
-from heed.files import reading, verify_checksums
+from heed.files import read_csv, reading, verify_checksums
 from heed.pipeline import folder_md5, md5, stage_name
 from heed.report.blocks import Source
 from heed.report.browser import Browser, read_browser
@@ -195,8 +195,7 @@ def read_table(path: Path) -> pd.DataFrame:
     Raises HeedError: the file is missing or broken.
     """
     with reading(path, f"heed score {path.parent.name}"):
-        types = {"label": str, "predicted": str}
-        return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+        return read_csv(path, "label", "predicted")
 
 
 def _read_browsers(results: Results) -> dict[str, Browser]:

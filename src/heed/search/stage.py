@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.files import HeedError, write_json, write_text, write_yaml, writing_folder
+from heed.files import HeedError, write_csv, write_json, write_text, write_yaml, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import TIMING
 from heed.progress import progress_bar
@@ -87,7 +87,7 @@ def _write_results(
     search = params.search(name)
     tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(trials)}
     for table_name, table in tables.items():
-        table.to_csv(out / f"{table_name}.csv", index=False, lineterminator="\n")
+        write_csv(out / f"{table_name}.csv", table)
     result = results.Search(
         name, search.model, search.experiment, search.corpus, search.sampler, search.scheduler,
         search.seed, metric=search.metric, trials=list(trials),

@@ -1,20 +1,25 @@
 """A file or folder is written completely, or not at all."""
 
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from heed.files import (
     CHECKSUMS,
     HeedError,
     digest_folder,
     git_blob,
+    read_csv,
     read_json,
     read_yaml,
     verify_checksums,
+    write_csv,
     write_text,
     write_yaml,
     writing,
@@ -121,3 +126,13 @@ def test_broken_json_names_the_command_that_makes_it(tmp_path):
     write_text(tmp_path / "x.json", "{")
     with pytest.raises(HeedError, match=r"not valid JSON.*Run again: heed compare"):
         read_json(tmp_path / "x.json", "heed compare")
+
+
+def test_a_name_that_a_spreadsheet_would_compute_is_read_as_it_was(tmp_path):
+    names = ["=1+1", "+a", "-b", "@c", "-1.5", "'=d", "''+e", "'f", "NA", "a,b", '"g"', "1", "＝h"]
+    table = pd.DataFrame({"label": names, "accuracy": -0.5})
+    write_csv(tmp_path / "table.csv", table)
+    cells = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)
+    computed = [cell for cell in cells["label"] if re.match("[=+@＝-]", cell)]
+    assert computed == ["-1.5"] and {*cells["accuracy"]} == {"-0.5"}
+    assert_frame_equal(read_csv(tmp_path / "table.csv", "label", "predicted"), table)

@@ -19,7 +19,7 @@ from heed.evaluation.results import (
     format_rounded,
     mean_and_std,
 )
-from heed.files import HeedError, write_json, write_text
+from heed.files import HeedError, quote_formulas, write_json, write_text
 from heed.hyperparameters import SCORES
 from heed.pipeline import folder_md5, md5
 from heed.report import blocks, html, latex
@@ -36,7 +36,7 @@ from heed.report.formats import (
     format_p,
     format_points,
 )
-from heed.report.html import csv_table, quote_formulas, script
+from heed.report.html import csv_table, script
 from heed.report.provenance_page import write_provenance
 from heed.report.render import check_report
 from heed.tasks.classification import report as classification
