@@ -142,11 +142,8 @@ def empty_study(name: str, title: str) -> str:
             f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
             f"heed study {NEW} my-texts"
         )
-    for path in (HEED_STUDIES / f"{name}.yaml", own_study_file(name)):
-        if path.exists():
-            raise HeedError(
-                f"{path}: is there already. Choose another name, or activate it: heed study {name}"
-            )
+    if (path := HEED_STUDIES / f"{name}.yaml").exists():
+        raise _taken(path)
     text = EMPTY_STUDY.format(
         name=json.dumps(name),
         title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
@@ -157,11 +154,23 @@ def empty_study(name: str, title: str) -> str:
 
 
 def start_study(name: str, text: str) -> list[str]:
-    """Write a new study, checked, and make it active; raises as `save_active_study`."""
+    """Write a new study, checked, and make it active; raises as `save_active_study`.
+
+    The same command makes it again where it was killed before the study was active.
+    """
+    path = own_study_file(name)
+    if path.exists() and (path == find_active_own_study() or _read_params(path) != text):
+        raise _taken(path)
     lines = save_active_study(False, "NAME")
     save_study(name, text)
     write_text(PARAMS, SCHEMA.format("") + text)
-    return [*lines, f"{own_study_file(name)}: a new study of your own, which is active now."]
+    return [*lines, f"{path}: a new study of your own, which is active now."]
+
+
+def _taken(path: Path) -> HeedError:
+    return HeedError(
+        f"{path}: is there already. Choose another name, or activate it: heed study {path.stem}"
+    )
 
 
 def save_study(name: str, text: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from heed import study
 from heed.files import HeedError
 from heed.study.editing import add_model, remove_model
-from heed.study.studies import activate_study, list_studies
+from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
@@ -62,6 +62,19 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     assert activate_study("talk", force=False).startswith("talk is active already")
     activate_study("sample", force=False)  # nothing was edited: no --force
     assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]
+
+
+def test_a_new_study_whose_command_was_killed_before_it_was_active_is_made(clone: Path) -> None:
+    sample = Path("params.yaml").read_text()
+    made = make_study("mine", "Mine")
+    active = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(sample)
+    assert make_study("mine", "Mine") == made
+    assert Path("params.yaml").read_text() == active
+    for title in ("Mine", "Other"):  # it is active; and then it is another study
+        with pytest.raises(HeedError, match=r"mine\.yaml: is there already"):
+            make_study("mine", title)
+        Path("params.yaml").write_text(sample)
 
 
 def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
