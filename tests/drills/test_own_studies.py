@@ -22,7 +22,7 @@ COMMANDS: dict[str, list[str]] = {
     "study talk": ["corpus add a.csv"],
 }
 DONE = {  # what the command says where it was killed after all its changes but the last
-    "corpus add b.csv --study a": "corpora.b is there already",
+    "corpus add b.csv --study a": "sources: b is there already",
     "corpus add a.csv": "studies/a.yaml: is there already",
     "corpus remove b": "there is no corpus b",
     ADD_MODEL: "models.place-max is there already",
