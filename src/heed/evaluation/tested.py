@@ -8,16 +8,10 @@ import numpy as np
 import pandas as pd
 
 from heed import paths
-from heed.files import (
-    HeedError,
-    read_json,
-    reading,
-    verify_checksums,
-    write_csv,
-    writing_folder,
-)
+from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
+from heed.tables import write_csv
 from heed.task import task_module
 from heed.task.interface import Metric
 

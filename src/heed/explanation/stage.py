@@ -23,8 +23,9 @@ from heed import paths
 from heed.digests import loaded_modules
 from heed.explanation.rankings import draw_documents
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
-from heed.files import HeedError, sha256, write_csv, write_json, writing_folder
+from heed.files import HeedError, sha256, write_json, writing_folder
 from heed.records import as_json, read_record
+from heed.tables import write_csv
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.loop import DivergedError

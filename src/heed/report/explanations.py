@@ -13,9 +13,10 @@ import pandas as pd
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import Judged, Outcome, measured
-from heed.files import read_csv, reading, verify_checksums
+from heed.files import reading, verify_checksums
 from heed.report.experiments import Experiment
 from heed.report.measures import measure_of, report_of
+from heed.tables import read_csv
 
 if TYPE_CHECKING:
     from heed.study import Params

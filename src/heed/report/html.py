@@ -11,10 +11,10 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from heed.files import quote_formulas
 from heed.report.blocks import PAGE, Block, Figure, Row, Span, Table, Term, walk_blocks
 from heed.report.escape import TEMPLATES, kind, visible
 from heed.report.language import once_a_language, say
+from heed.tables import quote_formulas
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
 LONG_NOTE = 20  # words

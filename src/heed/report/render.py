@@ -15,7 +15,7 @@ import pandas as pd
 
 from heed import __version__ as VERSION
 from heed.evaluation.results import Comparison
-from heed.files import HeedError, write_csv, write_text, writing_folder
+from heed.files import HeedError, write_text, writing_folder
 from heed.pipeline import changed_outputs
 from heed.report import chapters, html, latex
 from heed.report.blocks import PAGE, PAPER, Block, Figure, Table, walk_blocks
@@ -27,6 +27,7 @@ from heed.report.figures.drawing import draw_figures
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
 from heed.report.results import Results, read_results, read_table
+from heed.tables import write_csv
 from heed.task import task_module
 
 if TYPE_CHECKING:

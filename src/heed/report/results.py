@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from heed.evaluation.results import BASELINE, Comparison
-from heed.files import read_csv, reading, verify_checksums
+from heed.files import reading, verify_checksums
 from heed.pipeline import folder_md5, md5, stage_name
 from heed.report.blocks import Source
 from heed.report.browser import Browser, read_browser
@@ -24,6 +24,7 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
+from heed.tables import read_csv
 from heed.training import machine
 from heed.training.machine import TrainingTime
 

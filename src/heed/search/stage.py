@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from heed.files import HeedError, write_csv, write_json, write_text, write_yaml, writing_folder
+from heed.files import HeedError, write_json, write_text, write_yaml, writing_folder
 from heed.hyperparameters import Configuration
 from heed.paths import TIMING
 from heed.progress import progress_bar
@@ -17,6 +17,7 @@ from heed.search.cluster import ray_running, read_address
 from heed.search.plan import STARTS, Plan, draw_configurations, make_plan
 from heed.study import Params
 from heed.study.model_rules import search_space
+from heed.tables import write_csv
 from heed.terminal import print_line
 
 

@@ -15,16 +15,15 @@ from heed.files import (
     HeedError,
     digest_folder,
     git_blob,
-    read_csv,
     read_json,
     read_yaml,
     verify_checksums,
-    write_csv,
     write_text,
     write_yaml,
     writing,
     writing_folder,
 )
+from heed.tables import read_csv, write_csv
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path):

@@ -19,7 +19,7 @@ from heed.evaluation.results import (
     format_rounded,
     mean_and_std,
 )
-from heed.files import HeedError, quote_formulas, write_json, write_text
+from heed.files import HeedError, write_json, write_text
 from heed.hyperparameters import SCORES
 from heed.pipeline import folder_md5, md5
 from heed.report import blocks, html, latex
@@ -39,6 +39,7 @@ from heed.report.formats import (
 from heed.report.html import csv_table, script
 from heed.report.provenance_page import write_provenance
 from heed.report.render import check_report
+from heed.tables import quote_formulas
 from heed.tasks.classification import report as classification
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

@@ -11,8 +11,9 @@ import pandas as pd
 
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import text_column
-from heed.files import HeedError, quote_formulas, write_csv, writing
+from heed.files import HeedError, writing
 from heed.prediction import load_predictor
+from heed.tables import quote_formulas, write_csv
 from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.terminal import print_data
