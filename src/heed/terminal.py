@@ -5,9 +5,16 @@ hide lines, or write others. They are printed as their code points; data for ano
 written as they are.
 """
 
+import contextlib
+import errno
+import io
+import os
 import re
 import sys
+from collections.abc import Iterator
+from typing import TextIO
 
+STDOUT, STDERR = "standard output", 2  # in messages, and the last descriptor of the three streams
 # Control characters but tab and newline, those that change the direction of the text after them,
 # and lone surrogates, which cannot be printed.
 INVISIBLE = re.compile(
@@ -20,9 +27,41 @@ def visible(text: str) -> str:
     return INVISIBLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
+def open_streams() -> None:
+    """Let every character be printed, and no file that is opened take a closed stream's place.
+
+    Raises OSError: standard output is closed.
+    """
+    while (unused := os.open(os.devnull, os.O_RDWR)) <= STDERR:
+        pass
+    os.close(unused)
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "is closed", STDOUT)
+    sys.stderr = sys.stderr or io.TextIOWrapper(io.BytesIO(), "utf-8")  # which nobody reads
+    for stream in (sys.stdout, sys.stderr):
+        _with_escapes(stream)
+
+
+def _with_escapes(stream: TextIO) -> TextIO:
+    """Return a stream that writes the escape of a character that its encoding has not."""
+    if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
+        stream.reconfigure(errors="backslashreplace")
+    return stream
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # what could not be written is written when Python ends, and lost
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OSError(error.errno, error.strerror, STDOUT) from None
+
+
 def print_line(text: str, error: bool = False) -> None:
-    """Print a line at once, on stderr if it is an `error`."""
-    print(visible(text), file=sys.stderr if error else sys.stdout, flush=True)
+    """Print a line at once, on stderr if it is an `error`; nobody hears where that cannot be."""
+    with contextlib.suppress(OSError) if error else _writing():
+        print(visible(text), file=_with_escapes(sys.stderr if error else sys.stdout), flush=True)
 
 
 def print_data(text: str) -> None:
@@ -30,6 +69,7 @@ def print_data(text: str) -> None:
     if sys.stdout.isatty():
         print_line(text)
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(f"{text}\n".encode(errors="replace"))
-    sys.stdout.buffer.flush()
+    with _writing():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(f"{text}\n".encode(errors="replace"))
+        sys.stdout.buffer.flush()

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -336,7 +337,7 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser; the commands are in the order of `heed --help`."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="heed", description="Does attention help? From raw corpora to a printed report."
     )
     subparsers = parser.add_subparsers(
@@ -392,7 +393,14 @@ def _add_argument(group: Any, name: str, meaning: Meaning, settings: Settings) -
     group.add_argument(name, help=text, **settings)
 
 
-class _Intermixed(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    """A parser that prints as all of heed does."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        print_line(message.removesuffix("\n"), error=file is not sys.stdout)
+
+
+class _Intermixed(_Parser):
     """A parser whose list of arguments, such as FILE…, may go on after an option."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

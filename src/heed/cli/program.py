@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from heed.files import HeedError, locked
 from heed.paths import LOCKS, PARAMS, RESULTS
 from heed.progress import INTERRUPTED
-from heed.terminal import visible
+from heed.terminal import STDOUT, open_streams, visible
 
 VARIABLE, WITHOUT_CACHE = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
 OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted process must run
@@ -18,16 +19,19 @@ OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted 
 def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
     try:
+        open_streams()
+        run_in_utf8()
         run_own_code()
         _run_command()
     except HeedError as error:
         sys.exit(visible(f"heed: {error}"))
     except BrokenPipeError:  # the reader of a pipe has read enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
         file, reason = f"{error.filename}: " if error.filename else "", error.strerror or error
         advice = "Free space or correct the permissions, and run the same command again"
+        if error.filename == STDOUT:
+            advice = "What the command prints is lost; what it writes may be there"
         sys.exit(visible(f"heed: {file}{reason}. {advice}"))
     except (MemoryError, RuntimeError) as error:
         # torch raises RuntimeError when memory runs out
@@ -44,6 +48,9 @@ def _run_command() -> None:
     from heed.cli.commands import make_parser
     from heed.cli.stages import STAGES, search, train
 
+    for text in sys.argv:
+        if re.search("[\ud800-\udfff]", text):  # how Python shows a byte that is not UTF-8
+            raise HeedError(f"{text}: is not UTF-8: type it as UTF-8, or rename the file")
     arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")
     if function in (train, search):
@@ -85,6 +92,16 @@ def restart_without_cache() -> None:
     if sys.platform == "linux" and is_own and not is_set:
         arguments = [sys.executable, *sys.orig_argv[1:]]
         os.execve(sys.executable, arguments, environment_without_cache())
+
+
+def run_in_utf8() -> None:
+    """Replace this process where its locale has another encoding of arguments and file names.
+
+    params.yaml names files, and has texts of the command line, in UTF-8.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        environment = os.environ | {"PYTHONUTF8": "1"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 def run_own_code() -> None:

@@ -11,6 +11,7 @@ from heed import paths
 from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
+from heed.tables import write_csv
 from heed.task import task_module
 from heed.task.interface import Metric
 
@@ -116,7 +117,7 @@ def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:
     with writing_folder(paths.EVALUATIONS / name, checksums=True) as out:
         for key, table in tables.items():
             digits = None if key in task.EXACT else "%.6g"
-            table.to_csv(out / f"{key}.csv", index=False, lineterminator="\n", float_format=digits)
+            write_csv(out / f"{key}.csv", table, digits)
     return tables["summary"]
 
 

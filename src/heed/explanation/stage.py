@@ -25,6 +25,7 @@ from heed.explanation.rankings import draw_documents
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
 from heed.files import HeedError, require_readable, sha256, write_json, writing_folder
 from heed.records import as_json, read_record
+from heed.tables import write_csv
 from heed.task import import_stage_modules, task_module
 from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.loop import DivergedError
@@ -133,8 +134,8 @@ def write_explanations(
         for table in ("documents", "rankings", "units", "seeds"):
             tables[table].to_parquet(out / f"{table}.parquet", index=False)
         if "recency" in tables:  # of classifiers
-            tables["recency"].to_csv(out / "recency.csv", index=False, lineterminator="\n")
-        summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
+            write_csv(out / "recency.csv", tables["recency"])
+        write_csv(out / "summary.csv", summary)
     return summary
 
 
@@ -178,7 +179,7 @@ def write_adversarial_model(
             values.to_parquet(out / f"{table}.parquet", index=False)
         if declared.diagnostic_mlps:
             write_json(out / "diagnostic_mlps.json", diagnostics[0])
-        summary.to_csv(out / "summary.csv", index=False, lineterminator="\n")
+        write_csv(out / "summary.csv", summary)
     shutil.rmtree(work, ignore_errors=True)
     return summary
 

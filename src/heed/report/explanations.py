@@ -16,6 +16,7 @@ from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
 from heed.report.experiments import Experiment
 from heed.report.measures import measure_of, report_of
+from heed.tables import read_csv
 
 if TYPE_CHECKING:
     from heed.study import Params
@@ -132,8 +133,7 @@ def _read_summary(folder: Path, command: str) -> pd.DataFrame:
 
 def _read(path: Path, command: str) -> pd.DataFrame:
     with reading(path, command):
-        types = {"class": str, "at": str, "ranking": str, "weights": str}
-        return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+        return read_csv(path, "class", "at", "ranking", "weights")
 
 
 def range_of(counts: Sequence[int], form: Callable[[int], str]) -> str:

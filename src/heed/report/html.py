@@ -14,6 +14,7 @@ from markupsafe import Markup
 from heed.report.blocks import PAGE, Block, Figure, Row, Span, Table, Term, walk_blocks
 from heed.report.escape import TEMPLATES, kind, visible
 from heed.report.language import once_a_language, say
+from heed.tables import quote_formulas
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
 LONG_NOTE = 20  # words
@@ -106,12 +107,6 @@ def policy(name: str = "") -> Markup:
     )
 
 
-# A spreadsheet computes a cell that starts so, unless it is a number; the last four are their
-# full-width forms. An apostrophe before it makes it text.
-FORMULA = re.compile("[=+@\t\n＝＋－＠-]")
-NUMBER = re.compile(r"[+−-]?\d+(\.\d+)?([eE][+-]?\d+)?%?")
-
-
 def csv_table(block: Table) -> str:
     """Return the CSV file of the table: every column that has a key."""
     indices = [index for index, column in enumerate(block.columns) if column.key]
@@ -119,22 +114,6 @@ def csv_table(block: Table) -> str:
     keys = [block.columns[index].key for index in indices]
     frame = quote_formulas(pd.DataFrame(rows, columns=keys, dtype=str))
     return frame.to_csv(index=False, lineterminator="\n")
-
-
-def quote_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with an apostrophe before each text that a spreadsheet would compute.
-
-    A carriage return becomes its code point: pandas does not quote it, and it would end the row.
-    """
-    texts = frame.select_dtypes(exclude="number")
-    return frame.assign(**{str(name): texts[name].map(_quote) for name in texts})
-
-
-def _quote(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    text = value.replace("\r", visible("\r"))
-    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 
 
 # All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.

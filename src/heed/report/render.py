@@ -24,10 +24,10 @@ from heed.report.chapters import expected_results
 from heed.report.chapters.headline import headline
 from heed.report.chapters.summary import generated_warning
 from heed.report.figures.drawing import draw_figures
-from heed.report.html import quote_formulas
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
 from heed.report.results import Results, read_results, read_table
+from heed.tables import write_csv
 from heed.task import task_module
 
 if TYPE_CHECKING:
@@ -179,10 +179,7 @@ def _write_plots(results: Results, folder: Path) -> None:
     }
     with writing_folder(folder) as out:
         for name, table in series.items():
-            text = quote_formulas(table).to_csv(
-                index=False, lineterminator="\n", float_format="%.6g"
-            )
-            write_text(out / f"{name}.csv", text)
+            write_csv(out / f"{name}.csv", table, "%.6g")
 
 
 def _write_figures(

@@ -24,6 +24,7 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
+from heed.tables import read_csv
 from heed.training import machine
 from heed.training.machine import TrainingTime
 
@@ -195,8 +196,7 @@ def read_table(path: Path) -> pd.DataFrame:
     Raises HeedError: the file is missing or broken.
     """
     with reading(path, f"heed score {path.parent.name}"):
-        types = {"label": str, "predicted": str}
-        return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+        return read_csv(path, "label", "predicted")
 
 
 def _read_browsers(results: Results) -> dict[str, Browser]:

@@ -17,6 +17,7 @@ from heed.search.cluster import ray_running, read_address
 from heed.search.plan import STARTS, Plan, draw_configurations, make_plan
 from heed.study import Params
 from heed.study.model_rules import search_space
+from heed.tables import write_csv
 from heed.terminal import print_line
 
 
@@ -87,7 +88,7 @@ def _write_results(
     search = params.search(name)
     tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(trials)}
     for table_name, table in tables.items():
-        table.to_csv(out / f"{table_name}.csv", index=False, lineterminator="\n")
+        write_csv(out / f"{table_name}.csv", table)
     result = results.Search(
         name, search.model, search.experiment, search.corpus, search.sampler, search.scheduler,
         search.seed, metric=search.metric, trials=list(trials),

@@ -1,6 +1,7 @@
 """The studies: heed's in workflow/studies, the user's own in studies; list them, activate one."""
 
 import contextlib
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from heed.files import HeedError, locked, require_readable, write_text
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
+from heed.study.editing import hash_before_edits, hash_study, without_schema
 from heed.study.reader import load, parse, read_text, read_yaml, use_todays_names
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
@@ -116,8 +118,8 @@ def activate_study(study: str, force: bool) -> str:
         if not is_active:
             _check_name(path, params.study.name)
             lines = save_active_study(force, study)
-        if _read_params(PARAMS) != _without_schema(text):
-            write_text(PARAMS, SCHEMA.format("") + _without_schema(text))
+        if _read_params(PARAMS) != without_schema(text):
+            write_text(PARAMS, SCHEMA.format("") + without_schema(text))
         lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
         lines += [renamed] if renamed else []
     return "\n".join([*lines, f"It {NO_CORPUS}" if params.is_empty else format_cost(params)])
@@ -140,11 +142,8 @@ def empty_study(name: str, title: str) -> str:
             f"{name!r} is no name of a study: lower-case letters, digits and single '-', as in "
             f"heed study {NEW} my-texts"
         )
-    for path in (HEED_STUDIES / f"{name}.yaml", own_study_file(name)):
-        if path.exists():
-            raise HeedError(
-                f"{path}: is there already. Choose another name, or activate it: heed study {name}"
-            )
+    if (path := HEED_STUDIES / f"{name}.yaml").exists():
+        raise _taken(path)
     text = EMPTY_STUDY.format(
         name=json.dumps(name),
         title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
@@ -155,16 +154,28 @@ def empty_study(name: str, title: str) -> str:
 
 
 def start_study(name: str, text: str) -> list[str]:
-    """Write a new study, checked, and make it active; raises as `save_active_study`."""
+    """Write a new study, checked, and make it active; raises as `save_active_study`.
+
+    The same command makes it again where it was killed before the study was active.
+    """
+    path = own_study_file(name)
+    if path.exists() and (path == find_active_own_study() or _read_params(path) != text):
+        raise _taken(path)
     lines = save_active_study(False, "NAME")
     save_study(name, text)
     write_text(PARAMS, SCHEMA.format("") + text)
-    return [*lines, f"{own_study_file(name)}: a new study of your own, which is active now."]
+    return [*lines, f"{path}: a new study of your own, which is active now."]
+
+
+def _taken(path: Path) -> HeedError:
+    return HeedError(
+        f"{path}: is there already. Choose another name, or activate it: heed study {path.stem}"
+    )
 
 
 def save_study(name: str, text: str) -> None:
     """Write the text of a study of the user's own to its file."""
-    write_text(own_study_file(name), SCHEMA.format("../") + _without_schema(text))
+    write_text(own_study_file(name), SCHEMA.format("../") + without_schema(text))
 
 
 def _check_name(path: Path, name: str) -> None:
@@ -191,20 +202,23 @@ def find_active_own_study() -> Path | None:
 def save_active_study(force: bool, study: str) -> list[str]:
     """Save the edits in params.yaml before `study` replaces it; return lines that say so.
 
-    Raises HeedError unless `force` gives them up: params.yaml was edited and is no study of the
-    user's own, or the file of this was changed after params.yaml.
+    A study of heed's that only commands have edited becomes one of the user's own. Raises HeedError
+    unless `force` gives the edits up: params.yaml was edited by hand and is no study of the user's
+    own, or the file of this was changed after params.yaml.
     """
     text, own = _read_params(PARAMS), find_active_own_study()
     if own is None:
         known = [_read_params(path) for path in (*_heed_studies(), *_own_studies())]
-        if text and not force and text not in known:
-            read_yaml(text, PARAMS)  # its message: a mistake hides whose study it is
-            raise HeedError(
-                f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
-                f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "
-                f"{OWN_STUDIES}/NAME.yaml. Or overwrite it: heed study {study} --force"
-            )
-        return []
+        if not text or force or text in known:
+            return []
+        if hash_before_edits(PARAMS, text) in map(hash_study, known):
+            return [_keep_edited_study(text)]
+        read_yaml(text, PARAMS)  # its message: a mistake hides whose study it is
+        raise HeedError(
+            f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
+            f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "
+            f"{OWN_STUDIES}/NAME.yaml. Or overwrite it: heed study {study} --force"
+        )
     if _read_params(own) == text:
         return []
     if own.stat().st_mtime_ns > PARAMS.stat().st_mtime_ns:
@@ -216,6 +230,21 @@ def save_active_study(force: bool, study: str) -> list[str]:
         )
     save_study(own.stem, text)
     return [f"{own}: the edits of {PARAMS} are saved here."]
+
+
+def _keep_edited_study(text: str) -> str:
+    """Save a study of heed's that commands have edited as one of the user's own; say so."""
+    tree, values = read_yaml(text, PARAMS)
+    section = next(value for key, value in tree.value if key.value == "study")
+    node = next(value for key, value in section.value if key.value == "name")
+    start, end = node.start_mark.index, node.end_mark.index
+    for number in itertools.count(1):
+        name = f"{values['study']['name']}-edited{f'-{number}' * (number > 1)}"
+        kept = text[:start] + name + text[end:]
+        if not (path := own_study_file(name)).exists() or _read_params(path) == kept:
+            save_study(name, kept)
+            return f"{path}: {PARAMS} is kept here as heed edited it. Again: heed study {name}"
+    raise AssertionError
 
 
 def read_study(study: str) -> Params:
@@ -238,8 +267,4 @@ def _find_study(study: str) -> Path:
 
 def _read_params(path: Path) -> str:
     """Return the text of a params file without its first line, the path of the schema, or ""."""
-    return _without_schema(path.read_text(encoding="utf-8")) if path.is_file() else ""
-
-
-def _without_schema(text: str) -> str:
-    return text.split("\n", 1)[1] if text.startswith("# yaml-language-server") else text
+    return without_schema(path.read_text(encoding="utf-8")) if path.is_file() else ""

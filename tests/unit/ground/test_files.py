@@ -1,12 +1,15 @@
 """A file or folder is written completely, or not at all."""
 
 import os
+import re
 import socket
 import stat
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from heed.files import (
     CHECKSUMS,
@@ -22,6 +25,7 @@ from heed.files import (
     writing,
     writing_folder,
 )
+from heed.tables import read_csv, write_csv
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path):
@@ -193,3 +197,13 @@ def test_a_pipe_in_place_of_a_result_is_named_with_the_command_that_writes_it(tm
         message = f"a.json: not a file, but {kind}. Remove it, and run again: heed compare"
         with pytest.raises(HeedError, match=message):
             read(folder / "a.json", "heed compare")
+
+
+def test_a_name_that_a_spreadsheet_would_compute_is_read_as_it_was(tmp_path):
+    names = ["=1+1", "+a", "-b", "@c", "-1.5", "'=d", "''+e", "'f", "NA", "a,b", '"g"', "1", "＝h"]
+    table = pd.DataFrame({"label": names, "accuracy": -0.5})
+    write_csv(tmp_path / "table.csv", table)
+    cells = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)
+    computed = [cell for cell in cells["label"] if re.match("[=+@＝-]", cell)]
+    assert computed == ["-1.5"] and {*cells["accuracy"]} == {"-0.5"}
+    assert_frame_equal(read_csv(tmp_path / "table.csv", "label", "predicted"), table)

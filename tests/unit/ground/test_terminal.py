@@ -90,3 +90,37 @@ def test_a_reader_that_has_read_enough_is_no_error():
     finally:
         os.close(write_end)
     assert done.stderr == "" and done.returncode == 141
+
+
+FULL, CLOSED, READ = "> /dev/full", ">&-", "| head --lines 1"
+LOST = "standard output: {}. What the command prints is lost; what it writes may be there"
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    ("command", "where", "code", "message"),
+    [
+        ("study", FULL, 1, LOST.format("No space left on device")),
+        ("corpus add --help", FULL, 1, LOST.format("No space left on device")),
+        ("study", CLOSED, 1, LOST.format("is closed")),
+        ("study", READ, 0, ""),
+        ("study", "2>&-", 0, ""),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_one_message(
+    command: str, where: str, code: int, message: str, buffered: bool
+) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m heed.cli {command} {where}", shell=True, cwd=ROOT, text=True,
+        capture_output=True, env=os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"},
+    )  # fmt: skip
+    assert done.stderr == (f"heed: {message}\n" if message else "")
+    assert done.returncode == code
+
+
+def test_an_argument_that_is_not_utf_8_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", "study", b"\xff"], cwd=ROOT, capture_output=True
+    )
+    assert done.returncode == 1
+    assert done.stderr == b"heed: [U+DCFF]: is not UTF-8: type it as UTF-8, or rename the file\n"

@@ -36,9 +36,10 @@ from heed.report.formats import (
     format_p,
     format_points,
 )
-from heed.report.html import csv_table, quote_formulas, script
+from heed.report.html import csv_table, script
 from heed.report.provenance_page import write_provenance
 from heed.report.render import check_report
+from heed.tables import quote_formulas
 from heed.tasks.classification import report as classification
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up

@@ -1,7 +1,10 @@
 """One study is active; edits are not overwritten, nor does a study from elsewhere harm."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +12,8 @@ import pytest
 
 from heed import study
 from heed.files import HeedError
-from heed.study.studies import activate_study, list_studies
+from heed.study.editing import add_model, remove_model
+from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
 from tests.makers.hostile_names import PARAMS as TOY
@@ -60,6 +64,19 @@ def test_activating_a_study_validates_it_and_returns_its_cost(clone: Path) -> No
     assert sorted(path.name for path in clone.iterdir()) == [".heed", "params.yaml", "workflow"]
 
 
+def test_a_new_study_whose_command_was_killed_before_it_was_active_is_made(clone: Path) -> None:
+    sample = Path("params.yaml").read_text()
+    made = make_study("mine", "Mine")
+    active = Path("params.yaml").read_text()
+    Path("params.yaml").write_text(sample)
+    assert make_study("mine", "Mine") == made
+    assert Path("params.yaml").read_text() == active
+    for title in ("Mine", "Other"):  # it is active; and then it is another study
+        with pytest.raises(HeedError, match=r"mine\.yaml: is there already"):
+            make_study("mine", title)
+        Path("params.yaml").write_text(sample)
+
+
 def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
     edited = re.sub(r"epochs: \d+", "epochs: 99", (clone / "params.yaml").read_text())
     (clone / "params.yaml").write_text(edited)
@@ -71,6 +88,45 @@ def test_hand_edits_are_not_overwritten_without_force(clone: Path) -> None:
     (clone / "params.yaml").unlink()
     activate_study("sample", force=False)
     assert study.load().study.name == "sample"
+
+
+def add_max(experiment: str = "place") -> None:
+    add_model(Path("params.yaml"), experiment, "max", ["pooling=max"], "baseline")
+
+
+def test_what_commands_wrote_into_a_study_of_heeds_is_kept_as_one_of_the_users(clone: Path) -> None:
+    add_max()
+    sample = (clone / "workflow/studies/sample.yaml").read_text().split("\n", 1)[1]
+    add_max("topic")
+    remove_model(Path("params.yaml"), "topic-max")
+    assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
+    kept = study.load("studies/sample-edited.yaml")
+    assert kept.study.name == "sample-edited" and "place-max" in kept.models
+    assert "topic-max" not in kept.models
+    activate_study("sample", force=False)
+    assert Path("params.yaml").read_text().split("\n", 1)[1] == sample
+    add_max()
+    add_max("topic")  # another edit of the same study is another file, the same one none
+    assert "studies/sample-edited-2.yaml: " in activate_study("talk", force=False)
+    activate_study("sample", force=False)
+    add_max()
+    add_max("topic")
+    assert "studies/sample-edited-2.yaml: " in activate_study("talk", force=False)
+    assert len([*clone.glob("studies/*")]) == 2
+
+
+@pytest.mark.parametrize("when", ["before", "between", "after"])
+def test_an_edit_by_hand_beside_those_of_commands_is_refused(clone: Path, when: str) -> None:
+    params = clone / "params.yaml"
+    for moment in ("before", "between", "after"):
+        if moment == when:
+            params.write_text(re.sub(r"epochs: \d+", "epochs: 99", params.read_text()))
+        if moment == "before":
+            add_max()
+        elif moment == "between":
+            add_max("topic")
+    with pytest.raises(HeedError, match="edited by hand"):
+        activate_study("talk", force=False)
 
 
 def test_an_unknown_or_wrong_study_is_an_error_and_changes_nothing(clone: Path) -> None:
@@ -128,3 +184,28 @@ def test_a_study_from_elsewhere_becomes_active_once_it_is_checked(clone: Path) -
     with pytest.raises(HeedError, match=r"nowhere\.yaml: not there"):
         activate_study("nowhere.yaml", force=False)
     assert re.match("toy is active already", activate_study("../elsewhere.yaml", force=False))
+
+
+# a locale whose arguments and file names are ASCII, and an output that is so by itself
+ASCII = [
+    {"PYTHONIOENCODING": "ascii:strict"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("environment", ASCII, ids=["output", "locale"])
+def test_an_encoding_without_a_character_stops_nothing(
+    environment: dict[str, str], clone: Path
+) -> None:
+    rows = [f"Wörter sind schön {i},{('Köln', 'Bonn')[i % 2]}\n" for i in range(60)]
+    Path("grüße.csv").write_text("".join(["text,label\n", *rows]), encoding="utf-8")
+    command = ["corpus", "add", "grüße.csv", "--title", "Hilft es — bei Grüßen?"]
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", *command], capture_output=True, text=True, check=False,
+        encoding="utf-8", env=os.environ | {"PYTHONPATH": str(ROOT / "src")} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "gr\\xfc\\xdfe.csv: 60 texts" in done.stdout or "grüße.csv: 60 texts" in done.stdout
+    params = study.load()
+    assert params.study.title == "Hilft es — bei Grüßen?"
+    assert next(iter(params.sources["grusse"].copied_files())).path == "grüße.csv"

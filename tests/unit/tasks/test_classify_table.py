@@ -201,6 +201,22 @@ def test_what_is_written_for_a_program_has_every_character_of_the_table(
     assert printed["id"].tolist() == ["a\u200fb", "\x1b[2J"]
 
 
+def test_an_id_that_a_spreadsheet_would_compute_is_text_in_csv_and_as_it_is_elsewhere(
+    table, command, capsys
+):
+    ids, quoted = ["=1+1", "@ada", "-1.5"], ["'=1+1", "'@ada", "-1.5"]
+    pd.DataFrame({"text": ["fine", "w1", "w2"], "id": ids}).to_csv("odd.csv", index=False)
+    columns = ("--id-column", "id", "--text-column", "text")
+    command("--table", "odd.csv", *columns)
+    printed = pd.read_csv(io.StringIO(capsys.readouterr().out), dtype=str)
+    assert printed["id"].tolist() == quoted
+    for name in ("o.csv", "o.jsonl", "o.parquet"):
+        command("--table", "odd.csv", *columns, "--output", name)
+    assert pd.read_csv("o.csv", dtype=str)["id"].tolist() == quoted
+    assert pd.read_json("o.jsonl", lines=True, dtype=False)["id"].tolist() == ids
+    assert pd.read_parquet("o.parquet")["id"].tolist() == ids
+
+
 def test_the_file_that_a_text_names_is_read_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

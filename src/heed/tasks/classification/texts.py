@@ -13,6 +13,7 @@ from heed.corpora.rows import Format, read_table
 from heed.corpora.table import text_column
 from heed.files import HeedError, require_readable, writing
 from heed.prediction import load_predictor
+from heed.tables import quote_formulas, write_csv
 from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.terminal import print_data
@@ -238,13 +239,14 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
 
 def _write(table: pd.DataFrame, output: Path | None) -> None:
     if output is None:
-        print_data(table.to_csv(index=False, lineterminator="\n").removesuffix("\n"))
+        text = quote_formulas(table).to_csv(index=False, lineterminator="\n")
+        print_data(text.removesuffix("\n"))
         return
     with writing(output) as temporary:
         if output.suffix == ".parquet":
             table.to_parquet(temporary, index=False)
         elif output.suffix == ".csv":
-            table.to_csv(temporary, index=False, lineterminator="\n")
+            write_csv(temporary, table)
         else:
             for name in table.columns[2:]:  # a probability has the digits of a float32
                 table[name] = [float(str(value)) for value in table[name].to_numpy()]

@@ -1,0 +1,68 @@
+"""A command that edits params.yaml and the studies, killed before each change of a file."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.drills.study import Heed
+
+pytestmark = pytest.mark.slow
+
+ADD_MODEL = "model add place max pooling=max --like baseline"
+# command → the commands before it
+COMMANDS: dict[str, list[str]] = {
+    "corpus add a.csv": [ADD_MODEL],
+    "corpus add b.csv --study a": ["corpus add a.csv"],
+    "corpus remove b": ["corpus add a.csv", "corpus add b.csv --study a"],
+    ADD_MODEL: ["model add topic max pooling=max --like baseline"],
+    "study other.yaml": [ADD_MODEL],
+    "study talk": ["corpus add a.csv"],
+}
+DONE = {  # what the command says where it was killed after all its changes but the last
+    "corpus add b.csv --study a": "sources: b is there already",
+    "corpus add a.csv": "studies/a.yaml: is there already",
+    "corpus remove b": "there is no corpus b",
+    ADD_MODEL: "models.place-max is there already",
+}
+
+
+def make(folder: Path, heed: Heed, commands: list[str]) -> None:
+    shutil.copytree(ROOT / "workflow/studies", folder / "workflow/studies")
+    sample = (ROOT / "workflow/studies/sample.yaml").read_text()
+    (folder / "params.yaml").write_text(sample)
+    (folder / "other.yaml").write_text(sample.replace("name: sample\n", "name: other\n"))
+    for name in "ab":
+        rows = [f"some words {i},{'xy'[i % 2]}\n" for i in range(60)]
+        (folder / f"{name}.csv").write_text("".join(["text,label\n", *rows]))
+    for command in commands:
+        assert heed.run(folder, command).code == 0
+
+
+def studies(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.yaml")}
+
+
+@pytest.mark.drill("kill -9 of a command that edits params.yaml, before each change of a file")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_next_command_after_a_kill_completes_the_study_or_says_that_it_is(
+    command: str, heed: Heed, tmp_path: Path, record_property: Callable
+) -> None:
+    make(tmp_path / "done", heed, COMMANDS[command])
+    trace = tmp_path / "trace"
+    assert heed.run(tmp_path / "done", command, trace=trace).code == 0
+    expected, moments = studies(tmp_path / "done"), len(trace.read_text().splitlines())
+    make(tmp_path / "before", heed, COMMANDS[command])
+    for moment in range(moments):
+        folder = tmp_path / str(moment)
+        shutil.copytree(tmp_path / "before", folder)
+        assert heed.run(folder, command, kill=moment).code == -9
+        again = heed.run(folder, command)
+        assert not again.code or DONE[command] in again.message, (moment, again.output)
+        if studies(folder) != expected:  # the file of the study follows with the next command
+            assert heed.run(folder, "study").code == 0
+            assert studies(folder).keys() == expected.keys()
+            assert studies(folder)["params.yaml"] == expected["params.yaml"]
+    record_property("faults", moments)
