@@ -102,7 +102,7 @@ def test_bleu_is_sacrebleus_own_with_several_references(scored, monkeypatch):
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ("[en2, en3]", "[en2, en2]", "data.references: each language once, found en2, en2"),
+        ("[en2, en3]", "[en2, en2]", "data.references: each name once, found twice: en2"),
         ("[en2, en3]", "[de]", "data.references: de is the source"),
         ("[en2, en3]", "[fr]", "data.references: corpus mine has no language fr"),
         ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),
