@@ -1,5 +1,6 @@
 """The cost of a study before it starts: core-seconds by model, disk, seeds, and their table."""
 
+import contextlib
 import dataclasses
 import os
 import textwrap
@@ -217,8 +218,9 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
     disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
     for source in params.sources.values():
         disk += SOURCE_KINDS[source.kind].size
-        files = (Path(file.path) for file in source.copied_files())
-        disk += sum(path.stat().st_size for path in files if path.is_file())
+        for path in (Path(file.path) for file in source.copied_files()):
+            with contextlib.suppress(OSError):  # a path that there cannot be
+                disk += path.stat().st_size * path.is_file()
     return disk
 
 

@@ -52,14 +52,16 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
             f"today's: heed study {path}"
         )
     try:
-        params: Params = read_section(AnyParams, values)
-        return params if params.is_empty and may_be_empty else complete(params)
+        read: Params = read_section(AnyParams, values)
+        params = read if read.is_empty and may_be_empty else complete(read)
     except RecordError as error:
         lines = []
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
             shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
             lines.append(f"{path}:{_line(tree, key)}: {'.'.join(shown)}: {message}")
         raise HeedError("\n".join(lines)) from None
+    check_as_dvc_reads(text, path)
+    return params
 
 
 @functools.lru_cache(maxsize=1)  # a run reads params.yaml four times: .2 s each
@@ -105,8 +107,9 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
 def _count_values(node: Node, counted: dict[int, int]) -> int:
     """Return how many keys and values a node has; a node that holds itself has MAX_VALUES."""
     if isinstance(node, ScalarNode):
-        if any("\ud800" <= character <= "\udfff" for character in node.value):
-            problem = "an escape of half a character: write the character itself"
+        if refused := [sign for sign in node.value if sign == "\0" or "\ud800" <= sign <= "\udfff"]:
+            what = "the character 0" if refused[0] == "\0" else "half a character"
+            problem = f"an escape of {what}: write the character itself"
             raise MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return 1
     if id(node) not in counted:

@@ -2,11 +2,11 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.files import HeedError, locked, write_text
+from heed.files import HeedError, locked, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
 from heed.study.reader import load, parse, read_text, read_yaml, use_todays_names
@@ -109,18 +109,20 @@ def activate_study(study: str, force: bool) -> str:
     with changing_studies():
         path = _find_study(study)
         own = path == find_active_own_study()
-        lines = save_active_study(force, study) if own else []
-        text, renamed = use_todays_names(read_text(path), path)
-        params = parse(text, path, may_be_empty=True)
+        edits = unsaved_edits(force, study) if own else {}
+        source = PARAMS if edits else path  # the edits, which are saved to `path`, are its text
+        text, renamed = use_todays_names(read_text(source), source)
+        params = parse(text, source, may_be_empty=True)
         is_active = own or _read_params(PARAMS) == _read_params(path)
         if not is_active:
             _check_name(path, params.study.name)
-            lines = save_active_study(force, study)
-        if _read_params(PARAMS) != _without_schema(text):
-            write_text(PARAMS, SCHEMA.format("") + _without_schema(text))
-        lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
-        lines += [renamed] if renamed else []
-    return "\n".join([*lines, f"It {NO_CORPUS}" if params.is_empty else format_cost(params)])
+            edits = unsaved_edits(force, study)
+        cost = f"It {NO_CORPUS}" if params.is_empty else format_cost(params)
+        is_written = _read_params(PARAMS) == _without_schema(text)
+        made = {} if is_written else {PARAMS: SCHEMA.format("") + _without_schema(text)}
+        write_texts(edits | made)
+    now = f"{params.study.name} is active {'already' if is_active else 'now'}."
+    return "\n".join([*_describe(edits), now, *filter(None, [renamed]), cost])
 
 
 def make_study(name: str, title: str) -> str:
@@ -129,7 +131,8 @@ def make_study(name: str, title: str) -> str:
     Raises HeedError: a study has this name; params.yaml was edited by hand.
     """
     with changing_studies():
-        lines = start_study(name, empty_study(name, title))
+        texts, lines = new_study(name, empty_study(name, title))
+        write_texts(texts)
     return "\n".join([*lines, f"It {NO_CORPUS}"])
 
 
@@ -154,17 +157,16 @@ def empty_study(name: str, title: str) -> str:
     return text
 
 
-def start_study(name: str, text: str) -> list[str]:
-    """Write a new study, checked, and make it active; raises as `save_active_study`."""
-    lines = save_active_study(False, "NAME")
-    save_study(name, text)
-    write_text(PARAMS, SCHEMA.format("") + text)
-    return [*lines, f"{own_study_file(name)}: a new study of your own, which is active now."]
+def new_study(name: str, text: str) -> tuple[dict[Path, str], list[str]]:
+    """Return the files of a new study that becomes active, and lines; as `unsaved_edits`."""
+    edits, path = unsaved_edits(False, "NAME"), own_study_file(name)
+    lines = [*_describe(edits), f"{path}: a new study of your own, which is active now."]
+    return edits | {path: own_study_text(text), PARAMS: SCHEMA.format("") + text}, lines
 
 
-def save_study(name: str, text: str) -> None:
-    """Write the text of a study of the user's own to its file."""
-    write_text(own_study_file(name), SCHEMA.format("../") + _without_schema(text))
+def own_study_text(text: str) -> str:
+    """Return the text of the file of a study of the user's own."""
+    return SCHEMA.format("../") + _without_schema(text)
 
 
 def _check_name(path: Path, name: str) -> None:
@@ -188,8 +190,8 @@ def find_active_own_study() -> Path | None:
     return next((path for path in _own_studies() if path.stem == name), None)
 
 
-def save_active_study(force: bool, study: str) -> list[str]:
-    """Save the edits in params.yaml before `study` replaces it; return lines that say so.
+def unsaved_edits(force: bool, study: str) -> dict[Path, str]:
+    """Return the file that keeps the edits in params.yaml, if any, before `study` replaces it.
 
     Raises HeedError unless `force` gives them up: params.yaml was edited and is no study of the
     user's own, or the file of this was changed after params.yaml.
@@ -204,18 +206,21 @@ def save_active_study(force: bool, study: str) -> list[str]:
                 f"{OWN_STUDIES}. Keep it: give it a name of its own (study.name), and copy it to "
                 f"{OWN_STUDIES}/NAME.yaml. Or overwrite it: heed study {study} --force"
             )
-        return []
+        return {}
     if _read_params(own) == text:
-        return []
+        return {}
     if own.stat().st_mtime_ns > PARAMS.stat().st_mtime_ns:
         if force:
-            return []
+            return {}
         raise HeedError(
             f"{own}: was changed after {PARAMS}, which differs from it. Keep the changes of the "
             f"file: heed study {study} --force. Or keep those of {PARAMS}: cp {PARAMS} {own}"
         )
-    save_study(own.stem, text)
-    return [f"{own}: the edits of {PARAMS} are saved here."]
+    return {own: own_study_text(text)}
+
+
+def _describe(edits: Mapping[Path, str]) -> list[str]:
+    return [f"{path}: the edits of {PARAMS} are saved here." for path in edits]
 
 
 def read_study(study: str) -> Params:

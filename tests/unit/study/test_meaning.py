@@ -67,7 +67,6 @@ CASES = [
      "each name once, found twice: attention"),
     (SMALL, "study:\n", "study:\n  attention: [attention, baseline]\n", "study.attention",
      "baseline is what the others are compared with"),
-    (SMALL, "  note: >-", '  note: "\\u200b"\n# >-', "study.note", "with a visible sign"),
     (SMALL, "title: Does", 'title: "\\u2800\\u3164 "\n#', "study.title", "with a visible sign"),
     (SMALL, "source: sample,", 'source: "",', "corpora.sample-sentiment.source", "visible sign"),
     (SMALL, "sample-author-mean: {experiment: sample-author}",
