@@ -167,6 +167,8 @@ def _require_readable(path: Path) -> None:
     """Raise HeedError unless a file or a folder is there; reading a pipe would wait for ever."""
     try:
         mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise HeedError(f"{path}: not there") from None
     except OSError as error:
         raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
