@@ -52,16 +52,14 @@ def parse(text: str, path: str | Path = PARAMS, may_be_empty: bool = False) -> P
             f"today's: heed study {path}"
         )
     try:
-        read: Params = read_section(AnyParams, values)
-        params = read if read.is_empty and may_be_empty else complete(read)
+        params: Params = read_section(AnyParams, values)
+        return params if params.is_empty and may_be_empty else complete(params)
     except RecordError as error:
         lines = []
         for key, message in error.mistakes:  # of a key with signs that a terminal obeys: escaped
             shown = ((part if part.isprintable() else ascii(part))[:MAX_SHOWN] for part in key)
             lines.append(f"{path}:{_line(tree, key)}: {'.'.join(shown)}: {message}")
         raise HeedError("\n".join(lines)) from None
-    check_as_dvc_reads(text, path)
-    return params
 
 
 @functools.lru_cache(maxsize=1)  # a run reads params.yaml four times: .2 s each

@@ -251,6 +251,7 @@ def _expected_result_contradictions(
     name = str(getattr(result, field))
     if (result.criterion or name in rules.EXPLAINED_METRICS) and not is_explained:
         yield field, f"{models[variant]} is not in explain.models, where {name} is measured"
+        return
     yield from (
         (field, f"{name} {message}")
         for message in _unmeasured(params, models[variant], name, bool(result.criterion))

@@ -9,7 +9,14 @@ from typing import NamedTuple
 from heed.files import HeedError, locked, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
-from heed.study.reader import load, parse, read_text, read_yaml, use_todays_names
+from heed.study.reader import (
+    check_as_dvc_reads,
+    load,
+    parse,
+    read_text,
+    read_yaml,
+    use_todays_names,
+)
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
 from heed.study.section import task_of_labels
@@ -113,6 +120,7 @@ def activate_study(study: str, force: bool) -> str:
         source = PARAMS if edits else path  # the edits, which are saved to `path`, are its text
         text, renamed = use_todays_names(read_text(source), source)
         params = parse(text, source, may_be_empty=True)
+        check_as_dvc_reads(text, source)
         is_active = own or _read_params(PARAMS) == _read_params(path)
         if not is_active:
             _check_name(path, params.study.name)
