@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
@@ -34,21 +34,28 @@ class HeedError(Exception):
 
 
 @contextlib.contextmanager
-def _temporary_path(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, removed when the block ends as those of killed writers are."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def _writable(path: Path) -> Iterator[None]:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-            if not _is_running(leftover.name.split(".")[-2]):
-                _remove(leftover)
-        yield temporary
+        yield
     except OSError as error:
         reason = error.strerror or error
         raise HeedError(
             f"{path}: cannot be written: {reason}. Free space or correct the permissions, and run "
             "again."
         ) from error
+
+
+@contextlib.contextmanager
+def _temporary_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path, removed when the block ends as those of killed writers are."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with _writable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+                if not _is_running(leftover.name.split(".")[-2]):
+                    _remove(leftover)
+            yield temporary
     finally:
         _remove(temporary)
 
@@ -151,6 +158,33 @@ def write_text(path: str | Path, text: str) -> None:
     """Write `text` atomically, as UTF-8 with Unix line ends."""
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write several texts as `write_text`: all, in this order, or none."""
+    old = {path: path.read_bytes() for path in texts if path.is_file()}
+    folders = [path.parent for path in texts if not path.parent.exists()]
+    try:
+        with contextlib.ExitStack() as stack:
+            written = {path: stack.enter_context(_temporary_path(path)) for path in texts}
+            for path, text in texts.items():
+                with _writable(path):
+                    written[path].write_text(text, encoding="utf-8", newline="\n")
+            for path, temporary in written.items():
+                with _writable(path):
+                    temporary.replace(path)
+    except HeedError:
+        for path in texts:
+            with contextlib.suppress(HeedError, OSError):
+                if path not in old:
+                    path.unlink(missing_ok=True)
+                elif path.read_bytes() != old[path]:
+                    with writing(path) as temporary:
+                        temporary.write_bytes(old[path])
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def write_json(path: str | Path, value: Any) -> None:

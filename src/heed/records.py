@@ -8,6 +8,7 @@ import operator
 import re
 import reprlib
 import typing
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING
 from types import FunctionType, MappingProxyType, NoneType, UnionType
@@ -17,23 +18,36 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 # level of the other fields. A mapping gets every key that is no field of the record.
 FLATTENED = "flattened"
 
+# Letters and a symbol that have no sign: fillers of Hangul, and Braille without a dot.
+BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+
+
+def is_visible(text: str) -> bool:
+    """Return whether a text has a letter, digit, punctuation mark or symbol that is seen."""
+    return any(unicodedata.category(sign)[0] in "LNPS" and sign not in BLANKS for sign in text)
+
+
 # The limits of a value → the test, and how to say it. A field declares them as
 # `Annotated[int, {"ge": 0}]`, or a hyperparameter in its metadata. `expected` says them otherwise.
+# A text of params.yaml has a visible sign, but where its limit is `blank` or its default is "".
 LIMITS = {
     "gt": (operator.gt, "above"),
     "ge": (operator.ge, "at least"),
     "lt": (operator.lt, "below"),
     "le": (operator.le, "at most"),
+    "or_zero": (lambda value, least: value == 0 or value >= least, "0 or at least"),
     "min_length": (lambda value, length: len(value) >= length, "of length at least"),
     "max_length": (lambda value, length: len(value) <= length, "of length at most"),
     "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "of the form"),
     "choices": (lambda value, names: value in names, "one of"),
+    "visible": (lambda value, _: is_visible(value), "with"),
 }
 NOUNS = {
     bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list",
     tuple: "a list", dict: "keys with values", NoneType: "nothing",
 }  # fmt: skip
 UNIONS = (typing.Union, UnionType)
+VISIBLE = {"visible": "a visible sign"}
 MISSES = "missing, and it has no default"
 SHOWN = reprlib.Repr()  # of a wrong value, which may hold itself
 SHOWN.maxlevel, SHOWN.maxstring, SHOWN.maxother = 2, 60, 60
@@ -178,6 +192,11 @@ class _Reader:
     needs_all: bool
     mistakes: list[Mistake] = dataclasses.field(default_factory=list)
 
+    @property
+    def is_section(self) -> bool:
+        """Whether a person has written it: a list has each name once, a text has a visible sign."""
+        return self.forbids_unknown and not self.needs_all
+
     def read_all(self, kind: Any, value: Any, key: Key) -> Any:
         record = self.read(kind, value, key)
         if self.mistakes:
@@ -193,6 +212,9 @@ class _Reader:
                 return self._read_one_of(one_of, value, key)
         limits, found = limits_of(kind) | {**further}, len(self.mistakes)
         read = self._read_plain(kind, value, key, limits)
+        is_text = self.is_section and isinstance(value, str) and not limits.get("blank")
+        if is_text and not is_visible(value):
+            limits |= VISIBLE
         if value is None or len(self.mistakes) > found:
             return read
         is_finite = not isinstance(value, float) or math.isfinite(value)
@@ -211,7 +233,7 @@ class _Reader:
         outer, inner = get_origin(plain) or plain, get_args(plain)
         options = [option for option in inner if option is not NoneType]
         if outer in UNIONS and len(options) == 1:
-            return None if value is None else self.read(options[0], value, key)
+            return None if value is None else self.read(options[0], value, key, limits)
         if not _has_type(plain, value):
             return self._note(key, kind, value, limits)
         if dataclasses.is_dataclass(outer):
@@ -225,6 +247,9 @@ class _Reader:
         if outer in (list, tuple):
             kinds = inner if outer is tuple else [inner[0]] * len(value)
             pairs = enumerate(zip(kinds, value, strict=True))
+            names = [each for each in value if each and isinstance(each, str)]
+            if self.is_section and (twice := {n for n in names if names.count(n) > 1}):
+                self.mistakes.append((key, f"each name once, found twice: {', '.join(twice)}"))
             return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
         return float(value) if plain is float else value
 
@@ -248,6 +273,8 @@ class _Reader:
                 values[name] = self.read(declared, part, key)
             elif field.is_flattened:
                 values[name], unknown = self.read(declared, rest, key), []
+            elif name in value and value[name] == field.default == "":
+                values[name] = ""
             elif name in value:
                 values[name] = self.read(declared, value[name], (*key, name), field.limits)
         for name in unknown:

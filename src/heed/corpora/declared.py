@@ -12,6 +12,8 @@ from heed.hyperparameters import hyperparameter as key
 
 MAX_CHARACTERS = 100_000_000
 MAX_DOCUMENTS = 100_000_000
+MAX_GENERATED = 1_000_000
+MIN_SHARE, MAX_SHARE = 0.0001, 0.99  # of a corpus, in a part of it
 SHA256 = "^[0-9a-f]{64}$"
 SplitKind = Literal["given", "random", "folds"]
 
@@ -39,7 +41,7 @@ class Source:
         None, "only these of the publication's files (default: all)", min_length=1
     )
     documents: int | None = key(None, "kinds of generated text (sample, sample-…): how many "
-        "documents each corpus has (without the long ones)", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
+        "documents each corpus has (without the long ones)", gt=0, le=MAX_GENERATED)  # fmt: skip
     seed: int | None = key(None, "kinds of generated text: the generator's seed", ge=0, le=MAX_SEED)
     path: str | None = key(None, "kinds table and parallel: the file, or of kind table the folder")
     paths: dict[str, str] | None = key(None, "instead of `path`, several files. Kind table: tables "
@@ -59,10 +61,10 @@ class Source:
     encoding: str | None = key(None, "kinds table and parallel: the encoding of a file of text, "
         "such as windows-1252 (default: utf-8)")  # fmt: skip
     delimiter: str | None = key(None, "kinds table and parallel: the character between two fields "
-        "of a .csv or .tsv file (default: a comma in .csv, a tab in .tsv)")  # fmt: skip
+        "of a .csv or .tsv file (default: a comma in .csv, a tab in .tsv)", blank=True)  # fmt: skip
     quote: str | None = key(None, "kinds table and parallel: the character around a field of a "
         ".csv or .tsv file, which is no part of it (default: a double quote); empty: every quote "
-        "is a character as any other", max_length=1)  # fmt: skip
+        "is a character as any other", max_length=1, blank=True)  # fmt: skip
     header: list[str] | None = key(None, "kinds table and parallel: the names of the columns of a "
         "file whose first line has none", min_length=1)  # fmt: skip
     flags: list[str] | None = key(None, "kind table: columns of 0 and 1, one a label; they become "
@@ -100,7 +102,8 @@ class Split:
     test: float | int | None = key(None, "kind random: the test split, as a share (< 1) or a "
         "number of documents", gt=0, le=MAX_DOCUMENTS)  # fmt: skip
     k: int | None = key(None, "kind folds: the number of folds", ge=2, le=100)
-    validation: float = key(0.1, "share of the training documents kept for validation", gt=0, lt=1)
+    validation: float = key(0.1, "share of the training documents kept for validation",
+        ge=MIN_SHARE, le=MAX_SHARE)  # fmt: skip
     stratify: bool = key(True, "keep the label proportions in every part")
     grouped: bool = key(False, "kinds random and folds: documents of one group (a letter, a value "
         "of group_column) are in the same part; the shares of the parts are then "
@@ -149,7 +152,7 @@ class Corpus:
     text_columns: list[str] | None = key(None, "kind table, instead of text_column: several "
         "columns, whose texts are joined in this order", min_length=1)  # fmt: skip
     text_separator: str | None = key(
-        None, "kind table: what stands between the text_columns (default: a space)"
+        None, "kind table: what stands between the text_columns (default: a space)", blank=True
     )
     label_column: str | None = key(
         None, "kind table: the column with the label, whose name is the column's"
@@ -158,7 +161,7 @@ class Corpus:
         "columns, each with a label of its name", min_length=1)  # fmt: skip
     label_separator: str | None = key(None, "kind table: what stands between the labels of a "
         "document in each label column, such as ';', for task multilabel; a cell may also be a "
-        "list, or empty", min_length=1)  # fmt: skip
+        "list, or empty", min_length=1, blank=True)  # fmt: skip
     split_column: str | None = key(None, "kinds table and parallel: the column with train, "
         "validation or test (also dev, valid, val, training, testing, in any case), for split kind "
         "given")  # fmt: skip
@@ -173,6 +176,18 @@ class Corpus:
     )
     similar_labels: bool | None = key(None, "kind table: labels that look the same, such as pos "
         "and Pos, are classes of their own (default: an error)")  # fmt: skip
+
+    def named_columns(self) -> Iterator[tuple[str, str]]:
+        """Yield the columns of a table that are named, each with its key."""
+        for name in ("split_column", "id_column", "group_column", "rationale_column"):
+            if column := getattr(self, name):
+                yield name, column
+        texts, labels = self.text_columns, self.label_columns
+        yield from (("text_columns" if texts else "text_column", name) for name in self.text_names)
+        yield from (
+            ("label_columns" if labels else "label_column", name) for name in self.label_names
+        )
+        yield from ((f"columns.{name}", column) for name, column in (self.columns or {}).items())
 
     @property
     def text_names(self) -> list[str]:

@@ -12,11 +12,13 @@ Value = bool | int | float | str
 Configuration = dict[str, Value]  # some hyperparameters and their values, as a search draws them
 # Limits that no study of text reaches: a mistyped size is an error before any memory is taken.
 MAX_SIZE = 65_536  # of a layer
-MAX_ROWS = 2**27  # of a table of embeddings or features
+MAX_ROWS = 2**24  # of a table of embeddings or features
 MAX_LAYERS = 64  # of an encoder or a decoder
 MAX_COUNT = 100_000  # of epochs, trials, documents in a step
 MAX_THREADS = 4096
 MAX_SEEDS = 1000  # of a study
+# what is left out, smoothed or warmed up: below it nothing is, above it next to nothing is left
+SHARE = {"or_zero": 1e-6, "le": 0.95}
 MAX_SEED = 2**31 - 1  # for every generator, also where a number of folds is added
 
 
@@ -54,23 +56,22 @@ class Training:
 
     epochs: int = hyperparameter(10, "passes over the training split, at most", gt=0, le=MAX_COUNT)
     batch_size: int = hyperparameter(64, "documents a step", gt=0, le=MAX_COUNT)
-    learning_rate: float = hyperparameter(0.001, "Adam's step size", gt=0)
+    learning_rate: float = hyperparameter(0.001, "Adam's step size", ge=1e-8, le=10)
     warmup: float = hyperparameter(
-        0.0, "share of all steps over which the learning rate rises from 0", ge=0, lt=1
+        0.0, "share of all steps over which the learning rate rises from 0", **SHARE
     )
     lr_schedule: Literal["none", "linear", "cosine"] = hyperparameter(
         "none", "how the learning rate falls to 0 at the end of all epochs"
     )
     weight_decay: float = hyperparameter(
-        0.0, "decoupled weight decay (AdamW) on all but biases", ge=0
+        0.0, "decoupled weight decay (AdamW) on all but biases", or_zero=1e-9, le=10
     )
-    max_grad_norm: float = hyperparameter(
-        0.0, "largest norm of all gradients together; larger ones are scaled down. 0: none", ge=0
-    )
+    max_grad_norm: float = hyperparameter(0.0, "largest norm of all gradients together; larger "
+        "ones are scaled down. 0: none", or_zero=1e-6, le=1_000_000)  # fmt: skip
     label_smoothing: float = hyperparameter(0.0, "share of each target that is spread evenly over "
-        "all that could be predicted", ge=0, lt=1)  # fmt: skip
+        "all that could be predicted", **SHARE)  # fmt: skip
     ema_decay: float = hyperparameter(0.0, "decay of the exponential moving average of the weights "
-        "that is validated and kept; 0: none", ge=0, lt=1)  # fmt: skip
+        "that is validated and kept; 0: none", or_zero=0.001, le=0.99999)  # fmt: skip
     patience: int = hyperparameter(0, "stop after this many epochs without a better one by "
         "`monitor`; 0: never", ge=0, le=MAX_COUNT)  # fmt: skip
     precision: Literal["float32", "bfloat16"] = hyperparameter(

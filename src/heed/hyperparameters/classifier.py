@@ -11,6 +11,7 @@ from heed.hyperparameters import (
     MAX_SIZE,
     POOLINGS,
     SCORES,
+    SHARE,
     part,
 )
 from heed.hyperparameters import hyperparameter as key
@@ -38,7 +39,7 @@ class Architecture(Preprocessing):
 
     embedding_dim: int = key(100, "E, size of a token embedding", gt=0, le=MAX_SIZE)
     embedding_std: float = key(0.1, "standard deviation of the initial embeddings, which are "
-        "normal (torch's default is 1)", gt=0)  # fmt: skip
+        "normal (torch's default is 1)", ge=1e-6, le=100)  # fmt: skip
     vectors: Literal["none", "frozen", "tuned"] = key("none", "the corpus's word vectors "
         "(`vectors` of its source), of size embedding_dim, are the initial embeddings of the words "
         "that have one; frozen: no word's embedding is trained")  # fmt: skip
@@ -81,17 +82,16 @@ class Architecture(Preprocessing):
     tfidf_loss: Literal["joint", "separate"] = key("joint", "joint: one loss on the sum of both "
         "logits; separate: a loss for each part; the sum of logits is only for "
         "prediction")  # fmt: skip
-    tfidf_rate: float = key(
-        1.0, "the branch's learning rate, as a multiple of `learning_rate`", gt=0
-    )
-    tfidf_dropout: float = key(0.0, "dropout on the branch's features", ge=0, lt=1)
+    tfidf_rate: float = key(1.0, "the branch's learning rate, as a multiple of `learning_rate`",
+        ge=1e-4, le=10_000)  # fmt: skip
+    tfidf_dropout: float = key(0.0, "dropout on the branch's features", **SHARE)
     word_dropout: float = key(0.0, "share of tokens that are replaced by the unknown word, at "
-        "random in every step", ge=0, lt=1)  # fmt: skip
-    embedding_dropout: float = key(0.0, "dropout on the embeddings", ge=0, lt=1)
+        "random in every step", **SHARE)  # fmt: skip
+    embedding_dropout: float = key(0.0, "dropout on the embeddings", **SHARE)
     state_dropout: float = key(0.0, "dropout on the states, and on the output of each sub-layer of "
-        "a transformer", ge=0, lt=1)  # fmt: skip
+        "a transformer", **SHARE)  # fmt: skip
     dropout: float = key(
-        0.5, "dropout on the pooled vector and on the linear layer's output", ge=0, lt=1
+        0.5, "dropout on the pooled vector and on the linear layer's output", **SHARE
     )
 
     @property

@@ -9,6 +9,7 @@ from heed.hyperparameters import (
     MAX_ROWS,
     MAX_SIZE,
     SCORES,
+    SHARE,
     SOURCE_ENCODERS,
     UNIFORM,
     part,
@@ -17,6 +18,7 @@ from heed.hyperparameters import hyperparameter as key
 
 MAX_TOKENS = 10_000  # of a sentence
 MAX_BEAM = 1000
+MAX_RARE = 10_000  # occurrences of a type that is left out of a vocabulary
 ATTENTION_DECODERS = ("output", "input", "input-literal", "transformer")
 
 
@@ -35,17 +37,17 @@ class Segmentation:
     target_vocabulary: int = key(10_000, "entries of the target vocabulary, at most; special ones "
         "included", ge=5, le=MAX_ROWS)  # fmt: skip
     min_count: int = key(
-        1, "words: types that occur less often in the training split are unknown", ge=1, le=MAX_ROWS
+        1, "words: types that occur less often in the training split are unknown", ge=1, le=MAX_RARE
     )
     training_share: float = key(1.0, "share of the training split that is used, drawn by the run's "
-        "seed: less data, same test", gt=0, le=1)  # fmt: skip
+        "seed: less data, same test", ge=0.0001, le=1)  # fmt: skip
     max_source_tokens: int = key(60, "training pairs with a longer source are left out; decoder "
         "concatenate: its states; score location: its positions", gt=0, le=MAX_TOKENS)  # fmt: skip
     max_target_tokens: int = key(
         60, "training pairs with a longer target are left out", gt=0, le=MAX_TOKENS
     )
     max_length_ratio: float = key(0.0, "training pairs of which one side is more than so many "
-        "times as long are left out; 0: none", ge=0)  # fmt: skip
+        "times as long are left out; 0: none", or_zero=1, le=1000)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +82,7 @@ class TranslatorArchitecture(Segmentation):
     tied_readout: bool = key(False, "the output layer is the target embedding, and reads tanh(W "
         "[s; h*]) of its size (Luong et al. 2015, equation 5)")  # fmt: skip
     dropout: float = key(
-        0.3, "dropout on embeddings, between layers and before the output layer", ge=0, lt=1
+        0.3, "dropout on embeddings, between layers and before the output layer", **SHARE
     )
 
     @property
@@ -109,5 +111,8 @@ class Decoding:
         5, "hypotheses that are kept in each step of the search; 1: greedy", gt=0, le=MAX_BEAM
     )
     length_penalty: float = key(
-        1.0, "alpha: hypotheses are ranked by log P / length ** alpha; 0: by log P", ge=0, le=10
+        1.0,
+        "alpha: hypotheses are ranked by log P / length ** alpha; 0: by log P",
+        or_zero=0.001,
+        le=10,
     )

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from heed.corpora.declared import SHA256, Corpus, Source, Split
+from heed.corpora.declared import MAX_SHARE, MIN_SHARE, SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
 from heed.corpora.rows import READERS, is_text_encoding
 from heed.paths import MAX_NAME
@@ -38,6 +38,9 @@ def check_source(source: Source) -> None:
     keys = {key for key in SOURCE_KEYS if getattr(source, key) is not None}
     known = {*kind.required_keys, *kind.optional_keys}
     groups = [{*group} for group in kind.alternative_keys]
+    published = [file.name for file in kind.files]
+    unknown = {*(source.files or [])}.difference(published)
+    unnamed = {*(source.flags or [])}.difference(source.header or source.flags or [])
     missing, extra = {*kind.required_keys} - keys, keys - known.union(*groups)
     takes = f"a source of kind {source.kind}"
     refuse(
@@ -57,6 +60,15 @@ def check_source(source: Source) -> None:
             f"hashes: expected one for each of {_join({*paths})}, as in paths, found "
             f"{_join({*hashes})}": {*paths} != {*hashes},
             "paths: expected one file or more": source.paths == {},
+            f"paths: a file is named twice: {_join({*paths.values()})}": (
+                len({*paths.values()}) < len(paths)
+            ),
+            f"files: {_join(unknown)}: no file of {source.kind}, whose files are "
+            f"{_join({*published})}": unknown,
+            f"flags: {_join(unnamed)}: not in `header`": unnamed,
+            f"delimiter and quote are the same character, {source.delimiter!r}": (
+                source.delimiter is not None and source.delimiter == source.quote
+            ),
         }
     )
     if kind.parallel and paths:
@@ -71,8 +83,9 @@ def check_split(split: Split) -> None:
             "kind random needs `test`, and no other kind takes it": (
                 (split.kind == "random") != (split.test is not None)
             ),
-            f"`test` is a share below 1 or a whole number of documents, found {split.test}": (
-                isinstance(split.test, float) and split.test >= 1
+            f"`test` is a share from {MIN_SHARE} to {MAX_SHARE} or a whole number of documents, "
+            f"found {split.test}": (
+                isinstance(split.test, float) and not MIN_SHARE <= split.test <= MAX_SHARE
             ),
             "kind folds needs `k`, and no other kind takes it": (
                 (split.kind == "folds") != (split.k is not None)
@@ -196,6 +209,7 @@ AnySource = Annotated[
         paths=dict[LanguageOrPair, str] | None,
         hashes=dict[LanguageOrPair, Annotated[str, Limits(pattern=SHA256)]] | None,
         format=Literal[tuple(READERS)] | None,
+        header=Annotated[list[Annotated[str, Limits(blank=True)]], Limits(min_length=1)] | None,
         encoding=Annotated[str, _check_encoding] | None,
         delimiter=Annotated[
             str,

@@ -218,10 +218,9 @@ def _shared_disk(params: Params, sizes: dict[str, CorpusSize]) -> float:
     disk = sum(size.tokens * BYTES_PER_TOKEN for size in sizes.values())
     for source in params.sources.values():
         disk += SOURCE_KINDS[source.kind].size
-        files = (Path(file.path) for file in source.copied_files())
-        for path in files:
-            with contextlib.suppress(OSError):  # such as a name that is too long
-                disk += path.stat().st_size if path.is_file() else 0
+        for path in (Path(file.path) for file in source.copied_files()):
+            with contextlib.suppress(OSError):  # a path that there cannot be
+                disk += path.stat().st_size * path.is_file()
     return disk
 
 

@@ -16,11 +16,13 @@ ADVERSARIAL_METRICS = {
     "accuracy": "on the test split",
     "rationale_weight": "the share of the adversarial model's weights that lies on rationales",
 }
+TALK = ("imdb", "imdb-suboptimal", "letters-author", "letters-language", "news", "news-big")
 PAIR = Limits(min_length=2, max_length=2)  # both ends of a range
 LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
 MAX_MINUTES = 60 * 24 * 365
+MAX_OFTEN = 1000  # validations of an epoch, restarts of a trial
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,11 +35,11 @@ class Study:
     attention: list[Name] = key(["attention"], "the variants that answer the study's question, the "
         "first of them first: self-attention, attention as pooling", min_length=1)  # fmt: skip
     equivalence_margin: float = key(1.0, "differences within plus or minus so many percentage "
-        "points (of a translation: points of BLEU) do not matter: practically the same", gt=0,
-        le=100)  # fmt: skip
+        "points (of a translation: points of BLEU) do not matter: practically the same", ge=0.01,
+        le=20)  # fmt: skip
     convergence_pp: float = key(0.2, "a training has converged when the deciding metric of "
-        "validation rose by no more than so many points over its last two validations", ge=0,
-        le=100)  # fmt: skip
+        "validation rose by no more than so many points over its last two validations",
+        or_zero=0.001, le=20)  # fmt: skip
     note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
 
 
@@ -45,7 +47,7 @@ class Study:
 class Published:
     """The row of data/published/ that this experiment is compared with."""
 
-    experiment: str = required("the talk's experiment")
+    experiment: str = required("the talk's experiment", choices=TALK)
     comparable: bool = required("only for the talk's own corpus, split sizes and hyperparameters")
     reason: str = key("", "why it is not comparable; printed with the figures")
 
@@ -74,16 +76,38 @@ class ExpectedResult:
     metric: str | None = key(None, "a metric of the task, the mean over seeds on the test split; "
         "`aer`, of a translation; `rationale_weight` or `accuracy_in_middle`, of a model in "
         "`explain.models`; `accuracy` or `rationale_weight`, of an adversarial model")  # fmt: skip
-    at_least: float | None = key(None, "with `metric`: it must be at least this", ge=0, le=1)
-    at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, le=1)
+    at_least: float | None = key(None, "with `metric`: it must be at least this", gt=0, le=1)
+    at_most: float | None = key(None, "with `metric`: it must be at most this", ge=0, lt=1)
     criterion: Literal["permutation", "seeds", "adversarial_attention", "rationale"] | None = key(
         None, "of the report's four on weights; its model is in `explain.models`"
     )
     outcome: Literal["pass", "fail"] | None = key(None, "with `criterion`: what it must say")
 
+    @property
+    def subject(self) -> tuple[str | None, ...]:
+        """The result of the study that the claim is about."""
+        return (
+            self.variant, self.adversarial_model, self.against, self.metric, self.criterion
+        )  # fmt: skip
+
+    @property
+    def says(self) -> tuple[object, ...]:
+        """What that result must be."""
+        return self.verdict, self.outcome, self.at_least, self.at_most
+
+    def agrees(self, other: "ExpectedResult") -> bool:
+        """Return whether this and another expected result on the same subject can both be true."""
+        if self.metric is None:
+            return self.says == other.says
+        most = [each.at_most for each in (self, other) if each.at_most is not None]
+        least = [each.at_least for each in (self, other) if each.at_least is not None]
+        return max(least, default=0) <= min(most, default=1)
+
 
 def check_expected_result(result: ExpectedResult) -> None:
     """Raise ValueError unless an expected result has one form, with the keys that belong to it."""
+    if not result.agrees(result):
+        raise ValueError(f"at_least {result.at_least:g} is above at_most {result.at_most:g}")
     if (result.variant is None) == (result.adversarial_model is None):
         raise ValueError("an expected result names a variant, or else an adversarial model")
     given = {name for name, value in vars(result).items() if value is not None} - ABOUT
@@ -162,7 +186,7 @@ def check_dimension(dimension: Dimension) -> None:
         )
     kind, values = dimension.kind, dimension.values
     if kind == "choice":
-        if len({(type(value), value) for value in values}) < len(values):
+        if len({(isinstance(value, bool), value) for value in values}) < len(values):
             raise ValueError(f"choice names a value twice: {values}")
     elif values[0] >= values[1]:
         raise ValueError(f"{kind} goes from a smaller to a larger number, found {values}")
@@ -215,28 +239,32 @@ class Search:
         "(docs/tasks.md); empty: the first of the task")  # fmt: skip
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
     minutes: float | None = key(None, "no trial starts or continues after this wall time, so the "
-        "result depends on the machine", gt=0, le=MAX_MINUTES)  # fmt: skip
+        "result depends on the machine", ge=0.001, le=MAX_MINUTES)  # fmt: skip
     seed: Seed = key(1000, "of the draws and of every trial; never one of `seeds`", ge=1)
     sampler: Literal["random", "tpe"] = key("random", "random: all trials are drawn beforehand; "
         "tpe: Optuna's sampler, which uses the results of earlier trials")  # fmt: skip
     scheduler: Literal["asha", "none"] = key("asha", "asha: stops bad trials early (Li et al. "
         "2020); none: every trial runs to its end, reproducibly")  # fmt: skip
     reports: Count = key(1, "asha: validations per epoch that are reported to it; the one at the "
-        "end uses all validation documents, the earlier ones every `reports`-th")  # fmt: skip
+        "end uses all validation documents, the earlier ones every `reports`-th",
+        le=MAX_OFTEN)  # fmt: skip
     grace_period: float = key(1.0, "asha: epochs before a trial can be stopped; 0.25 needs "
-        "`reports: 4` or 8, say", gt=0, le=MAX_COUNT)  # fmt: skip
+        "`reports: 4` or 8, say", ge=1 / MAX_OFTEN, le=MAX_COUNT)  # fmt: skip
     reduction_factor: int = key(
-        3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_COUNT
+        3, "asha: one trial in this many continues at each rung", ge=2, le=MAX_OFTEN
     )
     concurrent: int = key(
         0, "maximum number of trials at once; 0: as many as the resources allow", ge=0, le=MAX_COUNT
     )
-    cpu: float = key(1.0, "cores that a trial reserves", gt=0, le=MAX_THREADS)
+    cpu: float = key(1.0, "cores that a trial reserves", ge=0.01, le=MAX_THREADS)
     gpu: float = key(
-        0.0, "fraction of a GPU that a trial reserves; 0.25: four trials share one", ge=0, le=1
+        0.0,
+        "fraction of a GPU that a trial reserves; 0.25: four trials share one",
+        or_zero=0.01,
+        le=1,
     )
     retries: int = key(
-        3, "how often a trial that died (its machine was lost) is restarted", ge=0, le=MAX_COUNT
+        3, "how often a trial that died (its machine was lost) is restarted", ge=0, le=MAX_OFTEN
     )
 
     @property

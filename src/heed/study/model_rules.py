@@ -71,6 +71,19 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
         yield (*key, next((each for each in names if each in model.overrides), names[0])), message
 
 
+def equal_models(params: Params) -> Mistakes:
+    """Yield the models of an experiment that have the settings of an earlier one."""
+    known: dict[str, str] = {}
+    for name, model in params.models.items():
+        h = params.hyperparameters(name)
+        ineffective = rules_of(params.task(model)).no_effect(h)
+        values = {key: value for key, value in vars(h).items() if key not in ineffective}
+        is_widened = model.variant == PARAMETER_MATCHED
+        settings = (model.experiment, values, params.prediction(name), model.search, is_widened)
+        if (first := known.setdefault(repr(settings), name)) != name:
+            yield ("models", name), f"has the settings of {first}: nothing but the name differs"
+
+
 def hyperparameter_contradictions(task: str, h: Any) -> Iterator[Contradiction]:
     """Yield every contradiction between the hyperparameters of a model."""
     yield from rules_of(task).contradictions(h)

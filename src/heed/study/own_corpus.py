@@ -20,7 +20,7 @@ from heed.corpora.rows import (
     suffix_of,
 )
 from heed.corpora.table import DocumentReader, UnlabelledError
-from heed.files import HeedError, write_text
+from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
 from heed.study.cost import summarise_cost
@@ -67,8 +67,6 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     corpus = own_entries.check_corpus(section)
     statistics, notes = _check_documents(tables, files, corpus, typed)
     entries = own_entries.make_entries(name, options, files, form, section, statistics)
-    with studies.changing_studies():
-        lines, text = _write_entries(options, entries)
     notes += formats.describe_format(typed.form, form)
     if options.label_separator != typed.label_separator:
         notes.append("a text may have several labels")
@@ -83,9 +81,13 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     found = [
         *own_entries.describe_corpus(str(files), corpus, statistics),
         *(f"  {note}" for note in notes),
+        *own_entries.describe_entries(entries, statistics),
     ]
-    cost = summarise_cost(parse(text, PARAMS), cores)
-    return "\n".join([*found, *own_entries.describe_entries(entries, statistics), *lines, cost])
+    with studies.changing_studies():
+        texts, lines = _with_entries(options, entries)
+        cost = summarise_cost(parse(texts[PARAMS], PARAMS), cores)
+        write_texts(texts)
+    return "\n".join([*found, *lines, cost])
 
 
 # --- reading the files ----------------------------------------------------------------------------
@@ -214,10 +216,10 @@ def _written_twice(classes: Iterable[str]) -> list[str]:
 # --- writing the study ----------------------------------------------------------------------------
 
 
-def _write_entries(
+def _with_entries(
     options: CorpusOptions, entries: own_entries.CorpusEntries
-) -> tuple[list[str], str]:
-    """Write the entries into a new study, or the named active one; return lines, and its text."""
+) -> tuple[dict[Path, str], list[str]]:
+    """Return the files of a new study, or the named active one, with the entries; and lines."""
     own = studies.find_active_own_study()
     extends = own is not None and options.study == own.stem
     if options.study and own is None:
@@ -238,12 +240,12 @@ def _write_entries(
     text = changed_text(old, path, change)
     if not extends:
         join = f"  To add the corpus to {own.stem} instead: --study {own.stem}" if own else ""
-        return [*studies.start_study(study, text), *filter(None, [join])], text
-    _replace_study(study, text)
+        texts, lines = studies.new_study(study, text)
+        return texts, [*lines, *filter(None, [join])]
     lines = [f"{PARAMS}, {own}: corpus {entries.name} is added to the study {study}."]
     lines += [f"  the title is now {options.title!r}"] if options.title else []
     lines += [f"  all models have {options.seeds} seeds now"] if options.seeds else []
-    return lines, text
+    return _changed_study(study, text), lines
 
 
 def remove_corpus(name: str) -> str:
@@ -263,13 +265,11 @@ def remove_corpus(name: str) -> str:
         text = changed_text(
             old, PARAMS, lambda tree: own_entries.remove_entries(tree, name, PARAMS), True
         )
-        _replace_study(own.stem, text)
+        write_texts(_changed_study(own.stem, text))
     return f"{PARAMS}, {own}: corpus {name} is removed, with its experiments and models."
 
 
-def _replace_study(name: str, text: str) -> None:
-    studies.save_active_study(
-        False, name
-    )  # refuses where the file has edits that params.yaml has not
-    write_text(PARAMS, text)
-    studies.save_study(name, text)
+def _changed_study(name: str, text: str) -> dict[Path, str]:
+    """Return the files of the active study; raises where its own was edited after params.yaml."""
+    studies.unsaved_edits(False, name)
+    return {PARAMS: text, studies.own_study_file(name): studies.own_study_text(text)}

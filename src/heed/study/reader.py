@@ -103,8 +103,9 @@ def read_yaml(text: str, path: object) -> tuple[Node, Any]:
 def _count_values(node: Node, counted: dict[int, int]) -> int:
     """Return how many keys and values a node has; a node that holds itself has MAX_VALUES."""
     if isinstance(node, ScalarNode):
-        if any("\ud800" <= character <= "\udfff" for character in node.value):
-            problem = "an escape of half a character: write the character itself"
+        if refused := [sign for sign in node.value if sign == "\0" or "\ud800" <= sign <= "\udfff"]:
+            what = "the character 0" if refused[0] == "\0" else "half a character"
+            problem = f"an escape of {what}: write the character itself"
             raise MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
         return 1
     if id(node) not in counted:

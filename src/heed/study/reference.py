@@ -19,6 +19,7 @@ Schema = dict[str, Any]
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 # the limits of a value → their names in a JSON schema, for text, for lists and for numbers
 LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+VISIBLE = r"\S"  # a text without a visible sign; `heed check` knows more of those
 LENGTHS = {
     "string": {"pattern": "pattern", "min_length": "minLength", "max_length": "maxLength"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
@@ -53,6 +54,11 @@ def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
     schema: Schema = {"type": TYPES[outer]}
     if outer is list:
         schema["items"] = _schema(inner[0], {})
+        schema |= {"uniqueItems": True} if plain_type(inner[0]) is str else {}
+    if outer is str and not {"pattern", "blank"} & {*limits}:
+        schema["pattern"] = VISIBLE
+    if least := limits.get("or_zero"):
+        schema |= {"minimum": 0, "not": {"exclusiveMinimum": 0, "exclusiveMaximum": least}}
     names_of = LENGTHS.get(schema["type"], LIMITS)
     return schema | {names_of[name]: limits[name] for name in names_of if name in limits}
 
@@ -166,6 +172,8 @@ def _format_type(schema: Schema) -> str:
         return " or ".join(map(_format_type, schema["anyOf"]))
     if "properties" in schema:
         return "section"
+    if "not" in schema:
+        schema = schema | {"minimum": schema["not"]["exclusiveMaximum"], "type": "number 0 or"}
     signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
     limits = [
         f"{sign} {schema[key]}" for name, sign in signs.items() if (key := LIMITS[name]) in schema

@@ -4,14 +4,16 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 
+from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
-from heed.evaluation.results import assign_roles
+from heed.evaluation.results import BASELINE, assign_roles
 from heed.hyperparameters import Configuration
 from heed.records import Mistake, RecordError, unknown_name
 from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
 from heed.study.model_rules import (
     Mistakes,
+    equal_models,
     hyperparameter_contradictions,
     model_contradictions,
     search_contradictions,
@@ -51,6 +53,7 @@ def complete(params: Params) -> Params:
     filled = follow(params)
     _refuse([*contradict(params, filled), *wrong_values(filled)])
     _refuse(_contradictions(filled))
+    _refuse(equal_models(filled))
     return filled
 
 
@@ -85,6 +88,8 @@ def _unknown_names(params: Params) -> Mistakes:
 def _contradictions(params: Params) -> Mistakes:
     if len({*params.seeds}) < len(params.seeds):
         yield ("seeds",), f"each seed once, found {params.seeds}"
+    if BASELINE in params.study.attention:
+        yield ("study", "attention"), f"{BASELINE} is what the others are compared with"
     variants = sorted({model.variant for model in params.models.values()})
     for variant in params.study.attention:
         if variant not in variants and params.study.attention != ["attention"]:
@@ -116,6 +121,15 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
             f"corpus {name} has {folds} folds: the number of seeds must be a multiple of {folds}, "
             f"found {len(params.seeds)}",
         )
+    documents = kind.documents or (source.documents or 0) / kind.joined
+    if documents and (corpus.split.test or 0) >= documents:
+        message = f"{corpus.split.test} of {documents:.0f} documents, so none is left to train on"
+        yield (*key, "split", "test"), message
+    header = [*(source.header or []), *["labels"] * bool(source.flags)]
+    for field, column in corpus.named_columns() if source.header else ():
+        if column not in header:
+            known = unknown_name(column, f"column in `header` of source {corpus.source}", header)
+            yield (*key, *field.split(".")), known
     is_given = corpus.split.kind == "given" and "split_column" in kind.keys
     have_splits = not kind.parallel and source.paths and all(map(split_of_key, source.paths))
     if is_given and bool(corpus.split_column) == bool(have_splits):
@@ -138,19 +152,47 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
             f"the talk's gain is one of {metrics[0]}, and {name} is compared by {metric}: write "
             "comparable: false, and the reason",
         )
-    original = params.experiments[experiment.suboptimal_of or name]
-    if (original.task, _metric(original)) != (task, metric):
-        yield (
-            (*key, "metric"),
-            f"{experiment.suboptimal_of} is compared by {_metric(original)} of {original.task}, "
-            f"this by {metric} of {task}: no change follows from metrics of two kinds",
-        )
+    if experiment.suboptimal_of:
+        yield from _suboptimal_contradictions(params, name, experiment.suboptimal_of)
     yield from _data_contradictions(params, name, experiment)
+    yield from _disagreeing_results(name, experiment)
     for number, result in enumerate(experiment.expected_results):
         is_adversarial = result.adversarial_model is not None
         rule = _adversarial_contradictions if is_adversarial else _expected_result_contradictions
         for field, message in rule(params, name, result):
             yield (*key, "expected_results", str(number), field), message
+
+
+def _suboptimal_contradictions(params: Params, name: str, original_name: str) -> Mistakes:
+    """Yield the first reason why an experiment is no copy with worse hyperparameters of another."""
+    key = ("experiments", name)
+    copy, original = params.experiments[name], params.experiments[original_name]
+    if original_name == name or original.suboptimal_of:
+        message = "is this experiment" if original_name == name else "is degraded too"
+        yield (*key, "suboptimal_of"), f"{original_name} {message}: name the one that is not"
+    elif (original.corpus, original.data) != (copy.corpus, copy.data):
+        message = f"{original_name} has corpus {original.corpus} with {vars(original.data)}, this"
+        yield (
+            (*key, "suboptimal_of"),
+            f"{message} {copy.corpus} with {vars(copy.data)}: only hyperparameters may differ",
+        )
+    elif (original.task, _metric(original)) != (copy.task, _metric(copy)):
+        yield (
+            (*key, "metric"),
+            f"{original_name} is compared by {_metric(original)} of {original.task}, this by "
+            f"{_metric(copy)} of {copy.task}: no change follows from metrics of two kinds",
+        )
+
+
+def _disagreeing_results(name: str, experiment: Experiment) -> Mistakes:
+    """Yield the expected results that say what an earlier one says, or that it denies."""
+    pairs = itertools.combinations(enumerate(experiment.expected_results), 2)
+    for (_, first), (number, second) in pairs:
+        key = ("experiments", name, "expected_results", str(number))
+        if first.subject == second.subject and first.says == second.says:
+            yield key, f"says the same as: {first.claim}"
+        elif first.subject == second.subject and not first.agrees(second):
+            yield key, f"cannot be true together with: {first.claim}"
 
 
 def _metric(experiment: Experiment) -> str:
@@ -206,9 +248,40 @@ def _expected_result_contradictions(
     if result.metric and result.metric not in known:
         yield "metric", unknown_name(result.metric, f"metric of {task}", known)
     field = "criterion" if result.criterion else "metric"
-    if (result.criterion or result.metric in rules.EXPLAINED_METRICS) and not is_explained:
-        name = getattr(result, field)
+    name = str(getattr(result, field))
+    if (result.criterion or name in rules.EXPLAINED_METRICS) and not is_explained:
         yield field, f"{models[variant]} is not in explain.models, where {name} is measured"
+        return
+    yield from (
+        (field, f"{name} {message}")
+        for message in _unmeasured(params, models[variant], name, bool(result.criterion))
+    )
+
+
+def _unmeasured(params: Params, model: str, name: str, is_criterion: bool) -> Iterator[str]:
+    """Yield why a metric or a criterion has no value for a model of this study, ever."""
+    corpus = params.corpora[params.models[model].corpus]
+    kind, rules = KINDS[corpus.kind], rules_of(params.task(params.models[model]))
+    languages = corpus.columns or params.sources[corpus.source].paths or {}
+    if name in rules.EXPLAINED_METRICS and not has_rationale(corpus):
+        yield f"needs rationales, and corpus {params.models[model].corpus} has none"
+    if name in rules.FURTHER_METRICS and not (kind.languages or any("-" in n for n in languages)):
+        yield f"needs alignments, and corpus {params.models[model].corpus} has none"
+    if not is_criterion:
+        return
+    if not params.hyperparameters(model).learns_weights:
+        yield f"judges learned weights, and {model} learns none"
+    if name == "rationale" and kind.rationale != "planted":
+        yield f"needs planted rationales, and corpus {params.models[model].corpus} has none"
+    bases = [each.model for each in params.adversarial_attention.values()]
+    if name == "adversarial_attention" and model not in bases:
+        yield f"needs an adversarial model of {model}: name one in adversarial_attention"
+
+
+def has_rationale(corpus: Corpus) -> bool:
+    """Return whether documents of a corpus may have a rationale."""
+    rationale = KINDS[corpus.kind].rationale
+    return bool(corpus.rationale_column if rationale == "given" else rationale)
 
 
 def _adversarial_contradictions(
@@ -220,11 +293,14 @@ def _adversarial_contradictions(
         if params.models[each.model].experiment == experiment
     ]
     name, metric = result.adversarial_model or "", result.metric or ""
+    corpus = params.experiments[experiment].corpus
     if name not in known:
         message = unknown_name(name, f"adversarial model of {experiment}", known)
         yield "adversarial_model", message
     if metric not in ADVERSARIAL_METRICS:
         yield "metric", unknown_name(metric, "metric of adversarial models", ADVERSARIAL_METRICS)
+    elif metric == "rationale_weight" and not has_rationale(params.corpora[corpus]):
+        yield "metric", f"{metric} needs rationales, and corpus {corpus} has none"
 
 
 def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
@@ -232,6 +308,9 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     base = adversarial.model
     if name in params.models:
         yield key, "is the name of a model too: messages name both; choose another"
+    others = params.adversarial_attention.items()
+    if (same := next(other for other, each in others if each == adversarial)) != name:
+        yield key, f"has the settings of {same}: nothing but the name differs"
     if base not in params.explain.models:
         yield (
             (*key, "model"),
@@ -242,9 +321,7 @@ def _adversarial_model_contradictions(params: Params, name: str) -> Mistakes:
     if reason := rules.adversarial_model_contradiction(params.hyperparameters(base)):
         yield (*key, "model"), f"{base} can have no adversarial model: {reason}"
     corpus = params.corpora[adversarial.corpus]
-    rationale = KINDS[corpus.kind].rationale
-    has_rationale = corpus.rationale_column if rationale == "given" else rationale
-    if adversarial.goal == "deceive" and not has_rationale:
+    if adversarial.goal == "deceive" and not has_rationale(corpus):
         message = f"{adversarial.corpus} has none"
         yield (*key, "goal"), f"deceive takes the weights from rationales, and {message}"
 

@@ -76,7 +76,7 @@ class Explain:
 
     documents: float = required("multiplies the numbers of test documents: 1 is 500 for tests of "
         "the weights, 250 for leave-one-out and adversarial weights, 60 for tests that change the "
-        "input most", gt=0, le=100)  # fmt: skip
+        "input most", ge=0.002, le=100)  # fmt: skip
     models: dict[Name, ExplainedModel] = required("the models, by name")
 
 
@@ -91,7 +91,7 @@ class AdversarialAttention:
         "rationales"
     )
     strength: float = required("lambda, what the goal counts against the predictions; in trials "
-        "0.01 for differ, 0.3 for deceive", gt=0, le=1000)  # fmt: skip
+        "0.01 for differ, 0.3 for deceive", ge=1e-12, le=1000)  # fmt: skip
     epochs: Count = required("passes over the training split; the last is kept")
     diagnostic_mlps: bool = key(True, "whether to train networks that read each word alone and "
         "weigh it by the weights of both models: half of an adversarial model's time in the sample "

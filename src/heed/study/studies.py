@@ -3,15 +3,22 @@
 import contextlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from heed.files import HeedError, locked, require_readable, write_text
+from heed.files import HeedError, locked, require_readable, write_texts
 from heed.paths import LOCKS, PARAMS, is_name
 from heed.study.cost import format_cost
 from heed.study.editing import hash_before_edits, hash_study, without_schema
-from heed.study.reader import load, parse, read_text, read_yaml, use_todays_names
+from heed.study.reader import (
+    check_as_dvc_reads,
+    load,
+    parse,
+    read_text,
+    read_yaml,
+    use_todays_names,
+)
 from heed.study.rules import NO_CORPUS
 from heed.study.schema import Params
 from heed.study.section import task_of_labels
@@ -111,18 +118,22 @@ def activate_study(study: str, force: bool) -> str:
     with changing_studies():
         path = _find_study(study)
         own = path == find_active_own_study()
-        lines = save_active_study(force, study) if own else []
-        text, renamed = use_todays_names(read_text(path), path)
-        params = parse(text, path, may_be_empty=True)
+        edits = unsaved_edits(force, study) if own else {}
+        source = PARAMS if edits else path  # the edits, which are saved to `path`, are its text
+        text, renamed = use_todays_names(read_text(source), source)
+        params = parse(text, source, may_be_empty=True)
+        check_as_dvc_reads(text, source)
         is_active = own or _read_params(PARAMS) == _read_params(path)
         if not is_active:
             _check_name(path, params.study.name)
-            lines = save_active_study(force, study)
-        if _read_params(PARAMS) != without_schema(text):
-            write_text(PARAMS, SCHEMA.format("") + without_schema(text))
-        lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
-        lines += [renamed] if renamed else []
-    return "\n".join([*lines, f"It {NO_CORPUS}" if params.is_empty else format_cost(params)])
+            edits = unsaved_edits(force, study)
+        cost = f"It {NO_CORPUS}" if params.is_empty else format_cost(params)
+        is_written = _read_params(PARAMS) == without_schema(text)
+        made = {} if is_written else {PARAMS: SCHEMA.format("") + without_schema(text)}
+        lines = [*_describe(edits)]
+        write_texts(edits | made)
+    lines.append(f"{params.study.name} is active {'already' if is_active else 'now'}.")
+    return "\n".join([*lines, *filter(None, [renamed]), cost])
 
 
 def make_study(name: str, title: str) -> str:
@@ -131,7 +142,8 @@ def make_study(name: str, title: str) -> str:
     Raises HeedError: a study has this name; params.yaml was edited by hand.
     """
     with changing_studies():
-        lines = start_study(name, empty_study(name, title))
+        texts, lines = new_study(name, empty_study(name, title))
+        write_texts(texts)
     return "\n".join([*lines, f"It {NO_CORPUS}"])
 
 
@@ -153,18 +165,17 @@ def empty_study(name: str, title: str) -> str:
     return text
 
 
-def start_study(name: str, text: str) -> list[str]:
-    """Write a new study, checked, and make it active; raises as `save_active_study`.
+def new_study(name: str, text: str) -> tuple[dict[Path, str], list[str]]:
+    """Return the files of a new study that becomes active, and lines; raises as `unsaved_edits`.
 
     The same command makes it again where it was killed before the study was active.
     """
     path = own_study_file(name)
     if path.exists() and (path == find_active_own_study() or _read_params(path) != text):
         raise _taken(path)
-    lines = save_active_study(False, "NAME")
-    save_study(name, text)
-    write_text(PARAMS, SCHEMA.format("") + text)
-    return [*lines, f"{path}: a new study of your own, which is active now."]
+    edits = unsaved_edits(False, "NAME")
+    lines = [*_describe(edits), f"{path}: a new study of your own, which is active now."]
+    return edits | {path: own_study_text(text), PARAMS: SCHEMA.format("") + text}, lines
 
 
 def _taken(path: Path) -> HeedError:
@@ -173,9 +184,9 @@ def _taken(path: Path) -> HeedError:
     )
 
 
-def save_study(name: str, text: str) -> None:
-    """Write the text of a study of the user's own to its file."""
-    write_text(own_study_file(name), SCHEMA.format("../") + without_schema(text))
+def own_study_text(text: str) -> str:
+    """Return the text of the file of a study of the user's own."""
+    return SCHEMA.format("../") + without_schema(text)
 
 
 def _check_name(path: Path, name: str) -> None:
@@ -199,8 +210,8 @@ def find_active_own_study() -> Path | None:
     return next((path for path in _own_studies() if path.stem == name), None)
 
 
-def save_active_study(force: bool, study: str) -> list[str]:
-    """Save the edits in params.yaml before `study` replaces it; return lines that say so.
+def unsaved_edits(force: bool, study: str) -> dict[Path, str]:
+    """Return the file that keeps the edits in params.yaml, if any, before `study` replaces it.
 
     A study of heed's that only commands have edited becomes one of the user's own. Raises HeedError
     unless `force` gives the edits up: params.yaml was edited by hand and is no study of the user's
@@ -210,9 +221,9 @@ def save_active_study(force: bool, study: str) -> list[str]:
     if own is None:
         known = [_read_params(path) for path in (*_heed_studies(), *_own_studies())]
         if not text or force or text in known:
-            return []
+            return {}
         if hash_before_edits(PARAMS, text) in map(hash_study, known):
-            return [_keep_edited_study(text)]
+            return _edited_study(text)
         read_yaml(text, PARAMS)  # its message: a mistake hides whose study it is
         raise HeedError(
             f"{PARAMS}: edited by hand, or from elsewhere: it is no study of {HEED_STUDIES} or "
@@ -220,30 +231,36 @@ def save_active_study(force: bool, study: str) -> list[str]:
             f"{OWN_STUDIES}/NAME.yaml. Or overwrite it: heed study {study} --force"
         )
     if _read_params(own) == text:
-        return []
+        return {}
     if own.stat().st_mtime_ns > PARAMS.stat().st_mtime_ns:
         if force:
-            return []
+            return {}
         raise HeedError(
             f"{own}: was changed after {PARAMS}, which differs from it. Keep the changes of the "
             f"file: heed study {study} --force. Or keep those of {PARAMS}: cp {PARAMS} {own}"
         )
-    save_study(own.stem, text)
-    return [f"{own}: the edits of {PARAMS} are saved here."]
+    return {own: own_study_text(text)}
 
 
-def _keep_edited_study(text: str) -> str:
-    """Save a study of heed's that commands have edited as one of the user's own; say so."""
+def _describe(edits: Mapping[Path, str]) -> Iterator[str]:
+    for path in edits:
+        if path.exists():
+            yield f"{path}: the edits of {PARAMS} are saved here."
+        else:
+            yield f"{path}: {PARAMS} is kept here as heed edited it. Again: heed study {path.stem}"
+
+
+def _edited_study(text: str) -> dict[Path, str]:
+    """Return the file in which a study of heed's that commands have edited is one of the user's."""
     tree, values = read_yaml(text, PARAMS)
     section = next(value for key, value in tree.value if key.value == "study")
     node = next(value for key, value in section.value if key.value == "name")
     start, end = node.start_mark.index, node.end_mark.index
-    for number in itertools.count(1):
-        name = f"{values['study']['name']}-edited{f'-{number}' * (number > 1)}"
+    names = itertools.chain(["edited"], map("edited-{}".format, itertools.count(1)))
+    for name in (f"{values['study']['name']}-{each}" for each in names):
         kept = text[:start] + name + text[end:]
         if not (path := own_study_file(name)).exists() or _read_params(path) == kept:
-            save_study(name, kept)
-            return f"{path}: {PARAMS} is kept here as heed edited it. Again: heed study {name}"
+            return {path: own_study_text(kept)}
     raise AssertionError
 
 

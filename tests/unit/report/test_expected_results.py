@@ -67,10 +67,11 @@ WRONG = {
     "variant: attention, metric: accuracy, at_least: 0.5, outcome: pass":
         "found at_least, metric, outcome",
     "variant: attention, metric: accuracy": "`metric` with at_least or at_most",
-    "variant: attention, against: baseline, verdict: better, at_most: 1": "found against, at_most",
+    "variant: attention, against: baseline, verdict: better, at_most: 0.9":
+        "found against, at_most",
     "verdict: better, against: baseline": "a variant, or else an adversarial model",
     "adversarial_model: deceive, criterion: seeds, outcome: fail": "has `metric`",
-    "variant: attention, metric: accuracy, at_least: 2": "at least 0, at most 1",
+    "variant: attention, metric: accuracy, at_least: 2": "above 0, at most 1",
     "variant: attention, against: baseline, verdict: good":
         "one of better, worse, practically the same",
     "variant: attention, metrc: accuracy": "unknown key; did you mean metric?",

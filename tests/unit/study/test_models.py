@@ -308,9 +308,9 @@ def test_models_in_blocks_are_followed_by_a_line_and_removed_with_their_keys(clo
     )
     text = f"{HEAD}\nmodels:\n{block}"
     PARAMS.write_text(text.rstrip("\n"))  # the last line without an end
-    commands.model_add("sample-author", "x", [], "")
+    commands.model_add("sample-author", "x", ["pooling=max"], "")
     added = PARAMS.read_text().removeprefix(text)
-    assert added.startswith("  sample-author-x: {experiment: sample-author}")
+    assert added.startswith("  sample-author-x: {experiment: sample-author, pooling: max}")
     commands.model_remove("sample-author-mean")
     assert "sample-author-mean" not in PARAMS.read_text()
     assert "\n\n  # of the next\n  sample-author-attention: " in PARAMS.read_text()

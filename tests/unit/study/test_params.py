@@ -36,7 +36,7 @@ WRONG = [
     ("epochs: 6", "epochs: true", f"{D}.epochs", "expected a whole number, "),
     ("epochs: 6", f"epochs: {HUGE}", f"{D}.epochs", "above 0, at most 100000, found 1000000000"),
     ("hidden_size: 32\n", "hidden_size: 1e9\n", f"{D}.hidden_size", "expected a whole number, "),
-    ("dropout: 0.2", "dropout: 1.0", f"{D}.dropout", "at least 0, below 1, found 1.0"),
+    ("dropout: 0.2", "dropout: 1.0", f"{D}.dropout", "0 or at least 1e-06, at most 0.95, "),
     ("learning_rate: 0.01", "learning_rate: 0,01", f"{D}.learning_rate", "found '0,01'"),
     ("learning_rate: 0.01", "learning_rate: .inf", f"{D}.learning_rate", "found inf"),
     ("learning_rate: 0.01", "learning_rate:", f"{D}.learning_rate", "found None"),
@@ -51,7 +51,7 @@ WRONG = [
     ("seeds: [1, 2, 3]", f"seeds: [1, {2**64}]", "seeds.1", "at least 1, at most 2147483647"),
     ("seeds: [1, 2, 3]", "seeds: 3", "seeds", "expected a list, of"),
     ("documents: 1600, ", "", "sources.sample", "needs documents"),
-    ("documents: 1600", f"documents: {HUGE}", "sources.sample.documents", "at most 100000000"),
+    ("documents: 1600", f"documents: {HUGE}", "sources.sample.documents", "at most 1000000,"),
     ("seed: 1,", "seed: 1, path: x,", "sources.sample", "does not take path"),
     ("  sample: {kind", "  Sample_1: {kind", "sources.Sample_1", "lower-case letters"),
     ("  sample: {kind", f"  {'a' * 101}: {{kind", f"sources.{'a' * 101}", "at most 100"),
@@ -60,7 +60,7 @@ WRONG = [
     ("source: sample,", "source: simple,", f"{C}.source", "did you mean sample?"),
     ("kind: sample-letters", "kind: imdb", "corpora.sample-letters.source",
      "made from a source of kind imdb, found sample"),
-    ("test: 0.25", "test: 1.5", f"{C}.split", "share below 1"),
+    ("test: 0.25", "test: 1.5", f"{C}.split", "a share from 0.0001 to 0.99 or a whole"),
     ("kind: random, test: 0.25", "kind: folds", f"{C}.split", "needs `k`"),
     ("kind: random, test: 0.25", "kind: folds, k: 2", "seeds", "multiple of 2, found 3"),
     ("{kind: random, test: 0.25, validation: 0.15}", "random", f"{C}.split", "keys with values"),
@@ -81,8 +81,10 @@ WRONG = [
      "one of classification, multilabel, translation, found 'clasification'"),
     ("{task: classification, corpus: sample-letters", "{corpus: sample-letters", f"{E}.task",
      "missing, and it has no default"),
-    ("{label: author}", "{label: author}, suboptimal_of: sample-sentiment, metric: macro_f1",
-     f"{E}.metric", "sample-sentiment is compared by accuracy of classification, this by macro_f1"),
+    ("{label: author}", "{label: author}, suboptimal_of: sample-author", f"{E}.suboptimal_of",
+     "sample-author is this experiment: name the one that is not"),
+    ("{label: author}", "{label: author}, suboptimal_of: sample-sentiment", f"{E}.suboptimal_of",
+     "sample-sentiment has corpus sample-sentiment with {'label': 'sentiment'}, this sample-"),
     ("{label: author}",
      "{label: author}, metric: macro_f1, published: {experiment: imdb, comparable: true}",
      f"{E}.published", "the talk's gain is one of accuracy"),
@@ -226,7 +228,7 @@ def test_the_labels_of_a_table_have_the_names_of_their_columns(columns, known):
     ],
 )
 def test_a_column_or_the_keys_of_files_give_the_splits(keys, column, is_valid):
-    paths, hashes = (dict.fromkeys(keys, value) for value in ("a.csv", "a" * 64))
+    paths, hashes = {key: f"{key}.csv" for key in keys}, dict.fromkeys(keys, "a" * 64)
     text = table_study(f"text_column: t, label_column: l{column}")
     text = re.sub(r"path: [^}]*\}", f"paths: {paths}, hashes: {hashes}}}", text)
     text = re.sub(r"\{label: \w+\}", "{label: l}", text)
@@ -244,6 +246,10 @@ def test_a_column_or_the_keys_of_files_give_the_splits(keys, column, is_valid):
         ("paths: {}, hashes: {}", "expected one file or more"),
         ("paths: {Train: a.csv}, hashes: {Train: HASH}", "expected the name of a file, "),
         ("paths: {one: a.csv}, hashes: {two: HASH}", "hashes: expected one for each of one"),
+        (
+            "paths: {train: a.csv, test: a.csv}, hashes: {train: HASH, test: HASH}",
+            "a file is named twice: a.csv",
+        ),
     ],
 )
 def test_the_files_of_a_table_are_declared_with_their_hashes(files, message):

@@ -36,8 +36,6 @@ def corpus_contradictions(data: Any, corpus: DeclaredCorpus) -> Iterator[tuple[s
         if language in corpus.optional_languages:
             message = f"{language} is one of `optional_languages` of corpus {corpus.name}"
             yield f"data.{side}", message
-    if len({*data.references}) < len(data.references):
-        yield "data.references", f"each language once, found {', '.join(data.references)}"
 
 
 def contradictions(h: Hyperparameters) -> Iterator[Contradiction]:

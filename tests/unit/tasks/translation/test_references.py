@@ -156,7 +156,7 @@ def test_a_corpus_that_cleaning_does_not_change_has_no_file_of_references(scored
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ("[en2, en3]", "[en2, en2]", "data.references: each language once, found en2, en2"),
+        ("[en2, en3]", "[en2, en2]", "data.references: each name once, found twice: en2"),
         ("[en2, en3]", "[de]", "data.references: de is the source"),
         ("[en2, en3]", "[fr]", "data.references: corpus mine has no language fr"),
         ("languages: [en3]", "languages: [en]", "data.target: en is one of `optional_languages`"),

@@ -1,0 +1,153 @@
+"""A command that edits studies does all, or changes no file: what fails is found before it."""
+
+import errno
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from heed.cli import commands
+from heed.files import HeedError, write_texts
+from heed.study import cost
+from heed.study.own_corpus import add_corpus, remove_corpus
+from heed.study.own_files import CorpusOptions
+from heed.study.studies import activate_study, make_study
+from tests.conftest import ROOT
+
+SMALL = (ROOT / "tests/studies/small.yaml").read_text().replace("name: sample\n", "name: mine\n", 1)
+TABLE = re.sub(
+    r"kind: sample-(sentiment|letters),",
+    "kind: table, text_column: text, label_column: label,",
+    re.sub(r"sample: \{kind: sample, [^}]*\}", "sample: {kind: table, FILE}", SMALL),
+)
+TABLE = re.sub(r"\{label: \w+\}", "{label: label}", TABLE)
+HASH = f"sha256: {'a' * 64}"
+ROWS = "text,label\n" + "".join(f"text {i},{'ab'[i % 2]}\n" for i in range(60))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone whose active study is the user's own, with an edit that is not saved yet."""
+    root = tmp_path_factory.mktemp("clone")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        shutil.copytree(ROOT / "workflow/studies", root / "workflow/studies")
+        shutil.copy(root / "workflow/studies/sample.yaml", "params.yaml")
+        Path("texts.csv").write_text(ROWS)
+        add_corpus(CorpusOptions(["texts.csv"], name="texts", study="own"), 1)
+        edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2, 3, 4]")
+        Path("params.yaml").write_text(edited)
+    return root
+
+
+@pytest.fixture
+def clone(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(shutil.copytree(made, tmp_path / "clone"))
+    return Path()
+
+
+def files() -> dict[Path, bytes]:
+    paths = [path for path in Path().rglob("*") if ".heed" not in path.parts]
+    return {path: path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+@pytest.mark.drill("a study that cannot be used: heed study FILE leaves every file as it is")
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ('path: "", HASH', "sources.sample.path: expected text, with a visible sign, found ''"),
+        ('path: "a\\0.csv", HASH', "elsewhere.yaml:13: not valid YAML: an escape of the character"),
+        ("path: texts.csv, HASH, vectors: '', vectors_HASH", "sources.sample.vectors: expected"),
+        ("path: texts.csv, HASH, format: csw", "sources.sample.format: expected one of"),
+        ("paths: {a: texts.csv, b: ' '}, hashes: {a: HASH, b: HASH}", "sources.sample.paths.b: "),
+        ("path: texts.csv, HASH, header: [text?a: b]", "elsewhere.yaml:13: "),
+    ],
+)
+def test_a_study_that_cannot_be_used_changes_nothing(clone: Path, file: str, message: str) -> None:
+    text = TABLE.replace("FILE", file.replace(" HASH", f" {HASH}").replace("_HASH", f"_{HASH}"))
+    (clone / "elsewhere.yaml").write_text(text.replace(f"a: {HASH}, b: {HASH}", f"a: {HASH[8:]}"))
+    before = files()
+    with pytest.raises(HeedError, match=re.escape(message)):
+        activate_study("elsewhere.yaml", force=True)
+    assert files() == before
+
+
+@pytest.mark.parametrize("path", ["nowhere.csv", "workflow", "texts.csv/x.csv", "n" * 5000])
+def test_a_file_that_cannot_be_read_leaves_the_cost_unknown(clone: Path, path: str) -> None:
+    (clone / "elsewhere.yaml").write_text(TABLE.replace("FILE", f"path: {path}, {HASH}"))
+    assert activate_study("elsewhere.yaml", force=False).count("mine is active now") == 1
+
+
+def test_edits_with_a_mistake_are_not_saved_over_the_study(clone: Path) -> None:
+    text = (clone / "params.yaml").read_text()
+    (clone / "params.yaml").write_text(text.replace("[1, 2, 3, 4]", "[1, 1]"))
+    before = files()
+    with pytest.raises(HeedError, match=r"params\.yaml:\d+: seeds: each seed once"):
+        activate_study("own", force=False)
+    assert files() == before
+
+
+COMMANDS: dict[str, Callable[[], object]] = {
+    "study NAME": lambda: activate_study("sample", force=False),
+    "study own": lambda: activate_study("own", force=False),
+    "study new": lambda: make_study("fresh", ""),
+    "corpus add": lambda: add_corpus(CorpusOptions(["texts.csv"], name="more"), 1),
+    "corpus add to own": lambda: add_corpus(
+        CorpusOptions(["texts.csv"], name="more", study="own"), 1
+    ),
+    "corpus remove": lambda: remove_corpus("texts"),
+    "model add": lambda: commands.model_add("texts", "x", ["pooling=max"], ""),
+    "model remove": lambda: commands.model_remove("texts-mean"),
+}
+
+
+def run_with_failing_write(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> bool:
+    """Run a command in which a write of a file fails; return whether there was such a write."""
+    writes, right = [], Path.replace
+
+    def replace(path: Path, target: Path) -> Path:
+        writes.append(target)
+        if len(writes) == number:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return right(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    try:
+        COMMANDS[name]()
+    except HeedError as error:
+        assert f"{writes[number - 1]}: cannot be written: No space left" in str(error)
+    return len(writes) >= number
+
+
+@pytest.mark.drill("commands that edit studies, on a full disk: all files are changed or none")
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_failing_write_changes_nothing(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    before = files()
+    if run_with_failing_write(monkeypatch, name, number):
+        assert files() == before
+
+
+@pytest.mark.parametrize("name", ["study NAME", "corpus add", "corpus add to own"])
+def test_the_cost_is_estimated_before_anything_is_written(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise HeedError("no estimate")
+
+    monkeypatch.setattr(cost, "estimate_cost", fail)
+    before = files()
+    with pytest.raises(HeedError, match="no estimate"):
+        COMMANDS[name]()
+    assert files() == before
+
+
+def test_a_folder_that_was_made_for_a_file_is_removed_again(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(HeedError, match="taken: cannot be written"):
+        write_texts({tmp_path / "new/a": "a", tmp_path / "taken": "b"})
+    assert [*tmp_path.iterdir()] == [tmp_path / "taken"]
