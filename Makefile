@@ -30,6 +30,7 @@ help:            ## print this list
 	@$(INSTALL) --requirement envs/requirements.lock
 	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
 	@$(INSTALL) --no-deps --editable .
+	@$(BIN)/dvc config --quiet --local core.site_cache_dir "$(CURDIR)/.heed/dvc" # that of .dvc/config is lost where `dvc exp run --temp` changes the folder
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q src workflow
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@

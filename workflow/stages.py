@@ -322,6 +322,7 @@ class Run:
             self._plan, self.seeds = content["stale"], content["seeds"]
             return
         if main and not engine.is_dry_run(workflow):
+            _name_site_cache(RUNS.parent)
             self._lock()
             wait_for_dvc(Path())
             repair_lock(Path())
@@ -464,6 +465,14 @@ def make_private(folder: Path) -> None:
     """Make a folder that no other user may enter: DVC keeps pickled objects in it."""
     folder.mkdir(exist_ok=True)
     folder.chmod(0o700)
+
+
+def _name_site_cache(folder: Path) -> None:
+    """Give DVC the whole path of its cache in a folder: `dvc exp run --temp` changes directories."""
+    path, local = str(folder.absolute() / "dvc"), Path(".dvc/config.local")
+    if not local.exists() or path not in local.read_text(encoding="utf-8"):
+        command = (sys.executable, "-m", "dvc", "config", "--local", "core.site_cache_dir", path)
+        subprocess.run(command, check=False, capture_output=True)
 
 
 def _put_python_on_path() -> None:

@@ -289,6 +289,9 @@ def test_dvc_reads_no_folder_that_other_users_can_write(toy: Toy) -> None:
     toy.run("dvc", "status")
     assert (toy.path / ".heed").stat().st_mode & 0o777 == 0o700
     assert [*(toy.path / ".heed/dvc/repo").glob("*")]
+    toy.run(*SNAKEMAKE)
+    local = (toy.path / ".dvc/config.local").read_text()
+    assert f"site_cache_dir = {toy.path}/.heed/dvc\n" in local  # for `dvc exp run --temp`
 
 
 @pytest.mark.slow

@@ -43,6 +43,8 @@ def write_json(path: str | Path, value: Any) -> None:
 def test_an_experiment_on_a_copy_runs_the_code_of_the_copy(tmp_path: Path) -> None:
     """The real heed, of another clone than the one that is installed."""
     toy = Toy.of_real_heed(tmp_path / "clone", UNTUNED)
+    cache = str(toy.path / ".heed/dvc")
+    toy.run("dvc", "config", "--local", "core.site_cache_dir", cache)  # as `make setup` does
     run, info = "train@author-attention", toy.path / "results/train/author-attention/1/run.json"
     toy.run("dvc", "repro", run)
     before = json.loads(info.read_text())
