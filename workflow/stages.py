@@ -468,7 +468,7 @@ def make_private(folder: Path) -> None:
 
 
 def _name_site_cache(folder: Path) -> None:
-    """Give DVC the whole path of its cache in a folder: `dvc exp run --temp` changes directories."""
+    """Give DVC the whole path of its cache: `dvc exp run --temp` changes the working folder."""
     path, local = str(folder.absolute() / "dvc"), Path(".dvc/config.local")
     if not local.exists() or path not in local.read_text(encoding="utf-8"):
         command = (sys.executable, "-m", "dvc", "config", "--local", "core.site_cache_dir", path)
