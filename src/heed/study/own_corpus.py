@@ -205,11 +205,10 @@ def _check_documents(
 
 
 def _written_twice(classes: Iterable[str]) -> list[str]:
-    """Return the names of classes that are one whole number, or one truth value; [] of others."""
+    """Return the names of classes that are one whole number; [] of others."""
     names: dict[str, list[str]] = {}
     for name in classes:
-        value = name.lower() if name.lower() in ("true", "false") else WHOLE.sub(r"\1", name)
-        names.setdefault(value, []).append(name)
+        names.setdefault(WHOLE.sub(r"\1", name), []).append(name)
     return next((same for same in names.values() if len(same) > 1), [])
 
 

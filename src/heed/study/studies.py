@@ -256,7 +256,7 @@ def _edited_study(text: str) -> dict[Path, str]:
     section = next(value for key, value in tree.value if key.value == "study")
     node = next(value for key, value in section.value if key.value == "name")
     start, end = node.start_mark.index, node.end_mark.index
-    names = itertools.chain(["edited"], map("edited-{}".format, itertools.count(1)))
+    names = itertools.chain(["edited"], map("edited-{}".format, itertools.count(2)))
     for name in (f"{values['study']['name']}-{each}" for each in names):
         kept = text[:start] + name + text[end:]
         if not (path := own_study_file(name)).exists() or _read_params(path) == kept:

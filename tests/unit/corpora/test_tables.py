@@ -235,7 +235,7 @@ def test_keys_of_a_split_that_contradict_each_other_are_errors(keys, message):
     ("keys", "message"),
     [
         ({"text_columns": ["a"]}, "use text_column or text_columns, not both"),
-        ({"label_columns": ["a", "a"], "label_column": None}, "each column once, found text, a, a"),
+        ({"label_columns": ["a", "a"], "label_column": None}, "each name once, found twice: a"),
         ({"label_columns": ["text"], "label_column": None}, "each column once, found text, text"),
         ({"text_separator": "x"}, "text_separator stands between text_columns"),
         ({"text_columns": ["a", "b"], "text_column": None, "rationale_column": "e"},

@@ -81,7 +81,7 @@ def test_make_sets_up_with_that_python_and_keeps_an_environment_that_is_there(pa
         shutil.copy(ROOT / name, clone / name)
     # `python -m venv .venv` makes an environment whose pip installs nothing
     for name in ("python3.12", "python3.13"):
-        programs = "for name in python pip; do ln -sf /bin/true $3/bin/$name; done"
+        programs = "for name in python pip dvc; do ln -sf /bin/true $3/bin/$name; done"
         make_venv = f'if [ "$1" = -m ]; then mkdir -p "$3/bin"; {programs}; fi'
         add_python(path, name, f'echo {name} "$@" >> "{tmp_path}/log"\n{make_venv}')
 

@@ -330,7 +330,8 @@ def test_the_documented_commands_work_on_the_study_that_they_name(
     PARAMS.write_text(reviews)
     text = (ROOT / "docs/commands.md").read_text().split("## Write a model")[1]
     commands = text.split("```")[1].strip().splitlines()
-    for command in commands:
+    assert commands[0] == "heed study imdb"
+    for command in commands[1:]:
         monkeypatch.setattr("sys.argv", command.split())
         cli.main()
     models = load().models

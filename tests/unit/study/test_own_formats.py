@@ -363,7 +363,7 @@ def test_labels_with_blanks_and_rows_without_a_label_are_counted(monkeypatch, ca
          "column 'label': the classes '0' and '0.0' are one value that is written in two ways",
          "--as-labels"),
         (["text,label", *(f"text {i} of it,{('no', 'True', 'true')[i % 3]}" for i in range(60))],
-         "column 'label': the classes 'True' and 'true' are one value", "--as-labels"),
+         "labels that look the same would be 2 classes: mine.csv:3 'True'", "--similar-labels"),
         (["text,label", '"a, b",x', '"c,x', "d,y", 'e",x', *(f"text {i},y" for i in range(9))],
          "mine.csv:3: a quote begins a text that ends in line 5, and the lines of this text look "
          "like rows, such as d,y. If they are rows, correct this one", "--no-quotes"),

@@ -55,7 +55,7 @@ ADDED = {
     "no UTF-8": (["no\udcffname.csv"], "name.csv': the name is not UTF-8"),
     "twice": (["train=ok.csv", "test=./ok.csv"], "ok.csv: is named twice"),
     "train 1": (["ok.csv", "--train", "1"], "--train 1: the split train has 1 class"),
-    "test .999": (["ok.csv", "--test", ".999"], "leaves none to train on"),
+    "test .999": (["ok.csv", "--test", ".999"], "a share from 0.0001 to 0.99"),
     "test .99": (["ok.csv", "--test", ".99"], "the split leaves 1 documents to train"),
 }
 

@@ -235,7 +235,10 @@ NEEDED = "needs path and sha256, or hashes and paths"
 
 
 def files(*paths: str, hashes: tuple[str, ...] = ()) -> dict[str, dict[str, str]]:
-    return {"paths": dict.fromkeys(paths, "f"), "hashes": dict.fromkeys(hashes or paths, "0" * 64)}
+    return {
+        "paths": {path: f"{path}.txt" for path in paths},
+        "hashes": dict.fromkeys(hashes or paths, "0" * 64),
+    }
 
 
 @pytest.mark.parametrize(

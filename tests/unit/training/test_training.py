@@ -32,7 +32,7 @@ from heed.paths import timing_file
 from heed.prediction import write_predictions
 from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
-from heed.training import checkpoint
+from heed.training import checkpoint, loop
 from heed.training import run as runs
 from heed.training.loop import learning_rate
 from heed.training.machine import make_deterministic
@@ -402,22 +402,21 @@ def test_training_stops_early_when_nothing_gets_better(workplace):
 
 @pytest.mark.drill("training: a loss or weights that are no longer finite")
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("factor", "changes", "message"),
     [
-        (
-            {"learning_rate": 1e30},
-            r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30",
-        ),
-        ({"learning_rate": 1e30, "warmup": 0.5}, r"with learning rate 2.35294e\+29"),
+        (1e30, {}, r"the loss \(nan\) .* step 2 of 15, in epoch 1 of 3, with .*1e\+30"),
+        (1e30, {"warmup": 0.5}, r"with learning rate 2.35294e\+29"),
         # one step an epoch: after it the weights are infinite, and no loss has shown it
-        ({"learning_rate": 1e39, "batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
-        ({"learning_rate": 1e30, "batch_size": 36, "epochs": 1}, r"validation loss \(nan\)"),
+        (1e39, {"batch_size": 36, "epochs": 1}, r"a weight .* step 1 of 1,"),
+        (1e30, {"batch_size": 36, "epochs": 1}, r"validation loss \(nan\)"),
     ],
 )
 def test_a_training_that_diverges_stops_with_step_epoch_and_learning_rate(
-    workplace, changes, message
+    workplace, monkeypatch, factor, changes, message
 ):
-    change(**changes)
+    """With a learning rate so many times as large: a recipe with such a rate is refused."""
+    monkeypatch.setattr(loop, "learning_rate", lambda *at: factor * learning_rate(*at))
+    change(**({"learning_rate": 1.0} | changes))
     with pytest.raises(HeedError, match=f"model tiny-attention, seed 1: .*{message}"):
         train("tiny-attention", 1)
     assert not RUN.exists(), "no run of a training that diverged is compared"
