@@ -1,7 +1,6 @@
 """The commands of each page of the documentation, run one after the other in one folder.
 
-Where a driver would run the stages, params.yaml is checked instead; tests/slow/test_pages.py has
-the drivers run them.
+Where a driver would run the stages, params.yaml is checked instead.
 """
 
 import runpy
@@ -24,7 +23,7 @@ CLUSTER = "needs a cluster: tests/slow/test_clusters.py, test_slurm.py"
 CONTAINER = "needs containers: tests/slow/test_container.py"
 SETUP = "sets up an environment, or runs these tests"
 REMOTE = "needs a remote: tests/slow/test_sharing.py"
-STAGES = "runs stages, or reads their results: tests/slow/test_pages.py, tests/pipeline"
+STAGES = "runs stages, or reads their results: tests/pipeline"
 MEASURED = "measures, or reads published studies: tests/unit/test_benchmarks.py"
 NOT_RUN = {
     "cd": USERS, "export": USERS, "source": USERS, "vi": USERS, "ssh": USERS, "pre-commit": SETUP,
@@ -75,7 +74,11 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages") / "clone"
     shutil.copytree(ROOT / "workflow/studies", folder / "workflow/studies")
     shutil.copy(folder / "workflow/studies/sample.yaml", folder / "params.yaml")
-    shutil.copytree(ROOT / ".dvc", folder / ".dvc", ignore=shutil.ignore_patterns("tmp", "cache"))
+    shutil.copytree(
+        ROOT / ".dvc",
+        folder / ".dvc",
+        ignore=shutil.ignore_patterns("tmp", "cache", "config.local"),
+    )
     for command in ("init --quiet", "add --all", "commit --quiet --message fresh"):
         subprocess.run(["git", *command.split()], cwd=folder, check=True)
     for name in ("dvc.lock", "metrics.json"):
