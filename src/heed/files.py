@@ -162,29 +162,29 @@ def write_text(path: str | Path, text: str) -> None:
 
 def write_texts(texts: Mapping[Path, str]) -> None:
     """Write several texts as `write_text`: all, in this order, or none."""
-    old = {path: path.read_bytes() for path in texts if path.is_file()}
-    folders = [path.parent for path in texts if not path.parent.exists()]
-    try:
-        with contextlib.ExitStack() as stack:
-            written = {path: stack.enter_context(_temporary_path(path)) for path in texts}
-            for path, text in texts.items():
-                with _writable(path):
-                    written[path].write_text(text, encoding="utf-8", newline="\n")
+    with contextlib.ExitStack() as stack:
+        written = {path: stack.enter_context(_temporary_path(path)) for path in texts}
+        ending = f"old.{os.getpid()}.tmp"
+        old = {path: path.with_name(f".{path.name}.{ending}") for path in texts}
+        for path, text in texts.items():
+            with _writable(path):
+                stack.callback(_remove, old[path])
+                written[path].write_text(text, encoding="utf-8", newline="\n")
+                if path.is_file():  # its copy comes back by a renaming, which needs no space
+                    shutil.copy2(path, old[path])
+        done: list[Path] = []
+        try:
             for path, temporary in written.items():
                 with _writable(path):
                     temporary.replace(path)
-    except HeedError:
-        for path in texts:
-            with contextlib.suppress(HeedError, OSError):
-                if path not in old:
-                    path.unlink(missing_ok=True)
-                elif path.read_bytes() != old[path]:
-                    with writing(path) as temporary:
-                        temporary.write_bytes(old[path])
-        for folder in folders:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
+                    done.append(path)
+        except HeedError:
+            for path in done:
+                if old[path].exists():
+                    old[path].replace(path)
+                else:
+                    path.unlink()
+            raise
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -229,7 +229,7 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
     signs = "" if str(path).isprintable() else str(path)  # most are, which is fast to tell
     if refused := [sign for sign in signs if unicodedata.category(sign) in REFUSED_IN_NAMES]:
         problem = "is not UTF-8" if refused[0] >= "\ud800" else f"has U+{ord(refused[0]):04X} in it"
-        raise HeedError(f"{str(path)!r}: the name {problem}, which cannot be printed. Rename it")
+        raise HeedError(f"{str(path)!r}: the name {problem}, and cannot be printed. Rename it")
     try:
         found = kind_of(path)
     except FileNotFoundError:

@@ -9,6 +9,7 @@ import re
 import reprlib
 import typing
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING
 from types import FunctionType, MappingProxyType, NoneType, UnionType
@@ -18,13 +19,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 # level of the other fields. A mapping gets every key that is no field of the record.
 FLATTENED = "flattened"
 
-# Letters and a symbol that have no sign: fillers of Hangul, and Braille without a dot.
-BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+# Controls, invisible marks such as zero-width spaces, and white space, by Unicode's categories;
+# letters and a symbol that have no sign: fillers of Hangul, and Braille without a dot.
+INVISIBLE, BLANKS = ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs"), "\u115f\u1160\u2800\u3164\uffa0"
 
 
 def is_visible(text: str) -> bool:
-    """Return whether a text has a letter, digit, punctuation mark or symbol that is seen."""
-    return any(unicodedata.category(sign)[0] in "LNPS" and sign not in BLANKS for sign in text)
+    """Return whether a text has a sign that is seen."""
+    return any(unicodedata.category(sign) not in INVISIBLE and sign not in BLANKS for sign in text)
 
 
 # The limits of a value → the test, and how to say it. A field declares them as
@@ -248,7 +250,9 @@ class _Reader:
             kinds = inner if outer is tuple else [inner[0]] * len(value)
             pairs = enumerate(zip(kinds, value, strict=True))
             names = [each for each in value if each and isinstance(each, str)]
-            if self.is_section and (twice := {n for n in names if names.count(n) > 1}):
+            if self.is_section and (
+                twice := [n for n, count in Counter(names).items() if count > 1]
+            ):
                 self.mistakes.append((key, f"each name once, found twice: {', '.join(twice)}"))
             return outer(self.read(each, entry, (*key, str(i))) for i, (each, entry) in pairs)
         return float(value) if plain is float else value

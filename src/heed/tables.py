@@ -15,7 +15,12 @@ NUMBER = re.compile(r"[+−-]?\d+(\.\d+)?([eE][+-]?\d+)?%?")
 
 def write_csv(path: str | Path, table: pd.DataFrame, digits: str | None = None) -> None:
     """Write a table as CSV for people, programs and spreadsheets: `read_csv` returns its names."""
-    quote_formulas(table).to_csv(path, index=False, lineterminator="\n", float_format=digits)
+    Path(path).write_text(csv_text(table, digits), encoding="utf-8", newline="\n")
+
+
+def csv_text(table: pd.DataFrame, digits: str | None = None) -> str:
+    """Return the text of `write_csv`."""
+    return _quote_formulas(table).to_csv(index=False, lineterminator="\n", float_format=digits)
 
 
 def read_csv(path: Path, *names: str) -> pd.DataFrame:
@@ -27,7 +32,7 @@ def read_csv(path: Path, *names: str) -> pd.DataFrame:
     return table
 
 
-def quote_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+def _quote_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table with an apostrophe before each text that a spreadsheet would compute.
 
     A carriage return becomes its code point: pandas does not quote it, and it would end the row.

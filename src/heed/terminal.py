@@ -38,12 +38,10 @@ def open_streams() -> None:
     if sys.stdout is None:
         raise OSError(errno.EBADF, "is closed", STDOUT)
     sys.stderr = sys.stderr or io.TextIOWrapper(io.BytesIO(), "utf-8")  # which nobody reads
-    for stream in (sys.stdout, sys.stderr):
-        _with_escapes(stream)
 
 
 def _with_escapes(stream: TextIO) -> TextIO:
-    """Return a stream that writes the escape of a character that its encoding has not."""
+    """Return a stream that writes the escape of a character that its encoding lacks."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
         stream.reconfigure(errors="backslashreplace")
     return stream
@@ -59,7 +57,7 @@ def _writing() -> Iterator[None]:
 
 
 def print_line(text: str, error: bool = False) -> None:
-    """Print a line at once, on stderr if it is an `error`; nobody hears where that cannot be."""
+    """Print a line at once, on stderr if it is an `error`; what stderr cannot take is dropped."""
     with contextlib.suppress(OSError) if error else _writing():
         print(visible(text), file=_with_escapes(sys.stderr if error else sys.stdout), flush=True)
 

@@ -1,8 +1,8 @@
 """The commands that are no stage, each a function with its docstring as help; and the parser."""
 
 import argparse
+import contextlib
 import inspect
-import math
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -204,20 +204,22 @@ def whole(text: str, most: int = MAX_SEED) -> int:
     return int(text)
 
 
-def positive(text: str, limit: float = math.inf) -> float:
-    """Return a number above 0, and below a limit."""
-    if not 0 < float(text) < limit:  # argparse reports the ValueError of what is no number
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    if not float(text) > 0:  # argparse reports the ValueError of what is no number
         raise ValueError
     return float(text)
 
 
 def share(text: str) -> float:
-    """Return a share of a whole."""
-    try:
-        return positive(text, limit=1)
-    except ValueError:
-        expected = "a share of the texts above 0 and below 1, such as .2"
-        raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]!r}") from None
+    """Return a share of the texts, within the limits of params.yaml."""
+    from heed.corpora.declared import MAX_SHARE, MIN_SHARE
+
+    with contextlib.suppress(ValueError):
+        if MIN_SHARE <= float(text) <= MAX_SHARE:
+            return float(text)
+    expected = f"a share of the texts from {MIN_SHARE} to {MAX_SHARE}"
+    raise argparse.ArgumentTypeError(f"{expected}, found {text[:20]!r}")
 
 
 def seeds(text: str) -> list[int]:

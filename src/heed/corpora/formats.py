@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.publication import split_of
-from heed.corpora.quotes import find_joined_rows
 from heed.corpora.rows import (
     AT,
     DELIMITERS,
@@ -19,6 +18,7 @@ from heed.corpora.rows import (
     LABELS,
     READERS,
     Format,
+    JoinedRowsError,
     Row,
     RowError,
     csv_lines,
@@ -111,6 +111,8 @@ def read_found(path: Path, form: Format, given: Format) -> "tuple[pa.Table, Form
     """Return the table of a file, and its format, which a row far below may have corrected."""
     try:
         return read_table(path, form), form
+    except JoinedRowsError:
+        raise
     except RowError:
         if form.quote is None and given.quote is None:
             plain = dataclasses.replace(form, quote="")
@@ -155,7 +157,7 @@ def _find_delimiter(path: Path, given: Format, head: str) -> tuple[Format, Lines
             tried = {sign: _split(path, head, each, sign, count) for sign in quotes}
             fitting = {sign: lines for sign, lines in tried.items() if _width(lines) > 1}
             if fitting:
-                _, best = max((_rank_quote(sign, fitting, each), sign) for sign in fitting)
+                _, best = max((_rank_quote(sign, fitting), sign) for sign in fitting)
                 found.append((each, best, fitting[best]))
         if found:
             delimiter, quote, rows = max(found, key=lambda each: _rank(each[2]))
@@ -189,21 +191,18 @@ def _rank(rows: Lines) -> tuple[bool, int]:
     return any(Column(cells).is_label for cells in zip(*rows[1:], strict=True)), _width(rows)
 
 
-def _rank_quote(quote: str, fitting: dict[str, Lines], delimiter: str) -> int:
+def _rank_quote(quote: str, fitting: dict[str, Lines]) -> int:
     """Return the rank of a quote among those with which all rows have the same width.
 
-    Single quotes are the first where they enclose all cells of a column, and else the last. A stray
-    double quote joins rows until the next one: then all quotes are better read as characters.
+    Single quotes are the first where they enclose all cells of a column, and else the last.
     """
-    doubled = fitting.get('"', [])
     if quote == "'":
         enclosed = [
             all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells)
-            for cells in zip(*doubled, strict=True)
+            for cells in zip(*fitting.get('"', []), strict=True)
         ]
-        return 4 if any(enclosed) else 0
-    joins_rows = quote and find_joined_rows(enumerate(doubled, 1), doubled, delimiter)
-    return 2 if not quote else 1 if joins_rows else 3
+        return 3 if any(enclosed) else 0
+    return 2 if quote else 1
 
 
 def _find_header(form: Format, no_header: bool, rows: Lines) -> Format:

@@ -2,7 +2,7 @@
 
 import importlib.util
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import regex
@@ -15,6 +15,7 @@ IGNORED = regex.compile(
     r"(?:\u200D(?=\p{Extended_Pictographic})|[\U000E0020-\U000E007F]+)(*SKIP)(*FAIL)"
     r"|\p{Default_Ignorable_Code_Point}"
 )
+FORMS = ("<font>", "<narrow>", "<noBreak>", "<wide>")  # not superscripts, circled digits, ligatures
 FONTS = ("DejaVuSans.ttf", "DejaVuSansMono.ttf")  # of matplotlib: Latin, Greek and Cyrillic
 
 
@@ -34,15 +35,30 @@ def require_distinct(places: Mapping[str, str], column: str) -> None:
         )
 
 
-def _similar(labels: Iterable[str]) -> list[list[str]]:
-    """Return the groups of labels that differ in case, in what is not drawn, or in like letters."""
-    drawn = {label: IGNORED.sub("", unicodedata.normalize("NFKC", label)) for label in labels}
-    drawn = {label: unicodedata.normalize("NFD", text) for label, text in drawn.items()}
-    same = str.maketrans(_like_letters({*"".join(drawn.values())}))
-    groups: dict[str, list[str]] = {}
-    for label, text in drawn.items():
-        groups.setdefault(" ".join(text.translate(same).lower().split()), []).append(label)
-    return [group for group in groups.values() if len(group) > 1]
+def _similar(labels: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the groups of labels that differ in case, in what is not drawn, or in like letters.
+
+    Letters are alike as they are written, such as Cyrillic В and B, or as small letters.
+    """
+    written = {label: IGNORED.sub("", "".join(map(_plain, label))) for label in labels}
+    small = {label: text.lower() for label, text in written.items()}
+    drawn = [
+        {label: unicodedata.normalize("NFD", text) for label, text in texts.items()}
+        for texts in (written, small)
+    ]
+    letters = {letter for texts in drawn for text in texts.values() for letter in text}
+    same = str.maketrans(_like_letters(letters))
+    for texts in drawn:
+        groups: dict[str, list[str]] = {}
+        for label, text in texts.items():
+            groups.setdefault(" ".join(text.translate(same).lower().split()), []).append(label)
+        yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _plain(sign: str) -> str:
+    """Return the sign that another width, font or space is a form of; of others the sign itself."""
+    form = unicodedata.decomposition(sign).partition(" ")[0]
+    return unicodedata.normalize("NFKC", sign) if form in FORMS else sign
 
 
 def _like_letters(letters: set[str]) -> dict[str, str]:

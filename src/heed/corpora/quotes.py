@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-SHORT = 40  # characters of a cell that other rows may have too, such as a label
-FEW = 10  # rows of which most may be joined: the lines of their texts are rows too
+LONG = 3  # rows for each line of a text that may hold all rows of a label
+SHORT = 100  # characters of a cell that other rows may have too, such as a label
 LETTERS, DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 Row = tuple[int, list[str]]  # the number of the first line of a row, and its fields
@@ -38,16 +38,18 @@ def find_joined_rows(
     """Return the first row with a text of several lines that look like rows themselves, or None.
 
     Such a line has as many fields as a row, and in a column whose cells repeat themselves, such as
-    one of labels, a cell of other rows; without such columns, numbers where other rows have some.
+    one of labels, a cell of other rows, or of other lines of a text that has a third as many lines
+    as there are rows; without such columns, numbers where other rows have some.
     `several` has all rows with a text of several lines; `cells` are the fields of all rows.
     """
     texts = [text for row in several if (text := _divide(row, delimiter))]
     if not texts:
         return None
     rows, width = [*cells], len(texts[0].row[1])
-    joined = [line for text in texts for line in text.lines if len(line) == width]
+    long = (text.lines for text in texts if len(text.lines) * LONG > len(rows))
+    joined = [line for lines in long for line in lines if len(line) == width]
     reduce: Callable[[str], str] = str
-    known = _known_cells(rows, str) if len(rows) >= FEW else _known_cells(rows + joined, str, 2)
+    known = _known_cells(rows + joined, str, 2 if joined else 1)
     if not known:
         reduce, known = _shape, _known_cells(rows, _shape)
     for (first, fields), lines, beside in texts:
@@ -86,13 +88,14 @@ def _known_cells(
 ) -> dict[int, set[str]]:
     """Return the cells, reduced to what is compared, of at least so many rows, by column.
 
-    A column whose cells are long, or mostly differ, has none.
+    A long cell is none of them, and a column whose cells mostly differ has none.
     """
     known = {}
     for i, cells in enumerate(zip(*rows, strict=True)):
         counts = Counter(map(reduce, cells))
-        if 2 * len(counts) <= len(rows) and max(map(len, counts)) <= SHORT:
-            known[i] = {cell for cell, count in counts.items() if cell and count >= least}
+        if 2 * len(counts) <= len(rows):
+            repeated = (cell for cell, count in counts.items() if cell and count >= least)
+            known[i] = {cell for cell in repeated if len(cell) <= SHORT}
     return {i: cells for i, cells in known.items() if cells}
 
 

@@ -117,14 +117,17 @@ def _check_repeated_header(path: Path, rows: Sequence[tuple[str, Row]]) -> None:
     """Raise HeedError for a row that has the names of the columns, as of a file put after one."""
     for at, row in rows:
         last = next(reversed(row), "")
-        if row.get(last) == last and len(row) > 1:
-            names, cells = [*row], [*row.values()]
-            cells[0] = str(cells[0]).strip('\ufeff"')  # the other file may begin with a mark
-            if cells == names:
-                raise HeedError(
-                    f"{path}{at}: the names of the columns again, as where one file was put behind "
-                    "another. Remove this row"
-                )
+        if len(row) < 2 or _as_name(row[last]) != _as_name(last):
+            continue
+        if [*map(_as_name, row.values())] == [*map(_as_name, row)]:
+            raise HeedError(
+                f"{path}{at}: the names of the columns again, as where one file was put behind "
+                "another. Remove this row"
+            )
+
+
+def _as_name(cell: object) -> str:
+    return str(cell).strip('\ufeff" ').lower()  # another file may begin with a mark
 
 
 def write_table(table: "pa.Table", path: Path) -> None:

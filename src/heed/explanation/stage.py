@@ -72,10 +72,11 @@ def _read_params(kind: type[Section], *keys: str) -> Section:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    if is_there := paths.PARAMS.exists():
+    text = ""
+    if paths.PARAMS.exists():
         require_readable(paths.PARAMS)
+        text = paths.PARAMS.read_text(encoding="utf-8")
     try:
-        text = paths.PARAMS.read_text(encoding="utf-8") if is_there else ""
         entry = YAML(typ="safe").load(text)
         for key in keys:
             entry = (entry or {}).get(key)

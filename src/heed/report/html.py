@@ -14,7 +14,7 @@ from markupsafe import Markup
 from heed.report.blocks import PAGE, Block, Figure, Row, Span, Table, Term, walk_blocks
 from heed.report.escape import TEMPLATES, kind, visible
 from heed.report.language import once_a_language, say
-from heed.tables import quote_formulas
+from heed.tables import csv_text
 
 MAX_INLINE = 1_000_000  # bytes of all SVGs; with more, the page links the files in figures/
 LONG_NOTE = 20  # words
@@ -112,8 +112,7 @@ def csv_table(block: Table) -> str:
     indices = [index for index, column in enumerate(block.columns) if column.key]
     rows = [[block.plain(row, index) for index in indices] for row in block.rows if row.in_csv]
     keys = [block.columns[index].key for index in indices]
-    frame = quote_formulas(pd.DataFrame(rows, columns=keys, dtype=str))
-    return frame.to_csv(index=False, lineterminator="\n")
+    return csv_text(pd.DataFrame(rows, columns=keys, dtype=str))
 
 
 # All that starts emphasis, code, a link, an image, HTML, an entity or another cell of a table.

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import re
-import stat
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -129,8 +128,6 @@ def _divide(corpus: Corpus, kind: Kind, rows: _Rows) -> tuple[float, float, floa
 
 def _read_files(source: Source, corpus: Corpus) -> _Rows:
     files = list(source.user_files())
-    for file in files:
-        _require_readable(Path(file.path))
     lines = [file for file in files if not source.format and not is_table(Path(file.path))]
     if lines:  # a language each; all have equally many lines
         return _read_lines(Path(lines[0].path), corpus, source.encoding)
@@ -161,18 +158,6 @@ def _read_files(source: Source, corpus: Corpus) -> _Rows:
     counts = {label: len(found) for label, found in values.items()}
     is_given = corpus.split.kind == "given"
     return _Rows(len(lengths), _thin_out(lengths), counts, shares if is_given else {})
-
-
-def _require_readable(path: Path) -> None:
-    """Raise HeedError unless a file or a folder is there; reading a pipe would wait for ever."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        raise HeedError(f"{path}: not there") from None
-    except OSError as error:
-        raise HeedError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise HeedError(f"{path}: a pipe or a device, and no file")
 
 
 def _read_lines(path: Path, corpus: Corpus, encoding: str | None) -> _Rows:

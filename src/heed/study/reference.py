@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 # the limits of a value → their names in a JSON schema, for text, for lists and for numbers
 LIMITS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
-VISIBLE = r"\S"  # a text without a visible sign; `heed check` knows more of those
+VISIBLE = r"\S"  # a text with a visible sign, or nearly: `heed check` knows more that have none
 LENGTHS = {
     "string": {"pattern": "pattern", "min_length": "minLength", "max_length": "maxLength"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},

@@ -1,13 +1,17 @@
 """Rules across sections of params.yaml: each yields the key of a mistake, and a message."""
 
 import dataclasses
+import errno
 import itertools
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
+from heed.corpora.rows import LABELS
 from heed.evaluation.results import BASELINE, assign_roles
+from heed.files import kind_of
 from heed.hyperparameters import Configuration
 from heed.records import Mistake, RecordError, unknown_name
 from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
@@ -112,6 +116,15 @@ def _noise_contradictions(params: Params, name: str) -> Mistakes:
         yield ("explain", "models", name, "noise"), f"{noise} has sentence pairs, and no labels"
 
 
+def _describe_no_file(path: Path) -> str:
+    """Return what a user's path names that is no file, or ""; one that is not there may come."""
+    try:
+        found = kind_of(path)
+    except OSError as error:
+        return "is a link to itself" if error.errno == errno.ELOOP else ""
+    return "" if found in ("a file", "a folder") else f"expected a file, found {found}"
+
+
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
     kind, source = KINDS[corpus.kind], params.sources[corpus.source]
@@ -121,11 +134,14 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
             f"corpus {name} has {folds} folds: the number of seeds must be a multiple of {folds}, "
             f"found {len(params.seeds)}",
         )
+    for file in source.copied_files():
+        if problem := _describe_no_file(Path(file.path)):
+            yield ("sources", corpus.source, *file.key.split(".")), f"{file.path}: {problem}"
     documents = kind.documents or (source.documents or 0) / kind.joined
     if documents and (corpus.split.test or 0) >= documents:
         message = f"{corpus.split.test} of {documents:.0f} documents, so none is left to train on"
         yield (*key, "split", "test"), message
-    header = [*(source.header or []), *["labels"] * bool(source.flags)]
+    header = [*(source.header or []), *[LABELS] * bool(source.flags)]
     for field, column in corpus.named_columns() if source.header else ():
         if column not in header:
             known = unknown_name(column, f"column in `header` of source {corpus.source}", header)

@@ -1,11 +1,10 @@
 """The commands that take a text of one's own: the text, and the runs."""
 
-import errno
 import os
 import sys
 from pathlib import Path
 
-from heed.files import HeedError, bounded_lines, kind_of, require_readable
+from heed.files import HeedError, bounded_lines, require_readable
 from heed.paths import RUNS
 from heed.terminal import print_line
 
@@ -15,27 +14,18 @@ def read_text(text: str) -> str:
     if text == "-":
         lines = bounded_lines("standard input", sys.stdin.buffer)
         return b"".join(lines).decode("utf-8-sig", errors="replace")
-    if found := _kind_of(text):
-        if os.path.sep in text or "." in text:
-            require_readable(Path(text))
-            try:
-                with Path(text).open(encoding="utf-8-sig", errors="replace") as file:
-                    return "".join(bounded_lines(text, file))
-            except OSError as error:
-                raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
-        print_line(f"heed: {text} is taken as the text: the {found[2:]} is ./{text}", error=True)
+    if os.path.lexists(text) and (os.path.sep in text or "." in text):
+        require_readable(Path(text))
+        try:
+            with Path(text).open(encoding="utf-8-sig", errors="replace") as file:
+                return "".join(bounded_lines(text, file))
+        except OSError as error:
+            raise HeedError(f"{text}: cannot be read ({error.strerror})") from None
+    if os.path.isfile(text):  # noqa: PTH113 — Path's raises for a text that is too long
+        print_line(f"heed: {text} is taken as the text: the file is ./{text}", error=True)
     elif len(text.split()) == 1 and Path(text).suffix:  # a word with the suffix of a file name
         print_line(f"heed: there is no file {text}: taken as the text itself", error=True)
     return text
-
-
-def _kind_of(text: str) -> str:
-    try:
-        return kind_of(Path(text))
-    except OSError as error:  # too long for a file name, say: it is text
-        return "a link to itself" if error.errno == errno.ELOOP else ""
-    except ValueError:  # a NUL
-        return ""
 
 
 def trained_seeds(model: str) -> list[int]:

@@ -41,8 +41,6 @@ TREATMENTS = (
     "invalid_utf8", "surrogates", "breaks", "controls", "c1", "bidi", "normalised", "cut", "empty",
 )  # fmt: skip
 
-INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # Unicode's categories; Cf: zero-width, soft hyphen …
-
 # A tokenizer remembers the words it has seen, and what it made of each piece of text between spaces
 # (spaCy's own limit of 10,000 pieces costs a third of the time). A new one starts after so many.
 MAX_REMEMBERED = 200_000
@@ -84,11 +82,6 @@ def clean(text: str | bytes, max_characters: int = 1_000_000) -> tuple[str, Coun
         text, counts["cut"] = text[:max_characters], 1
     counts["empty"] = int(not text.strip())
     return text, +counts
-
-
-def is_visible(text: str) -> bool:
-    """Return whether a text has any sign but white space, controls and invisible marks."""
-    return any(unicodedata.category(sign) not in INVISIBLE for sign in text)
 
 
 def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -> tuple[Span, ...]:

@@ -10,7 +10,7 @@ from heed.corpora.rows import Format, read_table
 from heed.corpora.table import DocumentReader
 from heed.files import HeedError
 
-IGNORABLE = [chr(c) for c in range(0x110000) if regex.match(r"\p{DI}", chr(c))]
+IGNORABLE = regex.findall(r"\p{DI}", "".join(map(chr, range(0x110000))))
 SAME = {
     "case": ("pos", "Pos"), "zero width": ("pos", "po\u200bs"), "filler": ("소", "\u115f소"),
     "hangul filler": ("pos", "pos\u3164"), "grapheme joiner": ("pos", "po\u034fs"),
@@ -18,7 +18,8 @@ SAME = {
     "no-break": ("a b", "a\u00a0b"), "two spaces": ("a b", "a  b"), "braille": ("pos", "pos\u2800"),
     "wide": ("pos", "ｐｏｓ"), "bold": ("pos", "𝐩𝐨𝐬"), "hyphen": ("x-y", "x\u2010y"),
     "cyrillic": ("pos", "p\u043es"), "greek": ("pos", "p\u03bfs"), "capital": ("bad", "\u0412AD"),
-    "all cyrillic": ("cop", "сор"), "one font": ("Kat", "\u041aat"),
+    "all cyrillic": ("cop", "сор"), "cyrillic case": ("Нет", "нет"),
+    "greek case": ("Ναι", "ναι"), "one font": ("Kat", "\u041aat"),
     "accents": ("Ëlan", "Ёlan"), "style": ("❤", "❤\ufe0f"),
     "hindi": ("क्ष", "क्\u200dष"), "persian": ("می\u200cخواهم", "میخواهم"),
 }  # fmt: skip
@@ -30,7 +31,8 @@ OTHER = {
     "greek letters": ("TNFα", "TNFa", "IL-1β", "IL-1ß"), "german": ("Maße", "Masse"),
     "accents": ("résumé", "resume"), "russian": ("да", "нет", "спорт"), "signs": ("C", "C++", "C#"),
     "persian": ("می\u200cخواهم", "نمی\u200cخواهم"), "hindi": ("क्\u200dष", "श्र\u200cी", "अच्छा"),
-    "numbers": ("1", "1.0", "01", "10"), "chinese": ("日", "曰", "正面"),
+    "numbers": ("1", "1.0", "01", "10", "①"),
+    "powers": ("m2", "m²"), "chinese": ("日", "曰", "正面"),
 }  # fmt: skip
 
 

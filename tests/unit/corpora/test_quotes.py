@@ -83,13 +83,46 @@ def test_a_quoted_text_of_several_lines_is_one_text(tmp_path, order, suffix, quo
 
 
 @pytest.mark.parametrize("far", [False, True], ids=["in the first rows", "far below"])
-def test_where_all_quotes_can_be_characters_no_row_is_lost(tmp_path, far):
+def test_where_all_quotes_can_be_characters_it_is_asked_about(tmp_path, far):
     lines = [f"text {i} of some words,{'ab'[i % 2]}" for i in range(2100 if far else 60)]
     lines[-20] = '"' + lines[-20]
     lines[-16] = 'a text that ends so",b'
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["text,label", *lines]))
-    given = Format()
-    table, form = read_found(path, find_format(path, given, False), given)
-    assert table.num_rows == len(lines) and form.quote == ""
-    assert table.column("text")[-20].as_py().startswith('"text')
+    with pytest.raises(JoinedRowsError, match=f"t.csv:{len(lines) - 18}: a quote begins a text"):
+        add(path, Format())
+    rows = add(path, Format(quote=""))
+    assert len(rows) == len(lines) and rows[-20][0].startswith('"text')
+
+
+LONG_LABEL = "a very long label that describes the class in many many words indeed"
+JOINED = {
+    "sorted": (["apple", "berry", "cherry"] * 30, 29, 59),
+    "a long label": (["pos", "neg", LONG_LABEL] * 20, 11, 15),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize("order", ["text label", "label text"])
+def test_a_class_whose_rows_are_all_joined_is_not_lost(tmp_path, name, order):
+    labels, first, last = JOINED[name]
+    if name == "sorted":
+        labels = sorted(labels)
+        first, last = (29, 59) if order == "label text" else (30, 60)
+    texts = [f"text {i} is good" for i in range(len(labels))]
+    texts[first], texts[last] = f'"{texts[first]}', f'{texts[last]}"'
+    path = tmp_path / "t.csv"
+    rows = [",".join(cells(order, *row, 0)) for row in zip(texts, labels, strict=True)]
+    path.write_text("\n".join([",".join(order.split()), *rows]))
+    with pytest.raises(JoinedRowsError, match=f"t.csv:{first + 2}: a quote begins a text"):
+        add(path, Format())
+
+
+def test_a_text_whose_lines_look_like_rows_is_asked_about(tmp_path):
+    rows = [f"{'yes' if i % 2 else 'no'},I {i} liked it" for i in range(60)]
+    rows[20] = 'no,"Would you buy it again?\nno, never\nno, I would not\nno, thanks"'
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["recommend,review", *rows]))
+    with pytest.raises(JoinedRowsError, match="a quote begins a text that ends in line 25"):
+        add(path, Format())
+    assert len(add(path, Format(quote=QUOTE))) == 60

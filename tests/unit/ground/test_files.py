@@ -169,9 +169,7 @@ def test_a_name_that_cannot_be_printed_is_refused_and_named(tmp_path, name):
     problem = "is not UTF-8" if "\udcff" in name else "has U[+](000A|001B|2028) in it"
     (tmp_path / name).write_text("x")
     for path in (tmp_path / name, tmp_path):
-        with pytest.raises(
-            HeedError, match=f"the name {problem}, which cannot be printed"
-        ) as error:
+        with pytest.raises(HeedError, match=f"the name {problem}, and cannot be printed") as error:
             require_readable(path, or_folder=True)
         assert str(error.value).isprintable()
 

@@ -146,8 +146,10 @@ def test_the_cost_is_estimated_before_anything_is_written(
     assert files() == before
 
 
-def test_a_folder_that_was_made_for_a_file_is_removed_again(tmp_path: Path) -> None:
+def test_what_cannot_be_written_leaves_the_other_files_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
+    (tmp_path / "old").write_text("old")
     with pytest.raises(HeedError, match="taken: cannot be written"):
-        write_texts({tmp_path / "new/a": "a", tmp_path / "taken": "b"})
-    assert [*tmp_path.iterdir()] == [tmp_path / "taken"]
+        write_texts(dict.fromkeys(map(tmp_path.joinpath, ("new", "old", "taken")), "text"))
+    assert {*tmp_path.iterdir()} == {tmp_path / "old", tmp_path / "taken"}
+    assert (tmp_path / "old").read_text() == "old"

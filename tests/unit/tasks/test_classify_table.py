@@ -81,7 +81,7 @@ def test_every_row_has_the_mean_of_all_runs_in_each_format(table):
         summary = classify_table("tiny-attention", table, Path(f"out{suffix}"))
         rows, unknown = summary.split("; ")
         assert rows == f"out{suffix}: 5 rows, mean of 2 runs of tiny-attention"
-        assert unknown == "without any word that it knows, and so no prediction: 1"
+        assert unknown == "1 without a prediction: the model knows no word of it"
         result = read(f"out{suffix}")
         assert list(result) == ["id", *COLUMNS[1:]] and result["id"].tolist() == list("abcde")
         probabilities = result[COLUMNS[2:]].to_numpy(float)

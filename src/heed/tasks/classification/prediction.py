@@ -17,6 +17,7 @@ from heed.inputs.vocabulary import Vocabulary
 from heed.models.classifier import Classifier
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
+from heed.records import is_visible
 from heed.task import task_module
 from heed.task.interface import Predictor
 from heed.tasks.classification.learning import (
@@ -27,7 +28,6 @@ from heed.tasks.classification.learning import (
     read_texts,
 )
 from heed.tasks.classification.recipe import Data, Hyperparameters, Prediction
-from heed.tokens import tokenizer
 from heed.tokens.arrays import MarkedTokens, Tokens
 from heed.training.checkpoint import load_weights, whole_run
 
@@ -83,8 +83,8 @@ class ClassificationPredictor(Predictor):
 
     def knows(self, tokens: Tokens) -> np.ndarray:
         """Return whether the model knows any visible word of each document, (documents,)."""
-        is_visible = np.fromiter(map(tokenizer.is_visible, tokens.lexicon), bool)
-        is_known = is_visible & (self._encode_words(tokens).known_types | bool(self.model.branch))
+        seen = np.fromiter(map(is_visible, tokens.lexicon), bool)
+        is_known = seen & (self._encode_words(tokens).known_types | bool(self.model.branch))
         words = np.concatenate([[0], np.cumsum(is_known[tokens.ids])])[tokens.offsets]
         return np.asarray(words[1:] > words[:-1])
 

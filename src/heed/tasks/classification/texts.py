@@ -11,9 +11,9 @@ import pandas as pd
 
 from heed.corpora.rows import Format, read_table
 from heed.corpora.table import text_column
-from heed.files import HeedError, require_readable, writing
+from heed.files import HeedError, kind_of, require_readable, writing
 from heed.prediction import load_predictor
-from heed.tables import quote_formulas, write_csv
+from heed.tables import csv_text, write_csv
 from heed.tasks.classification.prediction import ClassificationPredictor, WeightedDocument
 from heed.tasks.texts import read_text, trained_seeds
 from heed.terminal import print_data
@@ -220,7 +220,8 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
         raise HeedError(f"--output {output}: expected a file that ends in {', '.join(SUFFIXES)}")
     require_readable(table.path)
     if output and output.exists():
-        require_readable(output)
+        if not output.is_file():
+            raise HeedError(f"--output {output}: is {kind_of(output)}. Name a file")
         if output.samefile(table.path):
             raise HeedError(f"--output {output}: this is the table itself. Name another file")
     runs = load_classifiers(model)
@@ -232,15 +233,14 @@ def classify_table(model: str, table: TextTable, output: Path | None) -> str:
     head = pd.DataFrame({ids.name: ids, "predicted": pd.Series(predicted, dtype="str")})
     _write(head.join(pd.DataFrame(probabilities, columns=names)), output)
     unknown = predicted.count(None)
-    without = f"; without any word that it knows, and so no prediction: {unknown:,}"
+    without = f"; {unknown:,} without a prediction: the model knows no word of it"
     rows = f"{output or table.path}: {len(texts):,} rows"
     return f"{rows}, mean of {len(runs)} runs of {model}{without if unknown else ''}"
 
 
 def _write(table: pd.DataFrame, output: Path | None) -> None:
     if output is None:
-        text = quote_formulas(table).to_csv(index=False, lineterminator="\n")
-        print_data(text.removesuffix("\n"))
+        print_data(csv_text(table).removesuffix("\n"))
         return
     with writing(output) as temporary:
         if output.suffix == ".parquet":

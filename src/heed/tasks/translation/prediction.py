@@ -22,12 +22,13 @@ from heed.models.translator import Translator
 from heed.models.translators import RecurrentTranslator
 from heed.paths import WEIGHTS
 from heed.recipe import Recipe
+from heed.records import is_visible
 from heed.task.interface import Predictor
 from heed.tasks.translation import metrics
 from heed.tasks.translation.learning import SOURCE, TARGET, make_model
 from heed.tasks.translation.recipe import Data, Hyperparameters, Prediction
 from heed.tokens.arrays import ParallelTokens, Side
-from heed.tokens.tokenizer import is_visible, tokenize_sentences
+from heed.tokens.tokenizer import tokenize_sentences
 from heed.training.checkpoint import load_weights, whole_run
 
 GROUPS = 6
