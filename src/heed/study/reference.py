@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from heed.corpora.declared import Split
-from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
+from heed.records import UNIONS, Field, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
 from heed.study.schema import AdversarialAttention, AnyParams, Explain, ExplainedModel, Model
@@ -63,11 +63,16 @@ def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
     return schema | {names_of[name]: limits[name] for name in names_of if name in limits}
 
 
+def _limits(field: Field) -> dict[str, object]:
+    """Return the limits of a field; a text that is empty by default may be so."""
+    return {**field.limits} | ({"blank": True} if field.default == "" else {})
+
+
 def _schema_of_record(kind: Any) -> Schema:
     """Return the JSON schema of a record; a model has the hyperparameters of any task."""
     keys = keys_of(kind)
     properties = {
-        name: _schema(field.declared, field.limits) | _described(field.description)
+        name: _schema(field.declared, _limits(field)) | _described(field.description)
         for name, field in keys.items()
     }
     if kind is Model:

@@ -147,6 +147,13 @@ def test_a_degraded_copy_is_of_another_experiment_on_the_same_data(label, of, me
     assert ": experiments.copy.suboptimal_of: " in line and message in line
 
 
+def test_a_degraded_copy_is_compared_by_the_same_metric():
+    copy = COPY.replace("LABEL", "author").replace("OF", "sample-author, metric: macro_f1")
+    (line,) = mistakes(SMALL.replace("searches:\n", copy, 1))
+    assert ": experiments.copy.metric: sample-author is compared by accuracy of classif" in line
+    assert "this by macro_f1 of classification: no change follows from metrics of two kinds" in line
+
+
 def test_every_number_of_params_yaml_has_a_range():
     """A number without one would accept 1e-300 or 1e300."""
     for title, kind in _titles().items():
