@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from typing import TextIO
 
 STDOUT, STDERR = "standard output", 2  # in messages, and the last descriptor of the three streams
+# Half a character, as JSON may have; Python shows so a byte of an argument that is not UTF-8.
+SURROGATES = re.compile("[\ud800-\udfff]")
 # Control characters but tab and newline, those that change the direction of the text after them,
 # and lone surrogates, which cannot be printed.
 INVISIBLE = re.compile(

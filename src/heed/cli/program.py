@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from heed.files import HeedError, locked
 from heed.paths import LOCKS, PARAMS, RESULTS
 from heed.progress import INTERRUPTED
-from heed.terminal import STDOUT, open_streams, visible
+from heed.terminal import STDOUT, SURROGATES, open_streams, visible
 
 VARIABLE, WITHOUT_CACHE = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
 OWN_CODE = "HEED_OWN_CODE"  # environment: the folder whose code this restarted process must run
@@ -49,7 +48,7 @@ def _run_command() -> None:
     from heed.cli.stages import STAGES, search, train
 
     for text in sys.argv:
-        if re.search("[\ud800-\udfff]", text):  # how Python shows a byte that is not UTF-8
+        if SURROGATES.search(text):
             raise HeedError(f"{text}: is not UTF-8: type it as UTF-8, or rename the file")
     arguments = vars(make_parser().parse_args())
     function = arguments.pop("function")

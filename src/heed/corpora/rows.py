@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from heed.corpora.publication import split_of
 from heed.corpora.quotes import find_joined_rows
 from heed.files import MAX_LINE, HeedError, bounded_lines, require_readable
+from heed.terminal import SURROGATES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,6 @@ AT = "heed:at"  # the column with the place of each row in its file, such as `:1
 PATH, NOT_TEXT = b"heed:path", b"heed:not-text"  # metadata: the file; the first cell of no text
 MAX_RATIO = 50  # characters a byte of a JSON document, which is read whole: texts have 3
 BATCH = 10_000  # rows of parquet that are Python objects at a time
-SURROGATES = re.compile("[\ud800-\udfff]")  # half a character, as JSON may have
 SAMPLE_TEXT = 'text,"label"\n'  # an encoding of text gives it back
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SEPARATOR_LINE = re.compile(r'"?sep=([^\w\r\n]|\\t)"?(?:[\r\n]|$)', re.I)  # Excel's first line

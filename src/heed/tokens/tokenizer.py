@@ -197,9 +197,11 @@ def _cuts(text: str) -> list[int]:
     return cuts
 
 
-def _token_table(pipeline: Any, text: str, attributes: list[int]) -> np.ndarray:
+def _token_table(name: str, text: str, attributes: list[int]) -> np.ndarray:
     """Return spaCy's attributes of each token, the second its first character, (tokens, 5)."""
-    cuts = _cuts(text) if max(map(len, text.split()), default=0) > LONGEST_PIECE else []
+    pipeline, cuts = blank_pipeline(name), list[int]()
+    if name != "whitespace" and max(map(len, text.split()), default=0) > LONGEST_PIECE:
+        cuts = _cuts(text)
     parts = [text[start:end] for start, end in itertools.pairwise([0, *cuts, len(text)])]
     table = pipeline.tokenizer(" ".join(parts)).to_array(attributes).reshape(-1, len(attributes))
     blanks = np.asarray(cuts) + np.arange(len(cuts))  # put between the parts
@@ -219,7 +221,7 @@ def tokenize_chunk(texts: list[str], name: str) -> Chunk:
     from spacy.attrs import IDX, IS_PUNCT, IS_SPACE, LENGTH, ORTH
 
     attributes = [ORTH, IDX, LENGTH, IS_SPACE, IS_PUNCT]
-    tables = [_token_table(pipeline, text, attributes) for text in texts]
+    tables = [_token_table(name, text, attributes) for text in texts]
     flat = np.concatenate(tables)
     sizes = [len(table) for table in tables]
     document = np.repeat(np.arange(len(tables)), sizes)

@@ -166,6 +166,12 @@ def test_a_tokenizer_gets_no_piece_with_signs_that_is_longer_than_256(monkeypatc
     assert max(len(piece) for piece in pieces if word not in piece) <= 301
 
 
+def test_a_long_word_between_spaces_is_one_token_of_whitespace():
+    words = ["so", 200 * "(a)", 300 * "!"]
+    chunk = tokenize_chunk([" ".join(words)], "whitespace")
+    assert [chunk.lexicon[each] for each in chunk.ids] == words
+
+
 def test_every_language_of_spacy_is_a_tokenizer_or_needs_a_package():
     import spacy.lang
 
