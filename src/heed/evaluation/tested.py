@@ -105,7 +105,7 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     fields = ("best_epoch", "parameters", "validation", "machine_kind")
     values = ([getattr(run, field) for run in runs] for field in fields)
     longer = _read_longer(folder / paths.MODEL_LONGER, command)
-    return TestedModel(model, folds, tables, recipe, settings, *values, longer)
+    return TestedModel(model, folds, tables, recipe, settings, *values, longer=longer)
 
 
 def _read_longer(path: Path, command: str) -> LongerTested | None:

@@ -206,7 +206,7 @@ def _read_info(kind: type, folder: Path, command: str) -> Any:
     )
     try:
         noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
-        info = read_record(kind, noted, strict=True)
+        info: Any = read_record(kind, noted, strict=True)
     except ValueError as error:
         raise HeedError(
             f"{folder / paths.RUN}: not a run ({error}). Run again: {command}"

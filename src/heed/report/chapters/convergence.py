@@ -154,17 +154,17 @@ def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[st
     tried = [(line.variant, line.longer) for line in lines if line.longer]
     yield say(
         "Each model was trained again with its first seed, with twice the epochs, the schedule of "
-        "the learning rate stretched over them, without patience. It has not converged if the "
-        "epoch kept there has a higher validation score by more than the margin: {limit}.",
+        "the learning rate stretched over them, without patience. Where the epoch kept there has a "
+        "higher validation score, by more than {limit} (the margin), the model has not converged.",
         limit=measure.convergence_margin(results.comparison.significance.convergence_pp),
     )
     if errors := [each.standard_error_pp for _, each in tried if each.standard_error_pp]:
         yield say(
-            "This seed is validated on {count} sentences: one standard error of a score on so many "
-            "is up to {error}."
+            "One standard error of a score is up to {error} on the {count} sentences that this "
+            "seed is validated on."
             if measure.is_of_sentences
-            else "This seed is validated on {count} documents: one standard error of a score on so "
-            "many is up to {error}.",
+            else "One standard error of a score is up to {error} on the {count} documents that "
+            "this seed is validated on.",
             count=format_count(tried[0][1].validation_items),
             error=measure.limit(float(f"{max(errors):.2g}")),
         )
