@@ -68,9 +68,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         write_json(out / paths.MODEL_RUNS, [_describe_run(name, run) for run in runs])
         if longer:
             of_items = predictor.statistics(tables[0])  # of validation
-            content = _describe_longer(name, longer, len(of_items))
-            errors = dict(standard_errors(recipe, of_items))
-            write_json(out / paths.MODEL_LONGER, content | {"standard_errors": errors})
+            write_json(out / paths.MODEL_LONGER, _describe_longer(longer, of_items))
     return len(predictions)
 
 
@@ -80,14 +78,19 @@ def _describe_run(name: str, run: RunInfo) -> dict[str, object]:
     return {name: getattr(run, name) for name in facts} | {"validation": validation}
 
 
-def _describe_longer(name: str, longer: LongerInfo, items: int) -> dict[str, object]:
-    """Return what a comparison reads of a longer training; without scores where it diverged."""
-    facts = ("seed", "best_epoch", "machine_kind", "diverged")
-    validation = {} if longer.diverged else _read_validation(name, paths.LONGER)
-    epochs = longer.recipe.hyperparameters.epochs
-    described = {name: getattr(longer, name) for name in facts}
-    values = {"epochs": epochs, "validation": validation, "validation_items": items}
-    return described | values
+def _describe_longer(longer: LongerInfo, statistics: pd.DataFrame) -> dict[str, object]:
+    """Return what a comparison reads of a longer training; without scores where it diverged.
+
+    `statistics` are those of the validation items, by the run with the same seed.
+    """
+    recipe, facts = longer.recipe, ("seed", "best_epoch", "machine_kind", "diverged")
+    validation = {} if longer.diverged else _read_validation(recipe.model, paths.LONGER)
+    return {name: getattr(longer, name) for name in facts} | {
+        "epochs": recipe.hyperparameters.epochs,
+        "validation": validation,
+        "validation_items": len(statistics),
+        "standard_errors": dict(standard_errors(recipe, statistics)),
+    }
 
 
 def _read_validation(name: str, seed: int | str) -> dict[str, list[float]]:

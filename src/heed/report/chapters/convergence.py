@@ -90,7 +90,22 @@ def _settings(results: Results, line: Line) -> Iterator[str]:
 def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
     """Return the table: a row for each model, its run with the first seed and its longer one."""
     measure = next(line.measure for line in lines if line.longer)
-    heading = say("{metric}, seed {seed}", metric=measure.name, seed=results.comparison.seeds[0])
+    columns = _columns(experiment, measure, results.comparison.seeds[0])
+    return Table(
+        f"{experiment.key}_convergence",
+        say("Twice the epochs, with one seed"),
+        columns,
+        make_rows(columns, lines),
+        notes=tuple((text,) for text in _notes(results, lines, measure)),
+        sources=results.comparison_sources,
+        location=f"experiments.{experiment.key}.models",
+        mark=experiment.mark,
+        style="scores",
+    )
+
+
+def _columns(experiment: Experiment, measure: Measure, seed: int) -> tuple[Column, ...]:
+    heading, unit = say("{metric}, seed {seed}", metric=measure.name, seed=seed), measure.unit
 
     def printed(name: str) -> Callable[[Line], str]:
         return lambda line: line.measure.format(getattr(line.longer, name)) if line.longer else DASH
@@ -101,7 +116,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
     def plain(name: str) -> Callable[[Line], object]:
         return difference_value("longer", name)
 
-    columns = (
+    return (
         *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=name),
         Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.epochs)),
@@ -113,25 +128,12 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
         Column("longer_best_epoch", say("Kept"), RIGHT, plain("best_epoch")),
         Column("longer_score", "", decimals(4), plain("longer_score")),
         Column("", heading, RIGHT, printed("longer_score")),
-        Column(
-            "difference_pp", say("Difference"), POINTS, plain("difference_pp"), unit=measure.unit
-        ),
-        Column("margin_pp", say("Margin"), decimals(2), plain("margin_pp"), unit=measure.unit),
+        Column("difference_pp", say("Difference"), POINTS, plain("difference_pp"), unit=unit),
+        Column("margin_pp", say("Margin"), decimals(2), plain("margin_pp"), unit=unit),
         Column("standard_error_pp", "", decimals(2), plain("standard_error_pp")),
         Column("validation_items", "", TEXT, plain("validation_items")),
         Column("", say("Verdict"), TEXT, _say_outcome),
         Column("convergence", "", value="outcome"),
-    )
-    return Table(
-        f"{experiment.key}_convergence",
-        say("Twice the epochs, with one seed"),
-        columns,
-        make_rows(columns, lines),
-        notes=tuple((text,) for text in _notes(results, lines, measure)),
-        sources=results.comparison_sources,
-        location=f"experiments.{experiment.key}.models",
-        mark=experiment.mark,
-        style="scores",
     )
 
 
