@@ -23,6 +23,8 @@ from heed.training.run import (
     split_documents,
 )
 
+SCORED = ("validation", "test")  # splits
+
 
 def write_predictions(name: str, seeds: list[int]) -> int:
     """Write results/predict/NAME from the runs of `seeds`; return the number of predictions.
@@ -45,15 +47,13 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     for run in runs:
         predictor = load_predictor(run, device, settings)
         rows = split_documents(recipe, tokens, run.seed)
-        validation, test = (
-            predictor.predict(tokens, rows[split]) for split in ("validation", "test")
-        )
-        of_items = predictor.statistics(test)
+        predicted = {split: predictor.predict(tokens, rows[split]) for split in SCORED}
+        of_items = predictor.statistics(test := predicted["test"])
         of_items.insert(0, "seed", run.seed)
         of_items.insert(1, "id", test["id"].to_numpy())
         statistics.append(of_items)
         explained = explained or predictor.explain(tokens, test)  # of the first seed
-        for table, split in ((validation, "validation"), (test, "test")):
+        for split, table in predicted.items():
             table.insert(0, "seed", run.seed)
             table.insert(2, "split", split)
             tables.append(table)

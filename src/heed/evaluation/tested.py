@@ -103,9 +103,9 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     folds = [recipe.fold(seed) for seed in seeds]
     settings = read_prediction(folder / paths.MODEL_PREDICTION, recipe.task, command)
     fields = ("best_epoch", "parameters", "validation", "machine_kind")
-    values = ([getattr(run, field) for run in runs] for field in fields)
-    longer = _read_longer(folder / paths.MODEL_LONGER, command)
-    return TestedModel(model, folds, tables, recipe, settings, *values, longer=longer)
+    values: list[Any] = [[getattr(run, field) for run in runs] for field in fields]
+    values.append(_read_longer(folder / paths.MODEL_LONGER, command))
+    return TestedModel(model, folds, tables, recipe, settings, *values)
 
 
 def _read_longer(path: Path, command: str) -> LongerTested | None:
