@@ -195,6 +195,18 @@ def test_other_presets_change_the_code_of_recipes_and_searches_alone(edited: Pat
     }
 
 
+def test_whether_models_are_trained_longer_is_known_to_trainings_alone(edited: Path) -> None:
+    params = edited / "params.yaml"
+    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
+    assert "study: {" in params.read_text()
+    off = params.read_text().replace("study: {", "study: {longer_training: false, ")
+    params.write_text(off)
+    assert run(edited) == ""
+    changed = {path for path, text in before.items() if path.read_bytes() != text}
+    assert changed == {path for path in before if path.relative_to(edited).parts[2] == "train"}
+    assert code(edited, "train", "author-baseline")["longer_training"] is False
+
+
 ATTENTION = "src/heed/models/attention.py"
 UNCLOSED = f"heed: {ATTENTION}:1: not valid Python: '(' was never closed\n"
 MISTAKES = [

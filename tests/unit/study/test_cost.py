@@ -171,6 +171,23 @@ def test_the_plan_counts_stages_and_runs_as_dvc_does() -> None:
     assert (cost.stages, cost.runs) == (1 + 2 + 1 + 3 * 7 + 2 + 3, 21)
 
 
+def test_the_longer_trainings_cost_two_trainings_of_each_model_once() -> None:
+    params = study.parse(SAMPLE.replace("longer_training: false", "longer_training: true"))
+    longer, without = estimate_cost(params), estimate_cost(study.parse(SAMPLE))
+    trainings = sum(model.training for model in without.models)
+    for seeds in (1, 3):
+        more = longer.seconds(seeds) - without.seconds(seeds)
+        assert more == pytest.approx(2 * trainings)
+    assert longer.minutes(1, 1000) == pytest.approx(
+        2 * max(model.training for model in longer.models) / 60
+    )
+    assert longer.seeds_within(10, 2) < without.seeds_within(10, 2)
+    text = " ".join(format_cost(params, cores=2).split())
+    assert "21 trainings (7 models x 3 seeds) and 7 longer ones" in text
+    assert "once: longer trainings (2 x the epochs)" in text
+    assert "longer" not in format_cost(study.parse(SAMPLE), cores=2)
+
+
 def test_twice_the_seeds_are_twice_the_trainings_and_a_cap_makes_them_cheaper(clone: Path) -> None:
     text = (clone / "workflow/studies/talk.yaml").read_text()
     five = estimate_cost(study.parse(text))
