@@ -132,10 +132,8 @@ def train_longer(
     `train_model`, but not where the training diverges, which is a result.
     """
     recipe, diverged = longer_recipe(read_model_recipe(name)), ""
-    tokens, device = (
-        load_tokens(paths.TOKENS / recipe.corpus),
-        machine.choose_device(recipe.hyperparameters.device),
-    )
+    tokens = load_tokens(paths.TOKENS / recipe.corpus)
+    device = machine.choose_device(recipe.hyperparameters.device)
     work = checkpoint.work_folder(recipe, seed, code)
     stopwatch, report = _timed(work, report_progress)
     history: list[dict[str, float]] = []
