@@ -214,7 +214,7 @@ def _model_result(
         summary=summary,
         details=_summarize_details(tested, experiment.metrics),
         gain=gain,
-        epochs=[len(next(iter(run.values()), [])) for run in tested.validation],
+        trained_epochs=[len(next(iter(run.values()), [])) for run in tested.validation],
         longer_training=compare_longer(tested, metric, convergence_pp),
     )
 

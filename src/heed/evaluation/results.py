@@ -160,7 +160,7 @@ class ModelResult:
     summary: Scores
     details: Annotated[Details, FLATTENED]
     gain: Gain | None  # over the baseline; None for the baseline itself
-    epochs: list[int] = dataclasses.field(default_factory=list)  # that each run was trained for
+    trained_epochs: list[int] = dataclasses.field(default_factory=list)  # of each run
     longer_training: LongerTraining | None = None
 
     @property

@@ -26,7 +26,7 @@ def read(folder: Path, longer: dict[str, float | None], patience: int = 0) -> Re
     for variant, difference in longer.items():
         h = dataclasses.replace(models[variant].hyperparameters, patience=patience)
         models[variant] = dataclasses.replace(
-            models[variant], hyperparameters=h, epochs=[5, 6, 6],
+            models[variant], hyperparameters=h, trained_epochs=[5, 6, 6],
             longer_training=longer_training(difference),
         )  # fmt: skip
     made_up.results(data, folder)

@@ -119,7 +119,7 @@ def _columns(experiment: Experiment, measure: Measure, seed: int) -> tuple[Colum
     return (
         *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=name),
-        Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.epochs)),
+        Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.trained_epochs)),
         Column("best_epochs", say("Kept"), RIGHT, lambda line: _join(line.model.best_epochs)),
         Column("metric", "", value=plain("metric")),
         Column("score", "", decimals(4), plain("score")),
