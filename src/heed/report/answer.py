@@ -412,8 +412,10 @@ def _doubt_sentence(gain: TestedDifference) -> str:
         return say("as the only comparison that difference would count, but not among several")
     if gain.result.seeds_needed is not None:
         return say_count(
-            "to see a difference of this size would take about {count} seed",
-            "to see a difference of this size would take about {count} seeds",
+            "to see a difference of this size would take about {count} seed: heed study --seeds "
+            "{count}",
+            "to see a difference of this size would take about {count} seeds: heed study --seeds "
+            "{count}",
             gain.result.seeds_needed,
         )
     return say(

@@ -52,12 +52,11 @@ def _advice(experiments: list[Experiment]) -> str:
         else say("a network")
         for each in advised
     ]
-    counts = Counter(kinds)
-    if len(counts) == 1:
-        where = _where(kinds, kinds[0], len(experiments))
-        return say("Use {model}{where}.", model=kinds[0], where=where)
+    counts, total = Counter(kinds), len(experiments)
+    if counts[kinds[0]] == total:
+        return say("Use {model}{where}.", model=kinds[0], where=_on(total, total))
     parts = [say("{model} on {count}", model=each, count=n) for each, n in counts.most_common()]
-    return say("Use {models} of {total}.", models=", ".join(parts), total=len(advised))
+    return say("Use {models} of {total}.", models=", ".join(parts), total=total)
 
 
 def judged_variants(experiments: list[Experiment]) -> list[str]:
