@@ -112,8 +112,8 @@ def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int)
     Of a study that is there already the seeds stay. All of it counts.
     """
     minutes, factor, plan = float(options.minutes or 0), None, _Plan(options, entries)
-    for left_out, divisor in own_entries.REDUCTIONS:
-        smaller = entries.without(left_out, divisor)
+    for reduction in own_entries.REDUCTIONS:
+        smaller = entries.without(*reduction)
         params = parse(_with_entries(options, smaller)[0][PARAMS], PARAMS)
         factor = factor or measure_study(params)
         cost = estimate_cost(params, factor)
@@ -127,8 +127,8 @@ def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int)
     needed = cost.minutes(least, cores)
     fewer = max(100, round(0.8 * minutes / needed * cost.sizes[entries.name].train, -2))
     line = (
-        f"  Even so it takes about {format_number(needed)} minutes, more than the "
-        f"{format_number(minutes)}. Give it more, or train on fewer texts: --train {fewer:.0f}"
+        f"  Even so it takes about {format_number(needed)} minutes. Give it more, or train on "
+        f"fewer texts: --train {fewer:.0f}"
     )
     return replace(plan, lines=(*plan.lines, line))
 
@@ -136,12 +136,17 @@ def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int)
 def _describe_fit(
     whole: own_entries.CorpusEntries, smaller: own_entries.CorpusEntries, minutes: float
 ) -> Iterator[str]:
-    left_out = [each for each in whole.variants if each not in smaller.variants]
-    less = [f"the variants {' and '.join(left_out)}"] if left_out else []
-    if smaller.max_tokens < whole.max_tokens:
-        less.append(f"what is beyond {smaller.max_tokens} tokens of a text")
+    less = [f"variant {each}" for each in whole.variants if each not in smaller.variants]
+    less += [
+        f"{have - now:,} of the {have:,} {what}"
+        for have, now, what in (
+            (whole.max_tokens, smaller.max_tokens, "tokens of a text"),
+            (whole.epochs, smaller.epochs, "epochs"),
+        )
+        if now < have
+    ]
     if less:
-        yield f"  left out for {format_number(minutes)} minutes: {', '.join(less)}"
+        yield f"  left out for --minutes {format_number(minutes)}: {', '.join(less)}"
 
 
 # --- reading the files ----------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
-from heed.hyperparameters import Preset
 from heed.records import RecordError, read_section
 from heed.study.corpora import AnyCorpus
 from heed.study.corpus_size import count_tokens
@@ -38,12 +37,14 @@ VARIANTS: dict[str, dict[str, object]] = {
     # it keeps up with the linear model where the others do not (docs/presets.md)
     "hybrid": {"pooling": "attention", "tfidf_branch": "both", "skip": True},
 }
-# What a study leaves out for its time to be enough, and the part of a text's tokens that it reads.
-REDUCTIONS: tuple[tuple[tuple[str, ...], int], ...] = (
-    ((), 1), (("attention",), 1), (("attention",), 2), (("attention", "hybrid"), 2),
-    (("attention", "hybrid"), 4), (("attention", "hybrid", "mean"), 4),
+# What a study leaves out for its time to be enough: variants; then it reads 1 / 2 or 1 / 4 of the
+# tokens of a text, and trains for 1 / 2 of the epochs.
+REDUCTIONS: tuple[tuple[tuple[str, ...], int, int], ...] = (
+    ((), 1, 1), (("attention",), 1, 1), (("attention",), 2, 1), (("attention",), 2, 2),
+    (("attention", "hybrid"), 2, 2), (("attention", "hybrid"), 4, 2),
+    (("attention", "hybrid", "mean"), 4, 2),
 )  # fmt: skip
-FEWEST_TOKENS = 60  # of a text that are always read
+FEWEST_TOKENS, FEWEST_EPOCHS = 60, 6  # of a text that are read, of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 # the options of a corpus that are keys of its section
@@ -173,18 +174,22 @@ class CorpusEntries:
     preset: str  # of all its models
     max_tokens: int
     epochs: int
+    fewest_epochs: int  # of enough steps
 
-    def without(self, left_out: tuple[str, ...], divisor: int) -> "CorpusEntries":
-        """Return the entries without some variants, with 1 / `divisor` of a text's tokens."""
-        least = min(self.max_tokens, FEWEST_TOKENS)
-        max_tokens = max(least, 10 * -(-self.max_tokens // (10 * divisor)))
+    def without(self, left_out: tuple[str, ...], tokens: int, epochs: int) -> "CorpusEntries":
+        """Return the entries without some variants, with parts of the tokens and epochs."""
+        fewest = min(self.max_tokens, FEWEST_TOKENS)
+        sizes: dict[str, int] = {
+            "max_tokens": max(fewest, 10 * -(-self.max_tokens // (10 * tokens))),
+            "epochs": max(min(self.epochs, self.fewest_epochs), -(-self.epochs // epochs)),
+        }
+        changed = {key: size for key, size in sizes.items() if size != getattr(self, key)}
         models = {
-            name: model | {"max_tokens": max_tokens}
+            name: model | changed
             for name, model in self.sections["models"].items()
             if not name.endswith(tuple(f"-{variant}" for variant in left_out))
         }
-        sections = self.sections | {"models": models}
-        return dataclasses.replace(self, sections=sections, max_tokens=max_tokens)
+        return dataclasses.replace(self, sections=self.sections | {"models": models}, **sizes)
 
     @property
     def variants(self) -> list[str]:
@@ -248,7 +253,10 @@ def make_entries(
     source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
     source |= {key: each for key, each in found.items() if each or (key, each) == ("quote", "")}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
-    epochs, usual = _enough_epochs(PRESETS[task][preset], statistics.splits["train"])
+    usual, batch_size = (int(PRESETS[task][preset].values[key]) for key in ("epochs", "batch_size"))
+    fewest = min(MOST_EPOCHS, math.ceil(STEPS * batch_size / statistics.splits["train"]))
+    fewest = max(FEWEST_EPOCHS, fewest)
+    epochs = max(usual, fewest)
     settings |= {"epochs": epochs} if epochs != usual else {}
     if options.vectors:
         from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
@@ -271,13 +279,7 @@ def make_entries(
             models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     sections |= {"experiments": experiments, "models": models}
-    return CorpusEntries(name, task, sections, preset, max_tokens, epochs)
-
-
-def _enough_epochs(preset: Preset, trained: int) -> tuple[int, int]:
-    """Return the epochs for STEPS of training on so many documents, and those of the preset."""
-    usual, batch_size = (int(preset.values[key]) for key in ("epochs", "batch_size"))
-    return max(usual, min(MOST_EPOCHS, math.ceil(STEPS * batch_size / trained))), usual
+    return CorpusEntries(name, task, sections, preset, max_tokens, epochs, fewest)
 
 
 def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
