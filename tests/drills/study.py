@@ -20,7 +20,7 @@ from tests.reports import without_times
 
 WARM = str(Path(__file__).with_name("warm.py"))
 PARAMS = """
-study: {name: drills, title: Drills}
+study: {name: drills, title: Drills, longer_training: false}
 seeds: [1, 2]
 sources: {sample: {kind: sample, documents: 200, seed: 3}}
 corpora: {letters: {source: sample, kind: sample-letters, split: {kind: random, test: 0.25}}}

@@ -102,7 +102,7 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
     fields = "task classes metric attention controls corpus models reference_models comparisons"
     assert [*written] == fields.split()
-    fields = "last_rises_pp converged machine_kinds summary classes gain"
+    fields = "machine_kinds summary classes gain epochs longer_training"
     assert [*written["models"]["attention"]][4:] == fields.split()
     assert [*written["reference_models"]["linear"]] == ["summary", "classes"]
     assert (

@@ -15,25 +15,10 @@ from heed.evaluation.results import (
     OtherTests,
     Roles,
     assign_roles,
-    last_rise_pp,
     verdict,
 )
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
-
-
-@pytest.mark.parametrize(
-    ("scores", "rise"),
-    [
-        ([0.5, 0.6], None),  # no validation before the last two
-        ([0.5, 0.6, 0.7], 20.0),
-        ([0.5, 0.7, 0.6, 0.702], 0.2),
-        ([0.5, 0.7, 0.6, 0.5], 0.0),
-        ([0.7, 0.7, 0.7], 0.0),
-    ],
-)
-def test_the_last_rise_is_that_of_the_best_figure_over_two_validations(scores, rise):
-    assert last_rise_pp(scores) == (None if rise is None else pytest.approx(rise))
 
 
 def difference(mean: float, p: float | None, equivalence_p: float | None) -> Difference:

@@ -24,7 +24,7 @@ def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", 
     )
     h = Hyperparameters()
     trained = {
-        name: ModelResult(name, h, 0, [], [], [], [], {metric: mean_and_std(values)}, {}, None)
+        name: ModelResult(name, h, 0, [], [], {metric: mean_and_std(values)}, {}, None)
         for name, values in models.items()
     }
     reference_models = (

@@ -101,7 +101,7 @@ def test_a_file_becomes_a_report_under_its_own_title_and_comes_back_from_the_cac
     for word in SAMPLE_WORDS:
         assert word not in page, word
     times = {path: path.read_bytes() for path in clone.glob("results/timing/train/*/*.json")}
-    assert len(times) == 2 * len(VARIANTS)
+    assert len(times) == 3 * len(VARIANTS), "two seeds, and the longer training"
     columns = ("--text-column", "Brief", "--label-column", "Anliegen")
     other = ("--encoding", "windows-1252", "--study", "briefe")
     run(*heed, "corpus", "add", "briefe.csv", *columns, *other)
