@@ -115,7 +115,7 @@ USE = {
         f"and {LAST_STATE}",
     ),
     "the best network had not converged": (
-        {"linear": 0.95, "longer": {"attention": 2.0}},
+        {"linear": 0.95, "longer": {"attention": 2.5}},
         "Use the linear model: 0.950; the best network has 0.850 (attention, not converged: −10.0 "
         f"p.p., −12.5 to −7.5) and {LAST_STATE}",
     ),
