@@ -179,17 +179,17 @@ class CorpusEntries:
     def without(self, left_out: tuple[str, ...], tokens: int, epochs: int) -> "CorpusEntries":
         """Return the entries without some variants, with parts of the tokens and epochs."""
         fewest = min(self.max_tokens, FEWEST_TOKENS)
-        sizes: dict[str, int] = {
-            "max_tokens": max(fewest, 10 * -(-self.max_tokens // (10 * tokens))),
-            "epochs": max(min(self.epochs, self.fewest_epochs), -(-self.epochs // epochs)),
-        }
-        changed = {key: size for key, size in sizes.items() if size != getattr(self, key)}
+        max_tokens = max(fewest, 10 * -(-self.max_tokens // (10 * tokens)))
+        epochs = max(min(self.epochs, self.fewest_epochs), -(-self.epochs // epochs))
+        changed = {"max_tokens": max_tokens} if max_tokens < self.max_tokens else {}
+        changed |= {"epochs": epochs} if epochs < self.epochs else {}
         models = {
             name: model | changed
             for name, model in self.sections["models"].items()
             if not name.endswith(tuple(f"-{variant}" for variant in left_out))
         }
-        return dataclasses.replace(self, sections=self.sections | {"models": models}, **sizes)
+        sections = self.sections | {"models": models}
+        return dataclasses.replace(self, sections=sections, max_tokens=max_tokens, epochs=epochs)
 
     @property
     def variants(self) -> list[str]:
