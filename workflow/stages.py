@@ -47,6 +47,8 @@ REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakem
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
+# Reference models take seconds, and say what networks must beat: they start before these.
+LENGTHS |= dict.fromkeys(("embed", "pretrained", "reference_models"), 60)
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
 THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
 USELESS = re.compile(

@@ -27,11 +27,23 @@ def adopt(name: str) -> None:
     print_line(adopt(name, PARAMS, SEARCHES))
 
 
-def study(name: str = "", new_name: str = "", title: str = "", force: bool = False) -> None:
+def study(
+    name: str = "",
+    new_name: str = "",
+    title: str = "",
+    force: bool = False,
+    seeds: int | None = None,
+) -> None:
     """List the studies, make one active and estimate what it will cost, or make one of your own."""
     from heed.files import HeedError
+    from heed.study.editing import set_seeds
     from heed.study.studies import NEW, activate_study, format_studies, make_study
 
+    if seeds and name:
+        raise HeedError("--seeds is for the active study: heed study --seeds N, without a name")
+    if seeds:
+        print_line(set_seeds(PARAMS, seeds))
+        return
     if name != NEW and (new_name or title):
         raise HeedError(f"to make a study of your own: heed study {NEW} NAME --title TITLE")
     if name == NEW:
@@ -259,6 +271,8 @@ MEANINGS: dict[str, Meaning] = {
     "new_name": ("NAME", "of the study that `new` makes", {"nargs": "?"}),
     "title": ("TITLE", "of the study that `new` makes"),
     "force": ("", "overwrite a params.yaml that you have edited"),
+    "study.seeds": ("N", "train each model of the active study with the seeds 1 to N",
+        {"type": partial(whole, most=MAX_SEEDS)}),
     "cost.name": STUDY,
     "graph.name": STUDY,
     "classify.model": ("MODEL", "a model with trained runs"),
@@ -334,6 +348,8 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "train_per_class": ("N", "as --train, but of each class", {"type": whole}),
     "seeds": ("N", "of the study; default: 3", {"type": partial(whole, most=MAX_SEEDS)}),
+    "minutes": ("MINUTES", "that the study may take on all cores: its seeds, variants and tokens "
+        "follow", {"type": positive}),
 }  # fmt: skip
 
 

@@ -15,17 +15,26 @@ from heed.evaluation.results import (
     Significance,
     clip_interval,
 )
-from heed.report.formats import format_coverage, format_interval, format_p
+from heed.report.formats import format_coverage, format_interval, format_number, format_p
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, degenerate_sentence, equal_weights_control, measure_of
+
+LINEAR = "linear"
+REFERENCES = (LINEAR, "pretrained")  # that are recommended where they do as well: simplest first
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A verdict of a few words, and the sentences on it, which have bad news first."""
+    """A verdict of a few words, and the sentences on it, which have bad news first.
+
+    `advice` is the sentence that names the model to use, and `recommended` this model; both are
+    empty where there is no linear model to compare with, and for generated text.
+    """
 
     verdict: str
     sentences: tuple[str, ...]
+    advice: str = ""
+    recommended: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,9 +227,11 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
 
     `seeds` are those of the study, in the order of the runs.
     """
-    compared = compare_attention(result, tested_differences(result, method))
+    tested = tested_differences(result, method)
+    compared, recommended = compare_attention(result, tested), recommend(result, method)
+    advice = _advice(recommended, result, tested, compared) if recommended else ""
     if compared is None:
-        return _no_comparison(result)
+        return dataclasses.replace(_no_comparison(result), advice=advice, recommended=recommended)
     gain, ahead = compared.baseline, compared.better_models
     sentences = [
         degenerate_sentence(result, seeds),
@@ -245,7 +256,84 @@ def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> 
         for pair in compared.pairs
     ]
     texts = (f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in sentences if text)
-    return Answer(_verdict(compared, result), tuple(texts))
+    return Answer(_verdict(compared, result), tuple(texts), advice, recommended)
+
+
+def recommend(result: ExperimentResult, method: Significance) -> str:
+    """Return the simplest model whose score is within the margin of the best one; "" without a
+    linear model, and for generated text.
+
+    Reference models are simpler than networks, and of these the one with fewest parameters is.
+    """
+    if LINEAR not in result.reference_models or result.corpus.statistics.generated:
+        return ""
+    networks = sorted(
+        result.models,
+        key=lambda n: (result.models[n].parameters, -result.sign * result.score_of(n)),
+    )
+    names = [*_references(result), *networks]
+    scores = {name: result.sign * result.score_of(name) for name in names}
+    enough = max(scores.values()) - method.equivalence_margin / 100
+    return next(name for name, score in scores.items() if score >= enough)
+
+
+def _references(result: ExperimentResult) -> list[str]:
+    return [name for name in REFERENCES if name in result.reference_models]
+
+
+def _advice(
+    recommended: str,
+    result: ExperimentResult,
+    tested: list[TestedDifference],
+    compared: AttentionComparison | None,
+) -> str:
+    """Return the sentence that names the model to use, the best of other kinds, and the gain."""
+    best = max(result.models, key=lambda name: result.sign * result.score_of(name))
+    network = recommended if recommended in result.models else best
+    intervals = {(each.first, each.second): each.ends for each in tested}
+
+    def size(first: str, second: str, pattern: str = "{size}, {interval}") -> str:
+        mean = 100 * result.sign * (result.score_of(first) - result.score_of(second))
+        text, ends = measure_of(result).difference(mean, 1), intervals.get((first, second))
+        return pattern.format(size=text, interval=format_interval(ends, 1)) if ends else text
+
+    parts = []
+    for name in _references(result):
+        if name != recommended:
+            words = {"model": name_model(name, result), "score": _short(name, result)}
+            over = {"name": network, "size": size(network, name)}
+            parts.append(
+                say("{model} has {score} ({name} over it: {size})", **words, **over)
+                if network == recommended
+                else say("{model} has {score}", **words)
+            )
+    if network != recommended:
+        name = network
+        if not result.models[network].has_converged:
+            name = say("{name}, not converged", name=network)
+        values = {"score": _short(network, result), "size": size(network, recommended)}
+        parts.append(say("the best network has {score} ({name}: {size})", name=name, **values))
+    if compared:
+        over_baseline = (
+            "{name} over the last state {size}"
+            if compared.is_last_state
+            else "{name} over the baseline {size}"
+        )
+        gain = size(compared.variant, BASELINE, "{size} ({interval})")
+        parts.append(say(over_baseline, name=compared.variant, size=gain))
+    model, score = name_model(recommended, result), _short(recommended, result)
+    return say("Use {model}: {score}; {others}.", model=model, score=score, others=_join(parts))
+
+
+def name_model(name: str, result: ExperimentResult) -> str:
+    """Return a model in a sentence: a reference model, or the network of a variant."""
+    is_reference = name in result.reference_models
+    return say("the {name} model" if is_reference else "the network {name}", name=name)
+
+
+def _short(name: str, result: ExperimentResult) -> str:
+    measure = measure_of(result)
+    return format_number(measure.scaled(result.score_of(name)), 1 if measure.in_hundreds else 3)
 
 
 def _no_comparison(result: ExperimentResult) -> Answer:
@@ -324,8 +412,10 @@ def _doubt_sentence(gain: TestedDifference) -> str:
         return say("as the only comparison that difference would count, but not among several")
     if gain.result.seeds_needed is not None:
         return say_count(
-            "to see a difference of this size would take about {count} seed",
-            "to see a difference of this size would take about {count} seeds",
+            "to see a difference of this size would take about {count} seed: heed study --seeds "
+            "{count}",
+            "to see a difference of this size would take about {count} seeds: heed study --seeds "
+            "{count}",
             gain.result.seeds_needed,
         )
     return say(

@@ -30,13 +30,12 @@ def format_p(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else format_rounded(p, 3)
 
 
-def format_interval(ends: tuple[float, float] | None) -> str:
+def format_interval(ends: tuple[float, float] | None, digits: int = 2) -> str:
     """Return both ends in percentage points; a dash for None."""
-    return (
-        DASH
-        if ends is None
-        else say("{low} to {high}", low=format_points(ends[0]), high=format_points(ends[1]))
-    )
+    if ends is None:
+        return DASH
+    low, high = (format_points(end, digits) for end in ends)
+    return say("{low} to {high}", low=low, high=high)
 
 
 def format_coverage(alpha: float) -> str:

@@ -95,9 +95,9 @@ class Measure:
         printed = None if value is None else self.scaled(value)
         return format_number(printed, 2 if self.in_hundreds else 4)
 
-    def difference(self, value: float) -> str:
+    def difference(self, value: float, digits: int = 2) -> str:
         """Return a difference with its sign and its unit."""
-        return self._with_unit(format_points(value))
+        return self._with_unit(format_points(value, digits))
 
     def margin(self, value: float) -> str:
         """Return a margin around zero with its unit."""

@@ -244,9 +244,12 @@ def format_cost(params: Params, factor: float | None = None, cores: int | None =
     return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines())
 
 
-def summarise_cost(params: Params, cores: int) -> str:
-    """Return the estimated cost of a study in a sentence, and the commands that come next."""
-    cost = estimate_cost(params)
+def summarise_cost(params: Params, cores: int, factor: float | None = None) -> str:
+    """Return the estimated cost of a study in a sentence, and the commands that come next.
+
+    `factor` is as in `estimate_cost`.
+    """
+    cost = estimate_cost(params, factor)
     duration = _format_duration(cost.minutes(cost.seeds, cores))
     return (
         f"{_describe_runs(params, cost)}: about {duration} on {cores} core{'s' * (cores > 1)}, and "

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import Node
 
@@ -73,6 +74,16 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
         indented = f"{' ' * above[0].start_mark.column}{line}\n"
         _write_models(path, text, before + indented + text[end:], {*params.models, name})
     return f"{path}:{before.count(chr(10)) + 1}: added {line}"
+
+
+def set_seeds(path: Path, count: int) -> str:
+    """Write the seeds 1 to `count` into params; return a message. Raises HeedError."""
+    with editing(path) as (params, tree):
+        tree["seeds"] = seeds = CommentedSeq(range(1, count + 1))
+        seeds.fa.set_flow_style()
+    more = count - len(params.seeds)
+    kept = " Those that are trained stay" if more > 0 else ""
+    return f"{path}: seeds 1 to {count}, {len(params.seeds)} before.{kept}"
 
 
 def remove_model(path: Path, name: str) -> str:

@@ -1,7 +1,8 @@
 """A corpus of the user's own becomes a study, or a part of one: `heed corpus add` and `remove`."""
 
+import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from heed.corpora.table import DocumentReader, UnlabelledError
 from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
-from heed.study.cost import summarise_cost
+from heed.study.cost import estimate_cost, format_number, measure_study, summarise_cost
 from heed.study.editing import changed_text
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
@@ -39,6 +40,7 @@ MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
 FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
 WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
+MOST_SEEDS = 10  # of a study that is to take some minutes
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -81,13 +83,70 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
     found = [
         *own_entries.describe_corpus(str(files), corpus, statistics),
         *(f"  {note}" for note in notes),
-        *own_entries.describe_entries(entries, statistics),
     ]
     with studies.changing_studies():
-        texts, lines = _with_entries(options, entries)
-        cost = summarise_cost(parse(texts[PARAMS], PARAMS), cores)
+        fitted = _fit(options, entries, cores) if typed.minutes else _Plan(options, entries)
+        texts, lines = _with_entries(fitted.options, fitted.entries)
+        cost = summarise_cost(parse(texts[PARAMS], PARAMS), cores, fitted.factor)
         write_texts(texts)
+    found += [*own_entries.describe_entries(fitted.entries, statistics), *fitted.lines]
     return "\n".join([*found, *lines, cost])
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """The entries of a study within its minutes, and lines on what it leaves out for that.
+
+    `factor` is how many times as long as expected a training takes here; None: not measured.
+    """
+
+    options: CorpusOptions
+    entries: own_entries.CorpusEntries
+    factor: float | None = None
+    lines: tuple[str, ...] = ()
+
+
+def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int) -> _Plan:
+    """Return the largest study that takes no more than the minutes, or the smallest one at all.
+
+    Of a study that is there already the seeds stay. All of it counts.
+    """
+    minutes, factor, plan = float(options.minutes or 0), None, _Plan(options, entries)
+    for reduction in own_entries.REDUCTIONS:
+        smaller = entries.without(*reduction)
+        params = parse(_with_entries(options, smaller)[0][PARAMS], PARAMS)
+        factor = factor or measure_study(params)
+        cost = estimate_cost(params, factor)
+        least, is_new = len(params.seeds), params.study.name != options.study
+        seeds = cost.seeds_within(minutes, cores)
+        plan = _Plan(options, smaller, factor, tuple(_describe_fit(entries, smaller, minutes)))
+        if seeds >= least:
+            most = max(least, min(MOST_SEEDS, seeds))
+            chosen = replace(options, seeds=options.seeds or (most if is_new else None))
+            return replace(plan, options=chosen)
+    needed = cost.minutes(least, cores)
+    fewer = max(100, round(0.8 * minutes / needed * cost.sizes[entries.name].train, -2))
+    line = (
+        f"  Even so it takes about {format_number(needed)} minutes. Give it more, or train on "
+        f"fewer texts: --train {fewer:.0f}"
+    )
+    return replace(plan, lines=(*plan.lines, line))
+
+
+def _describe_fit(
+    whole: own_entries.CorpusEntries, smaller: own_entries.CorpusEntries, minutes: float
+) -> Iterator[str]:
+    less = [f"variant {each}" for each in whole.variants if each not in smaller.variants]
+    less += [
+        f"{have - now:,} of the {have:,} {what}"
+        for have, now, what in (
+            (whole.max_tokens, smaller.max_tokens, "tokens of a text"),
+            (whole.epochs, smaller.epochs, "epochs"),
+        )
+        if now < have
+    ]
+    if less:
+        yield f"  left out for --minutes {format_number(minutes)}: {', '.join(less)}"
 
 
 # --- reading the files ----------------------------------------------------------------------------
@@ -228,6 +287,8 @@ def _with_entries(
 
     def change(tree: Any) -> None:
         own_entries.add_entries(tree, entries, path)
+        if options.minutes:
+            own_entries.ask_what_is_there(tree)
         if options.seeds:
             tree["seeds"] = own_entries.as_yaml([*range(1, options.seeds + 1)])
         if options.title:

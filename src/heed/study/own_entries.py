@@ -1,6 +1,7 @@
 """The facts of a new corpus, and its entries in params.yaml: the models to compare on it."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -36,6 +37,15 @@ VARIANTS: dict[str, dict[str, object]] = {
     # it keeps up with the linear model where the others do not (docs/presets.md)
     "hybrid": {"pooling": "attention", "tfidf_branch": "both", "skip": True},
 }
+# What a study leaves out for its time to be enough: variants; then it reads 1 / 2 or 1 / 4 of the
+# tokens of a text, and trains for 1 / 2 of the epochs.
+REDUCTIONS: tuple[tuple[tuple[str, ...], int, int], ...] = (
+    ((), 1, 1), (("attention",), 1, 1), (("attention",), 2, 1), (("attention",), 2, 2),
+    (("attention", "hybrid"), 2, 2), (("attention", "hybrid"), 4, 2),
+    (("attention", "hybrid", "mean"), 4, 2),
+)  # fmt: skip
+FEWEST_TOKENS, FEWEST_EPOCHS = 60, 6  # of a text that are read, of a training
+STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
 PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 # the options of a corpus that are keys of its section
 OPTIONS = (
@@ -163,6 +173,29 @@ class CorpusEntries:
     sections: dict[str, dict[str, dict[str, object]]]
     preset: str  # of all its models
     max_tokens: int
+    epochs: int
+    fewest_epochs: int  # of enough steps
+
+    def without(self, left_out: tuple[str, ...], tokens: int, epochs: int) -> "CorpusEntries":
+        """Return the entries without some variants, with parts of the tokens and epochs."""
+        fewest = min(self.max_tokens, FEWEST_TOKENS)
+        max_tokens = max(fewest, 10 * -(-self.max_tokens // (10 * tokens)))
+        epochs = max(min(self.epochs, self.fewest_epochs), -(-self.epochs // epochs))
+        changed = {"max_tokens": max_tokens} if max_tokens < self.max_tokens else {}
+        changed |= {"epochs": epochs} if epochs < self.epochs else {}
+        models = {
+            name: model | changed
+            for name, model in self.sections["models"].items()
+            if not name.endswith(tuple(f"-{variant}" for variant in left_out))
+        }
+        sections = self.sections | {"models": models}
+        return dataclasses.replace(self, sections=sections, max_tokens=max_tokens, epochs=epochs)
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants of each of its experiments."""
+        names = [*self.sections["models"]]
+        return [each for each in VARIANTS if any(name.endswith(f"-{each}") for name in names)]
 
 
 def corpus_section(name: str, options: CorpusOptions, files: UserFiles) -> dict[str, object]:
@@ -220,6 +253,11 @@ def make_entries(
     source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
     source |= {key: each for key, each in found.items() if each or (key, each) == ("quote", "")}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
+    usual, batch_size = (int(PRESETS[task][preset].values[key]) for key in ("epochs", "batch_size"))
+    fewest = min(MOST_EPOCHS, math.ceil(STEPS * batch_size / statistics.splits["train"]))
+    fewest = max(FEWEST_EPOCHS, fewest)
+    epochs = max(usual, fewest)
+    settings |= {"epochs": epochs} if epochs != usual else {}
     if options.vectors:
         from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
 
@@ -241,7 +279,7 @@ def make_entries(
             models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     sections |= {"experiments": experiments, "models": models}
-    return CorpusEntries(name, task, sections, preset, max_tokens)
+    return CorpusEntries(name, task, sections, preset, max_tokens, epochs, fewest)
 
 
 def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
@@ -251,13 +289,13 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
     experiments = [*entries.sections["experiments"]]
     for experiment in experiments[:SHOWN]:
         yield (
-            f"experiment {experiment}: models {', '.join(VARIANTS)}; reference models "
+            f"experiment {experiment}: models {', '.join(entries.variants)}; reference models "
             f"{reference_models}"
         )
     if (more := len(experiments) - SHOWN) > 0:
         yield f"… and {more} experiments more, one for each label"
     yield f"  preset {entries.preset}: {preset.description}"
-    yield f"  {preset.values.get('epochs')} epochs, {preset.values.get('batch_size')} texts a batch"
+    yield f"  {entries.epochs} epochs, {preset.values['batch_size']} texts a batch"
     which = "both ends" if preset.values.get("truncation") == "ends" else "the start"
     whole = 100 * float((statistics.lengths <= entries.max_tokens).mean())
     yield (
@@ -278,6 +316,14 @@ def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
             if name in tree[section]:
                 raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
             tree[section][name] = as_yaml(values)
+
+
+def ask_what_is_there(tree: Any) -> None:
+    """Take the variants that no model is of from the study's question."""
+    asked = tree["study"]["attention"]
+    for variant in [*asked]:
+        if not any(name.endswith(f"-{variant}") for name in tree["models"]):
+            asked.remove(variant)
 
 
 def remove_entries(tree: Any, name: str, path: Path) -> None:

@@ -56,6 +56,7 @@ class CorpusOptions:
     train: int | None = None
     train_per_class: int | None = None
     seeds: int | None = None
+    minutes: float | None = None
 
     @property
     def form(self) -> Format:

@@ -96,6 +96,85 @@ def test_the_sentence_names_what_a_study_has():
     assert "attention beats the baseline." in headline([experiment_of(result, "a")], 3)
 
 
+REAL = {"generated": False}
+LAST_STATE = "attention over the last state +4.0 p.p. (+1.5 to +6.5)."
+USE = {
+    "the linear model wins": (
+        {"linear": 0.95},
+        "Use the linear model: 0.950; the best network has 0.850 (attention: −10.0 p.p., −12.5 to "
+        f"−7.5) and {LAST_STATE}",
+    ),
+    "a network is better by less than the margin": (
+        {"linear": 0.845},
+        "Use the linear model: 0.845; the best network has 0.850 (attention: +0.5 p.p., −2.0 to "
+        f"+3.0) and {LAST_STATE}",
+    ),
+    "a network is better, without a test": (
+        {"linear": 0.7, "pooling": (0.9, 0.91, 0.89)},
+        "Use the network pooling: 0.900; the linear model has 0.700 (pooling over it: +20.0 p.p.) "
+        f"and {LAST_STATE}",
+    ),
+    "the best network had not converged": (
+        {"linear": 0.95, "longer": {"attention": 2.5}},
+        "Use the linear model: 0.950; the best network has 0.850 (attention, not converged: −10.0 "
+        f"p.p., −12.5 to −7.5) and {LAST_STATE}",
+    ),
+    "no variant of the question": (
+        {"linear": 0.95, "answers": ("location",)},
+        "Use the linear model: 0.950; the best network has 0.850 (attention: −10.0 p.p.).",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", USE)
+def test_the_first_sentence_says_which_model_to_use(name):
+    case, expected = USE[name]
+    (experiment,) = study_of(case | REAL)
+    assert headline([experiment], 3).startswith(f"{expected} One corpus: ")
+    assert experiment.answer.recommended in expected
+
+
+def test_generated_text_and_several_corpora_have_no_sentence_on_one_model():
+    assert headline(study_of(STRONG), 3).startswith("One corpus: ")
+    weak = {"linear": 0.7}
+    for cases, expected in (
+        ([STRONG, STRONG], "Use the linear model on both. Two"),
+        ([STRONG, weak, STRONG], "Use the linear model on 2, a network on 1 of 3. Three"),
+        ([STRONG, {"generated": True}], "Use the linear model on 1 of 2. Two"),
+    ):
+        assert headline(study_of(*(REAL | case for case in cases)), 3).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("attention", "text"),
+    [
+        ((0.75, 0.5, 0.56), "A linear model beats it."),
+        ((0.75, 0.5, 0.66), "A linear model is ahead of it, −30.33 p.p. (95% interval −61.79"),
+        ((0.95, 0.7, 0.78), "A linear model is ahead of it, −13.00 p.p. (95% interval −44.72 to"),
+        ((0.95, 0.94, 0.96), "Not shown better than a linear model."),
+    ],
+)
+def test_a_linear_model_that_is_ahead_is_not_only_not_shown_to_be_beaten(attention, text):
+    assert text in headline(study_of({"linear": 0.94, "attention": attention}), 3)
+
+
+def test_an_interval_below_zero_is_told_where_the_correction_leaves_it_undecided():
+    (experiment,) = study_of({"linear": 0.94, "attention": (0.6, 0.61, 0.62)})
+    compared = experiment.attention_comparison
+    undecided = [
+        dataclasses.replace(
+            each, result=dataclasses.replace(each.result, verdict=UNDECIDED, p_holm=0.06)
+        )
+        for each in compared.reference_models
+    ]
+    compared = dataclasses.replace(compared, reference_models=undecided)
+    experiment = dataclasses.replace(experiment, attention_comparison=compared)
+    text = headline([experiment], 3)
+    assert "By the interval alone, without a correction, a linear model beats it: −33.00" in text
+    text = headline([experiment] * 2, 3)
+    assert "By the intervals alone, without a correction, a linear model beats it on both." in text
+
+
 def test_translations_and_classifications_have_one_sentence_and_each_difference_its_unit():
     data = made_up_translation.comparison()
     (result,) = data.experiments.values()

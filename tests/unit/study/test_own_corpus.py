@@ -16,6 +16,7 @@ from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
 from heed.study import Source, load
+from heed.study.cost import estimate_cost
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_entries import MAX_TOKENS
 from heed.study.own_files import CorpusOptions, changed_file_warnings
@@ -274,6 +275,45 @@ def test_the_preset_is_that_of_the_texts_that_are_trained_on():
     assert "the linear model is recommended" not in add_table(table, "long.csv")
     message = add_table(table, "few.csv", train=100)
     assert "the linear model is recommended: 100 texts of 204 tokens to train on are" in message
+
+
+LONG_TABLE = TABLE.assign(text=[f"{text} {'word ' * 200}" for text in TABLE["text"]])
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is as slow as is said here, without measuring it."""
+    monkeypatch.setattr("heed.study.own_corpus.measure_study", lambda _: 20.0)
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out():
+    def added(name: str, minutes: float) -> tuple[list[str], str]:
+        message = add_table(LONG_TABLE, name, minutes=round(minutes, 2))
+        stem = f"{load().study.name}-"
+        return [model.removeprefix(stem) for model in load().models], message
+
+    variants, message = added("all.csv", 1000)
+    assert variants == [*VARIANTS] and len(load().seeds) == 10 and "left out" not in message
+    cost = estimate_cost(load(), 20.0)
+    variants, message = added("five.csv", cost.minutes(5, 2) + 0.01)
+    assert variants == [*VARIANTS] and len(load().seeds) == 5 and "left out" not in message
+    variants, message = added("less.csv", 0.95 * cost.minutes(3, 2))
+    assert variants == ["baseline", "mean", "pooling", "hybrid"]
+    assert ": variant attention\n" in message and load().study.attention == ["pooling"]
+    variants, message = added("least.csv", 0.1 * cost.minutes(3, 2))
+    assert variants == ["baseline", "pooling"] and len(load().seeds) == 3
+    assert load().hyperparameters("least-pooling").max_tokens == 60
+    assert "variant mean, variant attention, variant hybrid, 150 of the 210 tokens" in message
+    assert re.search(r"Even so it takes about [\d.]+ minutes\. .*: --train 100\n", message)
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
+    add_table(minutes=1000, seeds=4)
+    assert load("params.yaml").seeds == [1, 2, 3, 4]
+    add_table(file="other.csv", minutes=1000, study="table")
+    assert load("params.yaml").seeds == [1, 2, 3, 4]
 
 
 def test_a_class_with_few_rows_is_named():

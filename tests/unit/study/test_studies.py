@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from heed import study
+from heed.cli import commands
 from heed.files import HeedError
-from heed.study.editing import add_model, remove_model
+from heed.study.editing import add_model, remove_model, set_seeds
 from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
 from tests.makers.hostile_names import NAMES, with_name
@@ -209,3 +210,16 @@ def test_an_encoding_without_a_character_stops_nothing(
     params = study.load()
     assert params.study.title == "Hilft es — bei Grüßen?"
     assert next(iter(params.sources["grusse"].copied_files())).path == "grüße.csv"
+
+
+def test_a_command_sets_the_seeds_of_the_active_study(clone: Path) -> None:
+    message = set_seeds(Path("params.yaml"), 7)
+    assert message == "params.yaml: seeds 1 to 7, 5 before. Those that are trained stay"
+    assert "\nseeds: [1, 2, 3, 4, 5, 6, 7]\n" in Path("params.yaml").read_text()
+    assert "seeds 1 to 2, 7 before." in set_seeds(Path("params.yaml"), 2)
+    assert study.load().seeds == [1, 2]
+    commands.study(seeds=commands.make_parser().parse_args(["study", "--seeds", "3"]).seeds)
+    assert study.load().seeds == [1, 2, 3]
+    assert "studies/sample-edited.yaml: " in activate_study("talk", force=False)
+    with pytest.raises(HeedError, match="--seeds is for the active study"):
+        commands.study("talk", seeds=4)

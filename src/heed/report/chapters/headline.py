@@ -2,10 +2,15 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
-from heed.report.answer import AttentionComparison, TestedDifference, verdict_text
+from heed.report.answer import (
+    AttentionComparison,
+    TestedDifference,
+    name_model,
+    verdict_text,
+)
 from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, make_rows
 from heed.report.chapters.shared import difference_value, glossary_link, join_columns
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
@@ -19,9 +24,8 @@ ORDER = (WORSE, BETTER, SAME, UNDECIDED, NOT_CONVERGED, NO_COMPARISON)
 
 
 def headline(experiments: list[Experiment], seeds: int) -> str:
-    """Return the answer of a study: against the baseline, the controls and the reference models.
-
-    It is from the verdicts alone; `seeds` is how many the study has.
+    """Return the answer of a study: what to use, then attention against the baseline, the
+    controls and the reference models, from the verdicts alone; `seeds` is how many the study has.
     """
     compared = [each.attention_comparison for each in experiments if each.attention_comparison]
     count = len(experiments)
@@ -29,11 +33,30 @@ def headline(experiments: list[Experiment], seeds: int) -> str:
         "{experiments}: {answer}.", experiments=_number(experiments), answer=_over(count, compared)
     )
     sentences = [
+        _advice(experiments),
         say("One seed decides nothing.") if seeds == 1 else "",
         over,
         *(f"{text[0].upper()}{text[1:]}." for text in _over_others(compared, count) if text),
     ]
     return " ".join(filter(None, sentences))
+
+
+def _advice(experiments: list[Experiment]) -> str:
+    """Return which model to use: of one experiment its own sentence, of several how often which."""
+    advised = [each for each in experiments if each.answer.recommended]
+    if not advised or len(experiments) == 1:
+        return "".join(each.answer.advice for each in advised)
+    kinds = [
+        name_model(each.answer.recommended, each.result)
+        if each.answer.recommended in each.result.reference_models
+        else say("a network")
+        for each in advised
+    ]
+    counts, total = Counter(kinds), len(experiments)
+    if counts[kinds[0]] == total:
+        return say("Use {model}{where}.", model=kinds[0], where=_on(total, total))
+    parts = [say("{model} on {count}", model=each, count=n) for each, n in counts.most_common()]
+    return say("Use {models} of {total}.", models=", ".join(parts), total=total)
 
 
 def judged_variants(experiments: list[Experiment]) -> list[str]:
@@ -147,6 +170,19 @@ def _over_reference_models(strongest: list[TestedDifference], experiments: int) 
     references = describe_reference_models(each.measure.task for each in strongest)
     only = references[names.pop()].in_sentence if len(names) == 1 else ""
     any_of_them = say("the best reference model" if won and not lost else "a reference model")
+    worse = [each.mean < 0 and bool(each.whole and each.whole[1] < 0) for each in strongest]
+    if any(worse) and not won and not lost:
+        return say(
+            "by the intervals alone, without a correction, {reference_model} beats it{where}"
+            if experiments > 1
+            else "by the interval alone, without a correction, {reference_model} beats it: {size}",
+            reference_model=only or any_of_them,
+            where=_where(worse, True, experiments),
+            size=strongest[worse.index(True)].size,
+        )
+    if experiments == 1 and not won and not lost and strongest[0].mean < 0:
+        values = {"reference_model": only or any_of_them, "size": strongest[0].size}
+        return say("{reference_model} is ahead of it, {size}, which may be chance", **values)
     return say(
         "{reference_model} beats it{where}"
         if lost
@@ -160,7 +196,7 @@ def _over_reference_models(strongest: list[TestedDifference], experiments: int) 
     )
 
 
-def _where(verdicts: list[str], verdict: str, experiments: int) -> str:
+def _where(verdicts: Sequence[object], verdict: object, experiments: int) -> str:
     count, total = verdicts.count(verdict), len(verdicts)
     if experiments == 1:
         return ""

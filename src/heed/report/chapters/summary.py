@@ -78,7 +78,9 @@ def _sentences(results: Results) -> Disclosure:
     for each in results.experiments:
         verdict = Span(f"{each.answer.verdict}.", "verdict")
         blocks.append(Paragraph((*experiment_title(each), verdict)))
-        blocks.append(Items(tuple((sentence,) for sentence in each.answer.sentences)))
+        advice = [each.answer.advice] if len(results.experiments) > 1 else []  # else the headline
+        sentences = filter(None, [*advice, *each.answer.sentences])
+        blocks.append(Items(tuple((sentence,) for sentence in sentences)))
     summary = say("Why: each verdict in sentences, with its interval and p")
     return Disclosure(summary, tuple(blocks), style="answers-in-full", media=(PAGE,))
 
