@@ -78,7 +78,6 @@ class Effect:
 class OtherTests:
     """Tests that decide nothing, since each leaves out a variance; of McNemar's one p a seed."""
 
-    bootstrap_pp: Interval | None
     documents_p: float
     mcnemar_p: list[float] | None
     seeds_t_p: float | None

@@ -292,7 +292,7 @@ def assess(
         "mean_pp": 100 * mean,
         "verdict": UNDECIDED,
         "effect": effect_sizes(blocks, values),
-        "others": other_tests(blocks, values, alpha),
+        "others": other_tests(blocks, values),
     }
     test, components = t_test(blocks, alpha, equivalence_margin), variance_components(blocks)
     if test is not None and components is not None:
@@ -326,7 +326,6 @@ def signature(folds: bool, fixed: bool) -> str:
         "equivalence": "two-one-sided-t",
         "correction": "Holm-within-family",
         "power": POWER,
-        "bootstrap": f"percentile,seeds+documents,{RESAMPLES}",
         "permutation": f"exact,or-{RESAMPLES}-samples",
         "generator": f"PCG64({GENERATOR_SEED})",
         "numpy": np.__version__,
@@ -335,12 +334,10 @@ def signature(folds: bool, fixed: bool) -> str:
     return "|".join(f"{key}:{value}" for key, value in fields.items())
 
 
-def other_tests(blocks: Blocks, values: Sequence[float], alpha: float) -> OtherTests:
+def other_tests(blocks: Blocks, values: Sequence[float]) -> OtherTests:
     """Return the tests that decide nothing; `values` has the difference of each seed."""
-    interval = bootstrap(blocks, alpha)
     several = len(values) > 1
     return OtherTests(
-        bootstrap_pp=(100 * interval[0], 100 * interval[1]) if interval else None,
         documents_p=documents_test(blocks),
         mcnemar_p=[p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
         seeds_t_p=seeds_t_test(values),
@@ -366,39 +363,6 @@ def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
     wins = [0.5 + 0.5 * np.sign(value) * (abs(value) > TOLERANCE) for value in values]
     odds_ratio = (won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None
     return Effect(odds_ratio=odds_ratio, g=g, seeds_won=float(np.mean(wins)))
-
-
-def bootstrap(blocks: Blocks, alpha: float = ALPHA) -> tuple[float, float] | None:
-    """Return the percentile interval of the mean difference; None with one seed.
-
-    With a fixed split seeds and documents are drawn independently (the pigeonhole bootstrap of Owen
-    2007); with folds, folds are drawn, then seeds and documents within each.
-    """
-    if sum(len(block) for block in blocks) < 2:
-        return None
-    generator = np.random.default_rng(GENERATOR_SEED)
-    folds = np.zeros((RESAMPLES, len(blocks)), dtype=np.intp)
-    if len(blocks) > 1:
-        folds = generator.integers(0, len(blocks), folds.shape)
-    means = np.empty(folds.shape)
-    for index, block in enumerate(blocks):
-        drawn = folds == index
-        means[drawn] = _resampled_means(block, int(drawn.sum()), generator)
-    low, high = np.quantile(means.mean(axis=1), [alpha / 2, 1 - alpha / 2])
-    return float(low), float(high)
-
-
-def _resampled_means(block: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return `count` means; documents with the same differences are drawn together, for speed."""
-    patterns, counts = np.unique(block, axis=1, return_counts=True)
-    seeds, documents = block.shape
-    chunk = max(1, CHUNK // len(counts))
-    means = []
-    for size in [chunk] * (count // chunk) + [count % chunk]:
-        seed_counts = generator.multinomial(seeds, np.full(seeds, 1 / seeds), size)
-        document_counts = generator.multinomial(documents, counts / documents, size)
-        means.append(((seed_counts @ patterns) * document_counts).sum(axis=1) / (seeds * documents))
-    return np.concatenate(means)
 
 
 def documents_test(blocks: Blocks) -> float:

@@ -213,13 +213,8 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
 
 
 def _clip(difference: Difference, second: float) -> Difference:
-    mean, others = difference.mean_pp, difference.others
-    bootstrap = clip_interval(others.bootstrap_pp, mean, second)
-    return dataclasses.replace(
-        difference,
-        interval_pp=clip_interval(difference.interval_pp, mean, second),
-        others=dataclasses.replace(others, bootstrap_pp=bootstrap),
-    )
+    interval = clip_interval(difference.interval_pp, difference.mean_pp, second)
+    return dataclasses.replace(difference, interval_pp=interval)
 
 
 def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:

@@ -13,7 +13,6 @@ from heed.report.chapters.shared import (
 from heed.report.experiments import Experiment
 from heed.report.formats import (
     COUNT,
-    INTERVAL,
     POINTS,
     PROBABILITY,
     TEXT,
@@ -35,8 +34,8 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     columns = _columns(results, experiment)
     note = say(
         "The corrected p values and the convergence of both models decide; bold: better or "
-        "worse. Bootstrap and the last columns are checks that leave out a source of variance or, "
-        "with few seeds, are too narrow; they decide nothing."
+        "worse. The last columns are checks that leave out a source of variance; they decide "
+        "nothing."
     )
     table = Table(
         f"{experiment.key}_comparisons",
@@ -110,9 +109,6 @@ def _undeciding_columns(measure: Measure) -> tuple[Column, ...]:
     units = say("p, sentences" if measure.is_of_sentences else "p, documents")
     others = "result.others"
     return (
-        Column("", "Bootstrap", INTERVAL, f"{others}.bootstrap_pp", paper=False),
-        Column("bootstrap_low_pp", "", POINTS, lambda each: _bootstrap(each)[0]),
-        Column("bootstrap_high_pp", "", POINTS, lambda each: _bootstrap(each)[1]),
         Column("documents_p", units, PROBABILITY, f"{others}.documents_p", paper=False),
         Column("seeds_t_p", say("p, seeds (t)"), PROBABILITY, f"{others}.seeds_t_p", paper=False),
         Column(
@@ -121,10 +117,6 @@ def _undeciding_columns(measure: Measure) -> tuple[Column, ...]:
         ),
         Column("seeds_sign_smallest_p", "", PROBABILITY, f"{others}.seeds_sign_smallest_p"),
     )  # fmt: skip
-
-
-def _bootstrap(each: TestedDifference) -> tuple[float | None, float | None]:
-    return each.result.others.bootstrap_pp or (None, None)
 
 
 def _compared(each: TestedDifference) -> Phrase:
