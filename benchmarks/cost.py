@@ -19,7 +19,8 @@ def main() -> None:
     rows = {}
     costs = estimate_cost(params, measure_study(params)), estimate_cost(params)
     for cost, study in zip(*(each.models for each in costs), strict=True):
-        seeds = [int(path.stem) for path in (training_folder(RESULTS) / cost.name).glob("*.json")]
+        times = (training_folder(RESULTS) / cost.name).glob("[0-9]*.json")  # without the longer one
+        seeds = [int(path.stem) for path in times]
         if seeds and not params.resolved(cost.name, {}).patience:
             times = [read_training_time(RESULTS, cost.name, seed).cpu_seconds for seed in seeds]
             rows[cost.name] = [sum(times) / len(times), cost.training, study.training]

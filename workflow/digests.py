@@ -6,7 +6,7 @@ they compute with. Every other stage depends on one such file, which DVC compare
 this check.
 
 The file of the recipe of a model that matches another in size has the line of that model too, of
-which dvc.yaml does not know.
+which dvc.yaml does not know. That of a model's training says whether it is also trained longer.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
@@ -174,6 +174,9 @@ def code_texts() -> dict[Path, str]:
             described[kind] = describe(closure(stage, parts, roots[stage], graph), ignored)
         texts[code_file(stage, key)] = described[kind]
     for name, model in params.models.items():
+        path, is_on = code_file("train", name), params.study.longer_training
+        content = {"longer_training": is_on, **json.loads(texts[path])}
+        texts[path] = f"{json.dumps(content, indent=1)}\n"
         if model.match_parameters_of != name:
             path, matched = code_file("recipe", name), params.models[model.match_parameters_of]
             line = matched.line()

@@ -65,7 +65,7 @@ class Stage:
     upstream: list[str]
     deps: list[str]
     outs: list[str]
-    threads: int  # 0: as many as the run can spare, at most one for each seed
+    threads: int  # 0: as many as the run can spare, at most one for each training of a model
     gpus: int
     quick: bool
     local: bool  # on the machine of `snakemake`, also where jobs go to a cluster
@@ -319,7 +319,7 @@ class Run:
         if not main and Path(self.plan_file).exists():
             content = json.loads(Path(self.plan_file).read_text(encoding="utf-8"))
             self.stages = [Stage(**stage) for stage in content["stages"]]
-            self._plan, self.seeds = content["stale"], content["seeds"]
+            self._plan, self.trainings = content["stale"], content["trainings"]
             return
         if main and not engine.is_dry_run(workflow):
             _name_site_cache(RUNS.parent)
@@ -329,7 +329,9 @@ class Run:
             collect()
             copy_report()
         self._params = load()
-        self.stages, self.seeds = read_stages(params=self._params), len(self._params.seeds)
+        self.stages = read_stages(params=self._params)
+        # of a model: one for each seed, and the longer one
+        self.trainings = len(self._params.seeds) + self._params.study.longer_training
 
     def _lock(self) -> None:
         """Refuse a second snakemake in this clone; kill -9 drops the lock too."""
@@ -372,7 +374,7 @@ class Run:
             self._plan = find_stale(self.stages, removed, code_changes, forced)
         (self.folder / "done").mkdir(parents=True, exist_ok=True)
         stages = [*map(dataclasses.asdict, self.stages)]
-        plan = json.dumps({"stages": stages, "stale": self._plan, "seeds": self.seeds})
+        plan = json.dumps({"stages": stages, "stale": self._plan, "trainings": self.trainings})
         Path(self.plan_file).write_text(plan, encoding="utf-8")
         if executing and self.apart:  # push what stages elsewhere read, and their own output
             running = [stage for stage in self.stages if stage.name in self._plan]
@@ -432,16 +434,17 @@ class Run:
         """Return the cores of a stage.
 
         A model that does not name its `threads` gets its share of the cores: one where there are
-        as many trainings to run as cores, more where there are fewer, at most one for each seed.
-        On a cluster, where jobs do not share the cores of one machine, it gets one for each seed.
+        as many models to train as cores, more where there are fewer, at most one for each training
+        of the model. On a cluster, where jobs do not share the cores of one machine, it gets so
+        many.
         """
         if stage.threads:
             return stage.threads
         is_job = not engine.is_main_process(self._workflow)  # on a machine of a cluster
         if is_job or not engine.runs_jobs_here(self._workflow):
-            return self.seeds
-        trainings = sum(name.startswith("train@") for name in self.plan())
-        return max(1, min(self.seeds, engine.cores(self._workflow) // max(1, trainings)))
+            return self.trainings
+        models = sum(name.startswith("train@") for name in self.plan())
+        return max(1, min(self.trainings, engine.cores(self._workflow) // max(1, models)))
 
     def describe_failures(self) -> Iterator[str]:
         """Yield a line for each stage of this run that failed: heed's message or the log's path.

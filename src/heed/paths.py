@@ -30,7 +30,9 @@ LOCKS = Path(".heed/locks")
 # Names of files in the folders above that several stages use.
 PREDICTED, STATISTICS = "predictions.parquet", "statistics.parquet"
 WEIGHTS, RUN, HISTORY = "model.safetensors", "run.json", "history.csv"  # of a run
+LONGER = "longer"  # in place of a seed: the longer training of a model
 MODEL_RECIPE, MODEL_RUNS, MODEL_PREDICTION = "recipe.yaml", "runs.json", "prediction.yaml"
+MODEL_LONGER = "longer_training.json"
 
 
 def recipe_file(model: str) -> Path:
@@ -43,19 +45,19 @@ def prediction_file(model: str) -> Path:
     return RECIPES / f"{model}.prediction.yaml"
 
 
-def run_folder(model: str, seed: int) -> Path:
-    """Return the folder of one training."""
+def run_folder(model: str, seed: int | str) -> Path:
+    """Return the folder of the training with a seed, or of the LONGER one."""
     return RUNS / model / str(seed)
 
 
-def timing_file(model: str, seed: int) -> Path:
-    """Return the file with the time of one training."""
+def timing_file(model: str, seed: int | str) -> Path:
+    """Return the file with the time of the training with a seed, or of the LONGER one."""
     return TIMING / "train" / model / f"{seed}.json"
 
 
-def train_command(model: str, seed: int) -> str:
-    """Return the command of one training, for messages."""
-    return f"heed train {model} --seeds {seed}"
+def train_command(model: str, seed: int | str) -> str:
+    """Return the command of one training, for messages; without seeds it makes the LONGER one."""
+    return f"heed train {model}" + (f" --seeds {seed}" if seed != LONGER else "")
 
 
 def is_name(text: str) -> bool:

@@ -1,27 +1,38 @@
 """The first half of the stage `score`: predictions of a model's runs, and their statistics."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from heed import paths
 from heed.files import reading, write_json, writing_folder
-from heed.recipe import read_model_prediction, write_prediction, write_recipe
+from heed.recipe import Recipe, read_model_prediction, write_prediction, write_recipe
 from heed.task import task_module
 from heed.task.interface import Predictor
 from heed.tokens.arrays import load_tokens
 from heed.training.machine import choose_device, make_deterministic
-from heed.training.run import RunInfo, check_tokens, read_runs, split_documents
+from heed.training.run import (
+    LongerInfo,
+    RunInfo,
+    check_tokens,
+    read_longer,
+    read_runs,
+    split_documents,
+)
 
 
 def write_predictions(name: str, seeds: list[int]) -> int:
     """Write results/predict/NAME from the runs of `seeds`; return the number of predictions.
 
-    Raises HeedError: a run is missing, or was made with another recipe than the others; the tokens
-    are not the recipe's.
+    With what a longer training of the first seed reached, where there is one. Raises HeedError: a
+    run is missing, or was made with another recipe than the others; the tokens are not the
+    recipe's.
     """
     runs = read_runs(name, seeds)
+    longer = read_longer(runs[0])
     recipe = runs[0].recipe
     settings = read_model_prediction(recipe)
     tokens = load_tokens(paths.TOKENS / recipe.corpus)
@@ -55,20 +66,55 @@ def write_predictions(name: str, seeds: list[int]) -> int:
         write_recipe(out / paths.MODEL_RECIPE, recipe)
         write_prediction(out / paths.MODEL_PREDICTION, settings)
         write_json(out / paths.MODEL_RUNS, [_describe_run(name, run) for run in runs])
+        if longer:
+            of_items = predictor.statistics(tables[0])  # of validation
+            content = _describe_longer(name, longer, len(of_items))
+            errors = dict(standard_errors(recipe, of_items))
+            write_json(out / paths.MODEL_LONGER, content | {"standard_errors": errors})
     return len(predictions)
 
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, object]:
-    path = paths.run_folder(name, run.seed) / paths.HISTORY
-    with reading(path, paths.train_command(name, run.seed)):
-        history = pd.read_csv(path)
     facts = ("seed", "best_epoch", "parameters", "machine_kind")
-    validation = {
+    validation = _read_validation(name, run.seed)
+    return {name: getattr(run, name) for name in facts} | {"validation": validation}
+
+
+def _describe_longer(name: str, longer: LongerInfo, items: int) -> dict[str, object]:
+    """Return what a comparison reads of a longer training; without scores where it diverged."""
+    facts = ("seed", "best_epoch", "machine_kind", "diverged")
+    validation = {} if longer.diverged else _read_validation(name, paths.LONGER)
+    epochs = longer.recipe.hyperparameters.epochs
+    described = {name: getattr(longer, name) for name in facts}
+    values = {"epochs": epochs, "validation": validation, "validation_items": items}
+    return described | values
+
+
+def _read_validation(name: str, seed: int | str) -> dict[str, list[float]]:
+    """Return each validation metric of a training, a value for each epoch."""
+    path = paths.run_folder(name, seed) / paths.HISTORY
+    with reading(path, paths.train_command(name, seed)):
+        history = pd.read_csv(path)
+    return {
         column.removeprefix("validation_"): history[column].tolist()
         for column in history.columns
         if column.startswith("validation_")
     }
-    return {name: getattr(run, name) for name in facts} | {"validation": validation}
+
+
+def standard_errors(
+    recipe: Recipe[Any, Any], statistics: pd.DataFrame
+) -> Iterator[tuple[str, float]]:
+    """Yield each validation metric that the items' statistics give, with its standard error.
+
+    Of a mean it is the deviation over items by the root of their number; of others the jackknife's.
+    """
+    validated = task_module(recipe.task, "recipe").VALIDATION_METRICS
+    items = len(statistics)
+    for metric in task_module(recipe.task, "metrics").make_metrics(recipe.data).all:
+        if metric.name in validated and items > 1:
+            values = metric.by_item(statistics.to_numpy()[None]).astype(np.float64)
+            yield metric.name, float(values.std(ddof=1) / items**0.5)
 
 
 def load_predictor(

@@ -72,18 +72,24 @@ def train(model: str, seeds: list[int] | None = None) -> None:
 
     A run whose recipe and code are today's is kept. A training that was killed continues from its
     last checkpoint. Seeds are trained at the same time, as many as there are cores (HEED_THREADS)
-    or GPUs (HEED_GPUS).
+    or GPUs (HEED_GPUS). Where no seeds are named the first one is also trained longer, with twice
+    the epochs, to see whether the model has converged: results/train/MODEL/longer.
     """
-    from heed.training.run import delete_other_runs, train_runs
+    from heed.training.run import LongerInfo, delete_other_runs, train_runs
 
-    of_study = seeds or read_seeds()
-    for info in train_runs(model, of_study, count_cores()):
+    of_study, with_longer = seeds or read_seeds(), not seeds and read_longer_training()
+    for info in train_runs(model, of_study, count_cores(), with_longer):
+        if isinstance(info, LongerInfo):
+            epochs = info.recipe.hyperparameters.epochs
+            outcome = f"epoch {info.best_epoch} of {epochs} is the best"
+            print_line(f"{model} seed {info.seed}, trained longer: {info.diverged or outcome}")
+            continue
         print_line(
             f"{model} seed {info.seed}: epoch {info.best_epoch} kept, "
             f"{info.parameters:,} parameters"
         )
     if not seeds:
-        delete_other_runs(model, of_study)
+        delete_other_runs(model, of_study, with_longer)
 
 
 def score(model: str, seeds: list[int] | None = None) -> None:
@@ -200,17 +206,30 @@ def count_cores() -> int:
     return int(threads) if threads.isdigit() and int(threads) else len(os.sched_getaffinity(0))
 
 
-def read_seeds() -> list[int]:
-    """Return `seeds` of params.yaml, read without the schema, which checks all of the file."""
+def read_longer_training() -> bool:
+    """Return `study.longer_training` of params.yaml, read as `read_seeds` reads it."""
+    study = _read_params().get("study")
+    return not isinstance(study, dict) or study.get("longer_training") is not False
+
+
+def _read_params() -> dict[str, object]:
     import yaml
 
-    from heed.files import HeedError, require_readable
+    from heed.files import require_readable
 
     require_readable(PARAMS, ". Run heed in the top folder of a clone, or name --seeds")
     try:
-        seeds = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))["seeds"]
-    except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError, RecursionError):
-        seeds = None
+        values = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def read_seeds() -> list[int]:
+    """Return `seeds` of params.yaml, read without the schema, which checks all of the file."""
+    from heed.files import HeedError
+
+    seeds = _read_params().get("seeds")
     if not (isinstance(seeds, list) and seeds and all(type(s) is int and s > 0 for s in seeds)):
         raise HeedError(
             f"{PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says more"

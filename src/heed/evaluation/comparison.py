@@ -10,7 +10,14 @@ from typing import Any
 import pandas as pd
 
 from heed.evaluation import results, significance
-from heed.evaluation.results import BASELINE, Comparison, Difference, ExperimentResult, ModelResult
+from heed.evaluation.results import (
+    BASELINE,
+    Comparison,
+    Difference,
+    ExperimentResult,
+    LongerTraining,
+    ModelResult,
+)
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_reference_models
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
@@ -28,7 +35,7 @@ class Question:
     attention: list[str]
     metrics: dict[str, str | None]
     equivalence_margin: float
-    convergence_pp: float
+    convergence_pp: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +159,7 @@ def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differenc
 
 
 def _experiment_result(
-    experiment: _Experiment, differences: Differences, convergence_pp: float
+    experiment: _Experiment, differences: Differences, convergence_pp: float | None
 ) -> ExperimentResult:
     recipe, metrics = experiment.recipe, experiment.metrics
     models = {
@@ -189,34 +196,70 @@ def judge(
     return comparisons
 
 
-def _model_result(variant: str, experiment: _Experiment, convergence_pp: float) -> ModelResult:
+def _model_result(
+    variant: str, experiment: _Experiment, convergence_pp: float | None
+) -> ModelResult:
     tested, metric = experiment.models[variant], experiment.metric.name
     summary, gain = _summarize_scores(tested, experiment.metrics), None
     if variant != BASELINE and BASELINE in experiment.models:
         baseline = _summarize_scores(experiment.models[BASELINE], experiment.metrics)[metric].values
         sign = -1 if lower_is_better(metric) else 1
         gain = results.paired_gain(summary[metric].values, baseline, sign)
-    rises = [results.last_rise_pp(_decisive(run, metric, tested.name)) for run in tested.validation]
     return ModelResult(
         model=tested.name,
         hyperparameters=tested.recipe.hyperparameters,
         parameters=round(statistics.fmean(tested.parameters)),
         best_epochs=tested.best_epochs,
-        last_rises_pp=rises,
-        converged=[rise is not None and rise <= convergence_pp for rise in rises],
         machine_kinds=tested.machine_kinds,
         summary=summary,
         details=_summarize_details(tested, experiment.metrics),
         gain=gain,
+        epochs=[len(next(iter(run.values()), [])) for run in tested.validation],
+        longer_training=compare_longer(tested, metric, convergence_pp),
     )
 
 
-def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> list[float]:
-    """Return the metric that decides, or the first that rises; negative where less is better."""
+def compare_longer(
+    tested: TestedModel, metric: str, convergence_pp: float | None
+) -> LongerTraining | None:
+    """Return how a model's longer training did beside its first run; None without one.
+
+    Scores are by the metric that decides, or the first that rises where validation lacks it, and of
+    the epoch that each training keeps by its `monitor`. The margin is `convergence_pp`, or else one
+    standard error of the run's score (the rule of Breiman et al. 1984, section 3.4.3, by which the
+    simplest of models within one is as good as the best), at least LEAST_MARGIN_PP. Raises
+    HeedError.
+    """
+    if (longer := tested.longer) is None:
+        return None
+    name = _decisive(tested.validation[0], metric, tested.name)
+    score = tested.validation[0][name][tested.best_epochs[0] - 1]
+    kept = None if longer.diverged else longer.validation[name][longer.best_epoch - 1]
+    sign = -100 if lower_is_better(name) else 100
+    error = longer.standard_errors.get(name)
+    error_pp = None if error is None else 100 * error
+    return LongerTraining(
+        metric=name,
+        epochs=longer.epochs,
+        best_epoch=longer.best_epoch,
+        machine_kind=longer.machine_kind,
+        diverged=longer.diverged,
+        score=score,
+        longer_score=kept,
+        difference_pp=None if kept is None else sign * (kept - score),
+        margin_pp=max(results.LEAST_MARGIN_PP, error_pp or 0.0)
+        if convergence_pp is None
+        else convergence_pp,
+        standard_error_pp=error_pp,
+        validation_items=longer.validation_items,
+    )
+
+
+def _decisive(validation: dict[str, list[float]], metric: str, model: str) -> str:
+    """Return the metric that decides, or the first of validation that rises. Raises HeedError."""
     for name in (metric, *validation):
         if name in validation and (name == metric or not lower_is_better(name)):
-            sign = -1 if lower_is_better(name) else 1
-            return [sign * value for value in validation[name]]
+            return name
     raise HeedError(f"{PREDICTIONS / model}: no validation metric. Run: heed score {model}")
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import math
 import statistics
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ Interval = tuple[float, float]
 BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
-LAST = 2  # validations over which a training that has converged no longer improves
+LEAST_MARGIN_PP = 0.2  # by which a longer training must be better, where a study names none
 
 BASELINE = "baseline"
 CONTROLS = ("mean", "parameter-matched", "uniform")
@@ -120,24 +120,53 @@ class ReferenceResult:
 
 
 @dataclasses.dataclass(frozen=True)
+class LongerTraining:
+    """A training of the first seed with twice the epochs, beside the run of that seed.
+
+    Both scores are of the validation split, by `metric`, at the epoch that is kept; there are none
+    where the longer training `diverged`. A positive difference says that it did better.
+    """
+
+    metric: str
+    epochs: int
+    best_epoch: int
+    machine_kind: str
+    diverged: str
+    score: float  # of the run
+    longer_score: float | None
+    difference_pp: float | None
+    margin_pp: float
+    standard_error_pp: float | None  # of the run's score; None where it is not known
+    validation_items: int
+
+    @property
+    def did_better(self) -> bool:
+        """Whether it did better by more than the margin: the model has not converged."""
+        return self.difference_pp is not None and round(self.difference_pp, 9) > self.margin_pp
+
+
+@dataclasses.dataclass(frozen=True)
 class ModelResult:
-    """The test scores of a model, and its trainings: one value for each seed."""
+    """The test scores of a model, and its trainings: one value for each seed.
+
+    `longer_training` is None where it was not tried whether the model has converged.
+    """
 
     model: str
     hyperparameters: Any  # heed.tasks.TASK.recipe.Hyperparameters
     parameters: int  # mean over runs
     best_epochs: list[int]
-    last_rises_pp: list[float | None]  # of the validation metric, see `last_rise_pp`
-    converged: list[bool]  # whether that is no more than the study allows
     machine_kinds: list[str]  # heed.training.machine; empty where it was not noted
     summary: Scores
     details: Annotated[Details, FLATTENED]
     gain: Gain | None  # over the baseline; None for the baseline itself
+    epochs: list[int] = dataclasses.field(default_factory=list)  # that each run was trained for
+    longer_training: LongerTraining | None = None
 
     @property
     def has_converged(self) -> bool:
-        """Whether most of its runs had converged."""
-        return 2 * sum(self.converged) > len(self.converged)
+        """Whether the model has converged, or it was not tried."""
+        return not (self.longer_training and self.longer_training.did_better)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +222,7 @@ class Significance:
     alpha: float
     power: float
     equivalence_margin: float
-    convergence_pp: float
+    convergence_pp: float | None  # None: `LEAST_MARGIN_PP`, or one standard error if larger
     families: dict[str, Family]
 
 
@@ -310,17 +339,11 @@ def format_significant(value: float, digits: int) -> str:
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
 
 
-def last_rise_pp(scores: Sequence[float]) -> float | None:
-    """Return the rise of the best validation score over the last two; None without earlier ones."""
-    if len(scores) <= LAST:
-        return None
-    return 100 * max(max(scores) - max(scores[:-LAST]), 0.0)
-
-
 def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
     """Return the verdict on a difference whose p values are corrected.
 
-    `first` and `second` say whether most runs of a model had converged: True for a reference model.
+    `first` and `second` say whether a model has converged: True for a reference model, or where it
+    was not tried.
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
     model had converged: the second can only become better still.
     """

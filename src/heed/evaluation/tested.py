@@ -43,11 +43,30 @@ class Tested:
 
 
 @dataclasses.dataclass(frozen=True)
+class LongerTested:
+    """A longer training in longer_training.json: each validation metric after each epoch.
+
+    `diverged` says at which step; then it has no values. `standard_errors` are of the validation
+    scores of the run with the same seed, on so many items.
+    """
+
+    seed: int
+    epochs: int
+    best_epoch: int
+    machine_kind: str
+    diverged: str
+    validation: dict[str, list[float]]
+    validation_items: int
+    standard_errors: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
 class TestedModel(Tested):
     """The test statistics of a trained model, with its recipe and the settings of its prediction.
 
     The lists have a value for each run: the epoch kept, the parameters, each validation metric
     after each epoch, and the kind of the machine that trained it, empty where it was not noted.
+    `longer` is the longer training of the first seed, None where there is none.
     """
 
     recipe: Recipe[Any, Any]
@@ -56,6 +75,7 @@ class TestedModel(Tested):
     parameters: list[int]
     validation: list[dict[str, list[float]]]
     machine_kinds: list[str]
+    longer: LongerTested | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +104,16 @@ def read_model(model: str, seeds: list[int]) -> TestedModel:
     settings = read_prediction(folder / paths.MODEL_PREDICTION, recipe.task, command)
     fields = ("best_epoch", "parameters", "validation", "machine_kind")
     values = ([getattr(run, field) for run in runs] for field in fields)
-    return TestedModel(model, folds, tables, recipe, settings, *values)
+    longer = _read_longer(folder / paths.MODEL_LONGER, command)
+    return TestedModel(model, folds, tables, recipe, settings, *values, longer)
+
+
+def _read_longer(path: Path, command: str) -> LongerTested | None:
+    if not path.exists():
+        return None
+    with reading(path, command):
+        longer: LongerTested = read_record(LongerTested, read_json(path, command))
+    return longer
 
 
 def read_reference_models(experiment: str) -> dict[str, Tested]:

@@ -336,18 +336,16 @@ def _doubt_sentence(gain: TestedDifference) -> str:
 
 
 def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
-    """Name the runs of both models that had not converged; empty where all had."""
-    reasons = [
-        say(
-            "{count} of {runs} runs of {name}",
-            count=model.converged.count(False),
-            runs=len(model.converged),
-            name=name,
-        )
-        for name in (difference.first, difference.second)
-        if (model := result.models.get(name)) and not model.has_converged
-    ]
-    return say("{runs} had not converged", runs=_join(reasons)) if reasons else ""
+    """Say which of both models did better with twice the epochs; empty where neither did."""
+    reasons = []
+    for name in (difference.first, difference.second):
+        model = result.models.get(name)
+        if model and (longer := model.longer_training) and longer.did_better:
+            measure = Measure(result.task, longer.metric)
+            reasons.append(f"{name} ({measure.difference(longer.difference_pp or 0.0)})")
+    if not reasons:
+        return ""
+    return say("with twice the epochs {models} did better on validation", models=_join(reasons))
 
 
 def _better_sentence(compared_model: TestedDifference, result: ExperimentResult) -> str:

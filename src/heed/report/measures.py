@@ -10,7 +10,13 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from heed.evaluation.results import BASELINE, CONTROLS, ExperimentResult, ModelResult
+from heed.evaluation.results import (
+    BASELINE,
+    CONTROLS,
+    LEAST_MARGIN_PP,
+    ExperimentResult,
+    ModelResult,
+)
 from heed.hyperparameters.classifier import Architecture
 from heed.report.formats import format_number, format_points
 from heed.report.language import say, say_count
@@ -59,7 +65,7 @@ class Measure:
 
     @property
     def of_validation(self) -> "Measure":
-        """The validation metric that says whether a training had converged."""
+        """The validation metric that says whether a model has converged."""
         scores = self._recipe.VALIDATION_METRICS
         return self if self.metric in scores else Measure(self.task, scores[0])
 
@@ -100,6 +106,13 @@ class Measure:
     def limit(self, value: float) -> str:
         """Return the size of a difference with its unit."""
         return self._with_unit(f"{value:g}")
+
+    def convergence_margin(self, value: float | None) -> str:
+        """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
+        if value is not None:
+            return self.limit(value)
+        least = self.limit(LEAST_MARGIN_PP)
+        return say("one standard error of that score, and more than {limit}", limit=least)
 
     def _with_unit(self, number: str) -> str:
         return say(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from heed import __version__
 from heed.files import HeedError, read_json, reading, sha256, write_text
-from heed.paths import RUN
+from heed.paths import LONGER, RUN
 from heed.pipeline import md5
 from heed.report.html import environment
 from heed.report.results import read_training_time, training_folder
@@ -147,11 +147,12 @@ def _read_trainings(
     for folder in sorted(path for path in training_folder(results).glob("*") if path.is_dir()):
         model = folder.name
         seeds = sorted(int(path.stem) for path in folder.glob("[1-9]*.json") if path.stem.isdigit())
+        keys = [*map(str, seeds), *(path.stem for path in folder.glob(f"{LONGER}.json"))]
         runs = []
         with contextlib.suppress(*([] if model in models else [HeedError])):
-            runs = [read_training_time(results, model, seed) for seed in seeds]
+            runs = [read_training_time(results, model, key) for key in keys]
         if runs:
-            kinds = [_read_machine_kind(results / "train" / model / f"{seed}") for seed in seeds]
+            kinds = [_read_machine_kind(results / "train" / model / key) for key in keys]
             hosts = [f"{run.host}: " if with_hosts else "" for run in runs]
             yield Trainings(
                 model,

@@ -8,6 +8,7 @@ import pandas as pd
 
 from heed.evaluation.results import BASELINE, Comparison
 from heed.files import reading, verify_checksums
+from heed.paths import LONGER
 from heed.pipeline import folder_md5, md5, stage_name
 from heed.report.blocks import Source
 from heed.report.browser import Browser, read_browser
@@ -123,6 +124,11 @@ class Results:
         """
         return [read_training_time(self.folder, model, seed) for seed in self.comparison.seeds]
 
+    def longer_time(self, model: str) -> TrainingTime | None:
+        """Return the time of a model's longer training; None without one. Raises HeedError."""
+        has_any = (training_folder(self.folder) / model / f"{LONGER}.json").exists()
+        return read_training_time(self.folder, model, LONGER) if has_any else None
+
     @property
     def times_source(self) -> Source:
         """The source of the times of all trainings, of whichever experiment."""
@@ -131,7 +137,7 @@ class Results:
             folder / model / f"{seed}.json"
             for experiment in self.experiments
             for model in self.models(experiment).values()
-            for seed in self.comparison.seeds
+            for seed in (*self.comparison.seeds, LONGER)
         ]
         there = [*filter(Path.exists, files)]
         return self.sources.add_files(folder, there, "results/timing/train", "heed train MODEL")
@@ -223,6 +229,9 @@ def training_folder(results: Path) -> Path:
     return results / "timing" / "train"
 
 
-def read_training_time(results: Path, model: str, seed: int) -> TrainingTime:
-    """Return the time of a training. Raises HeedError: its file is missing or broken."""
+def read_training_time(results: Path, model: str, seed: int | str) -> TrainingTime:
+    """Return the time of a training, with a seed or the LONGER one.
+
+    Raises HeedError: its file is missing or broken.
+    """
     return machine.read_training_time(training_folder(results) / model / f"{seed}.json")

@@ -27,6 +27,8 @@ ASHA_SHARE = 0.5  # of all epochs, about: halving one by one promotes too many t
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
 # units a layer and direction, 110 on 230 tokens a document with 256
 EXPLAIN = 60.0
+# of each model one training with twice the epochs
+LONGER, LONGER_SHARE = "longer trainings (2 x the epochs)", 2
 GREEDY = 3  # forward passes that a greedy translation takes as long as
 ADVERSARIAL_SHARE = 1.3  # of the base's epoch: both compute their predictions
 DIAGNOSTIC_SHARE = 0.2  # of the base's training, in each of which it has nine diagnostic MLPs
@@ -77,6 +79,8 @@ class Cost:
     def minutes(self, seeds: int, cores: int) -> float:
         """Return about how long the study takes with so many seeds on so many cores."""
         longest = max((model.seconds for model in self.models), default=0.0)
+        if LONGER in self.once:
+            longest = max([longest, *(LONGER_SHARE * model.training for model in self.models)])
         return max(self.seconds(seeds) / cores, longest) / 60
 
     def seeds_within(self, minutes: float, cores: int) -> int:
@@ -109,6 +113,8 @@ def estimate_cost(params: Params, factor: float | None = None) -> Cost:
         ),
         "other stages": REPORT + STAGE * stages + ONCE * len(models),
     }
+    if params.study.longer_training:
+        once[LONGER] = LONGER_SHARE * sum(trainings.values())
     seed = len(params.explain.models) * params.explain.documents * EXPLAIN
     for adversarial_model in params.adversarial_attention.values():
         if (base := adversarial_model.model) in trainings:
@@ -228,9 +234,8 @@ def format_cost(params: Params, factor: float | None = None, cores: int | None =
     """Return a table of the estimated cost of a study; `factor` is as in `estimate_cost`."""
     cost = estimate_cost(params, factor)
     cores = cores or len(os.sched_getaffinity(0))
-    models = f"{len(params.models)} models x {cost.seeds} seeds"
     lines = [
-        params.study.title, f"  {cost.stages} stages; {cost.runs} trainings: {models}", "",
+        params.study.title, f"  {cost.stages} stages; {_describe_runs(params, cost)}", "",
         *_table(params, cost), "",
         *_totals(cost, cores), "",
         *(_wrap(note) for note in _notes(params, cost, factor is not None)),
@@ -244,11 +249,15 @@ def summarise_cost(params: Params, cores: int) -> str:
     cost = estimate_cost(params)
     duration = _format_duration(cost.minutes(cost.seeds, cores))
     return (
-        f"{cost.runs} trainings ({len(params.models)} models x {cost.seeds} seeds): about "
-        f"{duration} on {cores} core{'s' * (cores > 1)}, and {_format_bytes(cost.disk).strip()} "
-        "of disk (more: heed cost)\n"
+        f"{_describe_runs(params, cost)}: about {duration} on {cores} core{'s' * (cores > 1)}, and "
+        f"{_format_bytes(cost.disk).strip()} of disk (more: heed cost)\n"
         f"Look first: snakemake -n. Run: snakemake --cores {cores} (or: dvc repro)"
     )
+
+
+def _describe_runs(params: Params, cost: Cost) -> str:
+    models = f"{cost.runs} trainings ({len(params.models)} models x {cost.seeds} seeds)"
+    return models + (f" and {len(params.models)} longer ones" if LONGER in cost.once else "")
 
 
 def _table(params: Params, cost: Cost) -> Iterator[str]:
@@ -309,6 +318,11 @@ def _notes(params: Params, cost: Cost, is_measured: bool) -> Iterator[str]:
         yield (
             "Models with `patience` are counted with all their epochs, and may stop earlier: "
             "theirs is an upper bound."
+        )
+    if LONGER in cost.once:
+        yield (
+            "A longer training, of one seed, shows whether a model has converged; without: "
+            "`longer_training: false` in `study`."
         )
     yield "On file systems without reflink (ext4), DVC's cache takes the same disk again."
     for name, reason in cost.unknown.items():

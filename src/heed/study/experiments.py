@@ -37,9 +37,11 @@ class Study:
     equivalence_margin: float = key(1.0, "differences within plus or minus so many percentage "
         "points (of a translation: points of BLEU) do not matter: practically the same", ge=0.01,
         le=20)  # fmt: skip
-    convergence_pp: float = key(0.2, "a training has converged when the deciding metric of "
-        "validation rose by no more than so many points over its last two validations",
-        or_zero=0.001, le=20)  # fmt: skip
+    longer_training: bool = key(True, "whether the first seed of each model is also trained with "
+        "twice the epochs, to see whether the model has converged")  # fmt: skip
+    convergence_pp: float | None = key(None, "a model has not converged if training it longer "
+        "raises its validation score by more than so many points; none: by more than one standard "
+        "error of that score, and more than 0.2", or_zero=0.001, le=20)  # fmt: skip
     note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
 
 

@@ -316,6 +316,6 @@ def write_training_time(path: Path, times: tuple[float, float], code: str, devic
 
 def read_training_time(path: Path) -> TrainingTime:
     """Return the time in a file `…/MODEL/SEED.json`. Raises HeedError."""
-    command = train_command(path.parent.name, int(path.stem))
+    command = train_command(path.parent.name, path.stem)
     with reading(path, command):
         return read_record(TrainingTime, read_json(path, command))

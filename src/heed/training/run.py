@@ -1,4 +1,8 @@
-"""A run: one recipe trained with one seed, and its files; the stage `train` makes several."""
+"""A run: one recipe trained with one seed, and its files; the stage `train` makes several.
+
+The stage also makes a *longer training*: one seed again with twice the epochs, without patience. It
+says whether the model has converged. Nothing predicts with it, and its weights are not kept.
+"""
 
 import dataclasses
 import shutil
@@ -11,6 +15,7 @@ import pandas as pd
 
 from heed import paths
 from heed.files import HeedError, read_json, verify_checksums, write_json, writing_folder
+from heed.hyperparameters import MAX_COUNT
 from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
 from heed.progress import Progress, training_progress
@@ -40,6 +45,20 @@ class RunInfo:
 
 
 @dataclasses.dataclass(frozen=True)
+class LongerInfo:
+    """The content of longer/run.json, with the recipe of the longer training.
+
+    `diverged` says at which step; then there is no best epoch (0), and the history is empty.
+    """
+
+    seed: Annotated[int, {"ge": 1}]
+    best_epoch: Annotated[int, {"ge": 0}]
+    machine_kind: str
+    diverged: str
+    recipe: Recipe[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True)
 class Trained:
     """A finished training, in memory, with the weights of its best epoch; `rows` are by split."""
 
@@ -62,14 +81,8 @@ def train_run(
     recipe = read_model_recipe(name)
     tokens = load_tokens(paths.TOKENS / recipe.corpus)
     work = checkpoint.work_folder(recipe, seed, code)
-    stopwatch = machine.Stopwatch(work / "times.json")
-
-    def report_and_save_times(progress: Progress) -> None:
-        if progress.validation is not None:  # a checkpoint has the epoch
-            stopwatch.save()
-        report_progress(progress)
-
-    trained = train_model(recipe, tokens, seed, report_and_save_times, work)
+    stopwatch, report = _timed(work, report_progress)
+    trained = train_model(recipe, tokens, seed, report, work)
     model = trained.learner.model
     info = RunInfo(
         seed=seed, fold=recipe.fold(seed), best_epoch=trained.best_epoch,
@@ -84,6 +97,60 @@ def train_run(
         write_json(out / paths.RUN, dataclasses.asdict(info))
     path, times = paths.timing_file(name, seed), stopwatch.read()
     machine.write_training_time(path, times, code, trained.device)
+    return info
+
+
+def _timed(
+    work: Path, report_progress: Callable[[Progress], None]
+) -> tuple[machine.Stopwatch, Callable[[Progress], None]]:
+    """Return the stopwatch of a training, and what saves its times after each epoch."""
+    stopwatch = machine.Stopwatch(work / "times.json")
+
+    def report_and_save_times(progress: Progress) -> None:
+        if progress.validation is not None:  # a checkpoint has the epoch
+            stopwatch.save()
+        report_progress(progress)
+
+    return stopwatch, report_and_save_times
+
+
+def longer_recipe(recipe: Recipe[Any, Any]) -> Recipe[Any, Any]:
+    """Return the recipe of a longer training: twice the epochs, no patience.
+
+    Warmup and the fall of the learning rate are shares of all epochs, and stretch with them.
+    """
+    epochs = min(2 * recipe.hyperparameters.epochs, MAX_COUNT)
+    return recipe.changed({"epochs": epochs, "patience": 0})
+
+
+def train_longer(
+    name: str, seed: int, code: str, report_progress: Callable[[Progress], None]
+) -> LongerInfo:
+    """Train model `name` with `seed` longer; return the content of longer/run.json.
+
+    Writes results/train/NAME/longer/, without weights, and its time. Raises HeedError as
+    `train_model`, but not where the training diverges, which is a result.
+    """
+    recipe, diverged = longer_recipe(read_model_recipe(name)), ""
+    tokens, device = (
+        load_tokens(paths.TOKENS / recipe.corpus),
+        machine.choose_device(recipe.hyperparameters.device),
+    )
+    work = checkpoint.work_folder(recipe, seed, code)
+    stopwatch, report = _timed(work, report_progress)
+    history: list[dict[str, float]] = []
+    best_epoch, kind = 0, machine.machine_kind(device)
+    try:
+        trained = train_model(recipe, tokens, seed, report, work)
+        history, best_epoch, kind = trained.history, trained.best_epoch, trained.machine_kind
+    except DivergedError as error:
+        diverged = str(error)
+    info = LongerInfo(seed, best_epoch, kind, diverged, recipe)
+    with writing_folder(paths.run_folder(name, paths.LONGER), checksums=True) as out:
+        pd.DataFrame(history).to_csv(out / paths.HISTORY, index=False, lineterminator="\n")
+        write_json(out / paths.RUN, dataclasses.asdict(info))
+    path = paths.timing_file(name, paths.LONGER)
+    machine.write_training_time(path, stopwatch.read(), code, device)
     return info
 
 
@@ -113,6 +180,25 @@ def read_runs(name: str, seeds: list[int]) -> list[RunInfo]:
 
 def read_run_folder(folder: Path, command: str) -> RunInfo:
     """Return run.json in a folder; HeedError where missing or changed: `command` makes it."""
+    info: RunInfo = _read_info(RunInfo, folder, command)
+    return info
+
+
+def read_longer(run: RunInfo) -> LongerInfo | None:
+    """Return the longer training of a run's recipe and seed; None where there is none.
+
+    Raises HeedError: its files are not whole.
+    """
+    name = run.recipe.model
+    folder = paths.run_folder(name, paths.LONGER)
+    if not folder.exists():
+        return None
+    info: LongerInfo = _read_info(LongerInfo, folder, paths.train_command(name, paths.LONGER))
+    is_of_run = (info.seed, info.recipe) == (run.seed, longer_recipe(run.recipe))
+    return info if is_of_run else None
+
+
+def _read_info(kind: type, folder: Path, command: str) -> Any:
     verify_checksums(folder, command)
     values = read_json(folder / paths.RUN, command)
     recipe = parse_recipe(
@@ -120,13 +206,12 @@ def read_run_folder(folder: Path, command: str) -> RunInfo:
     )
     try:
         noted = {"machine_kind": ""} | values | {"recipe": as_json(recipe)}
-        info = read_record(RunInfo, noted, strict=True)
-        info = dataclasses.replace(info, recipe=recipe)
+        info = read_record(kind, noted, strict=True)
     except ValueError as error:
         raise HeedError(
             f"{folder / paths.RUN}: not a run ({error}). Run again: {command}"
         ) from None
-    return info
+    return dataclasses.replace(info, recipe=recipe)
 
 
 def train_model(
@@ -184,31 +269,52 @@ def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict
     return rows
 
 
-def train_runs(name: str, seeds: list[int], cores: int) -> Iterator[RunInfo]:
+def train_runs(
+    name: str, seeds: list[int], cores: int, with_longer: bool = False
+) -> Iterator[RunInfo | LongerInfo]:
     """Train model `name` with each of `seeds`; yield the content of each run.json as it is there.
 
-    A run is kept while its recipe and the digest of its code are today's. On CPUs `cores` seeds are
-    trained at the same time, on GPUs HEED_GPUS, by default all slots, by forks of this process,
-    which has imported torch. Raises HeedError of all seeds that fail; the others are trained first.
+    `with_longer`: also train the first seed longer. A training is kept while its recipe and the
+    digest of its code are today's. On CPUs `cores` trainings run at the same time, on GPUs
+    HEED_GPUS, by default all slots, by forks of this process, which has imported torch. Raises
+    HeedError of all seeds that fail; the others are trained first.
     """
     recipe = read_model_recipe(name)
     code = checkpoint.code_digest(recipe.task)
-    _restore_runs(name, seeds)
+    trainings = [_Training(seed, recipe) for seed in seeds]
+    if with_longer:  # first, since it takes twice as long
+        trainings.insert(0, _Training(seeds[0], longer_recipe(recipe), is_longer=True))
+    _restore_runs(name, trainings)
     missing = []
-    for seed in seeds:
-        if (info := _read_present(name, seed, code)) and info.recipe == recipe:
+    for training in trainings:
+        if info := _read_present(training, code):
             yield info
         else:
-            missing.append(seed)
+            missing.append(training)
     if missing:
         gpus = _count_gpus() if machine.uses_gpu(recipe.hyperparameters.device) else 0
         at_once = min(len(missing), gpus or cores)
         with process_pool(at_once, "fork") as pool:
-            runs = [pool.submit(_train, name, seed, code, at_once == 1) for seed in missing]
+            runs = [pool.submit(_train, each, code, at_once == 1) for each in missing]
             yield from (run.result() for run in runs if not run.exception())
             _raise_failures([error for run in runs if (error := run.exception())])
-    for seed in seeds:  # if the stage is killed before its end, DVC deletes the runs that are done
-        shutil.rmtree(checkpoint.work_folder(recipe, seed, code), ignore_errors=True)
+    for each in trainings:  # a stage that is killed before its end: DVC deletes its runs
+        work = checkpoint.work_folder(each.recipe, each.seed, code)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Training:
+    """A training of the stage: a run, or the longer training of its seed."""
+
+    seed: int
+    recipe: Recipe[Any, Any]
+    is_longer: bool = False
+
+    @property
+    def key(self) -> int | str:
+        """The name of its folder."""
+        return paths.LONGER if self.is_longer else self.seed
 
 
 def _raise_failures(errors: list[BaseException]) -> None:
@@ -220,9 +326,9 @@ def _raise_failures(errors: list[BaseException]) -> None:
         raise HeedError("\n".join(dict.fromkeys(map(str, errors))))
 
 
-def _restore_runs(name: str, seeds: list[int]) -> None:
+def _restore_runs(name: str, trainings: list[_Training]) -> None:
     """Bring back the runs of a model that DVC deleted when it began to run this stage."""
-    if all(paths.run_folder(name, seed).is_dir() for seed in seeds):
+    if all(paths.run_folder(name, each.key).is_dir() for each in trainings):
         return
     for path, cached in recorded_files(stage_name("train", name)).items():
         if cached.exists() and not path.exists():
@@ -230,12 +336,15 @@ def _restore_runs(name: str, seeds: list[int]) -> None:
             shutil.copyfile(cached, path)
 
 
-def _read_present(name: str, seed: int, code: str) -> RunInfo | None:
+def _read_present(training: _Training, code: str) -> RunInfo | LongerInfo | None:
+    name, kind = training.recipe.model, LongerInfo if training.is_longer else RunInfo
     try:
-        time = machine.read_training_time(paths.timing_file(name, seed))
-        return read_run(name, seed) if time.code == code else None
+        time = machine.read_training_time(paths.timing_file(name, training.key))
+        info: RunInfo | LongerInfo = _read_info(kind, paths.run_folder(name, training.key), "")
     except HeedError:  # missing or broken: it is trained again
         return None
+    found, asked = (time.code, info.seed, info.recipe), (code, training.seed, training.recipe)
+    return info if found == asked else None
 
 
 def _count_gpus() -> int:
@@ -243,14 +352,18 @@ def _count_gpus() -> int:
     return len(machine.list_gpus()) * machine.runs_per_gpu() if assigned is None else assigned
 
 
-def _train(name: str, seed: int, code: str, is_alone: bool) -> RunInfo:
-    with training_progress(f"{name} seed {seed}", bar=is_alone) as report_progress:
-        return train_run(name, seed, code, report_progress)
+def _train(training: _Training, code: str, is_alone: bool) -> RunInfo | LongerInfo:
+    name, seed, is_longer = training.recipe.model, training.seed, training.is_longer
+    title = f"{name} seed {seed}" + (" longer" if is_longer else "")
+    with training_progress(title, bar=is_alone) as report_progress:
+        train = train_longer if is_longer else train_run
+        return train(name, seed, code, report_progress)
 
 
-def delete_other_runs(name: str, seeds: list[int]) -> None:
+def delete_other_runs(name: str, seeds: list[int], with_longer: bool = False) -> None:
     """Delete the runs of a model with other seeds: the stage's output is that of the study."""
+    kept = [*map(str, seeds), *([paths.LONGER] if with_longer else [])]
     for folder in (paths.RUNS / name, paths.TIMING / "train" / name):
         for path in folder.iterdir():
-            if path.stem not in map(str, seeds):
+            if path.stem not in kept:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -223,7 +223,7 @@ def test_the_table_of_every_study_fits_80_columns_and_has_each_model(path: Path)
 
 def test_the_table_says_what_a_stranger_needs() -> None:
     text = " ".join(format_cost(study.parse(SAMPLE), cores=2).split())
-    assert "21 trainings: 7 models x 3 seeds" in text
+    assert "21 trainings (7 models x 3 seeds)" in text
     assert "file systems without reflink" in text and "heed cost" in text
     assert re.search(r"On 2 cores of this machine: about .*\. Seeds .*: 10 minutes: \d+;", text)
     slow = format_cost(study.parse(SAMPLE), 1e5, cores=2)

@@ -27,7 +27,7 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters.experiment import PARAMETERS
-from heed.report.chapters.shared import experiment_title, join_columns
+from heed.report.chapters.shared import difference_value, experiment_title, join_columns
 from heed.report.escape import visible
 from heed.report.experiments import Experiment
 from heed.report.figures.drawing import SOFT, WIDTH, LineEnd, label_ends
@@ -52,6 +52,7 @@ class Cost:
     times: list[TrainingTime]  # of its trainings, by seed
     baseline: list[TrainingTime] | None  # the baseline's
     search: str  # of its hyperparameters; empty without one
+    longer: TrainingTime | None  # of its longer training
 
     @property
     def mean(self) -> float:
@@ -99,12 +100,14 @@ def chapter(results: Results) -> list[Block]:
         return []
     sentences = tuple(filter(None, (_sentence(each, costs) for each in results.experiments)))
     told = [Items(sentences)] if sentences else []
+    longer = [cost.longer for cost in costs if cost.longer]
     table, minutes = _table(results, costs), sum(cost.total for cost in costs)
+    minutes += sum(each.core_minutes for each in longer)
     unit = time_unit(minutes)
     total = say_count(
         "The study’s {count} training took {time}.",
         "The study’s {count} trainings took {time}.",
-        sum(len(cost.times) for cost in costs),
+        sum(len(cost.times) for cost in costs) + len(longer),
         time=f"{format_number(unit.of(minutes), 1)} {unit.name}",
     )
     blocks = (
@@ -126,7 +129,8 @@ def _read_costs(results: Results, experiment: Experiment) -> Iterator[Cost]:
             trials = say_count("{count} trial", "{count} trials", len(search.trials))
             text = say("{trials}, {epochs} epochs", trials=trials, epochs=f"{search.epochs:g}")
         score, parameters = result.score_of(variant), model.parameters
-        yield Cost(experiment, variant, score, parameters, times[variant], baseline, text)
+        longer = results.longer_time(model.model)
+        yield Cost(experiment, variant, score, parameters, times[variant], baseline, text, longer)
 
 
 def _sentence(experiment: Experiment, costs: list[Cost]) -> Texts:
@@ -158,6 +162,7 @@ def _table(results: Results, costs: list[Cost]) -> Table:
         "of its hyperparameters, whose time is not in this table; heed provenance writes it"
     )
     minutes = describe_core_minutes(time for cost in costs for time in cost.times)
+    longer = difference_value("longer", "core_minutes")
     columns = (
         *join_columns("experiment"),
         Column("", say("Experiment"), TEXT, _title, merge=True, width=38),
@@ -168,11 +173,16 @@ def _table(results: Results, costs: list[Cost]) -> Table:
         Column("parameters", say("Parameters"), PARAMETERS, "parameters"),
         Column("core_minutes", "", decimals(4), "mean"),
         Column("core_minutes_of_all_seeds", "", decimals(4), "total"),
+        Column("core_minutes_of_longer_training", "", decimals(4), longer),
         Column(
             "", say("A training"), decimals(1), lambda e: unit.of(e.mean), unit=unit.name,
             meaning=minutes,
         ),
         Column("", say("All seeds"), decimals(1), lambda e: unit.of(e.total), unit=unit.name),
+        Column(
+            "", say("Twice the epochs") if any(each.longer for each in costs) else "", decimals(1),
+            lambda e: unit.of(e.longer.core_minutes) if e.longer else None, unit=unit.name,
+        ),
         Column(
             "ratio", say("Compared with the baseline"), decimals(2), "ratio", unit="×",
             meaning=ratio,

@@ -202,11 +202,13 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
     measures = [each.measure for each in results.experiments]
     level = f"{method.alpha:g}"
     margin = _alternatives(each.margin(method.equivalence_margin) for each in measures)
-    limit = _alternatives(each.of_validation.limit(method.convergence_pp) for each in measures)
+    limit = _alternatives(
+        each.of_validation.convergence_margin(method.convergence_pp) for each in measures
+    )
     better = say(
         "The difference is significant: its corrected p is below {level}. It is not "
-        "practically none, and both models had converged; “worse” is also said where only "
-        "the losing one had.",
+        "practically none, and of neither model it was found that it has not converged; “worse” is "
+        "also said where this was found of the winning one.",
         level=level,
     )
     same = say(
@@ -217,9 +219,8 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
         "difference: the interval says how large it may be."
     )
     not_converged = say(
-        "At least half of the trainings of one of the two models still improved by more "
-        "than {limit} over their last two validations, or had no more than two: a longer "
-        "training may reverse the difference.",
+        "One of the two models, trained with twice the epochs, had a higher validation score by "
+        "more than {limit}: a longer training may reverse the difference.",
         limit=limit,
     )
     corrected_p = say(

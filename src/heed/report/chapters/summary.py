@@ -240,9 +240,10 @@ def _note(results: Results, experiments: list[Experiment], metric: str, is_first
         return (f"{text} ", Span(method.signature, "code"))
     as_in_first = say(
         "All else is as below the first table; a difference within {margin} is practically the "
-        "same, and a training had not converged that still improved by more than {limit}.",
+        "same, and a model has not converged whose validation score twice the epochs raise by more "
+        "than {limit}.",
         margin=measure.margin(method.equivalence_margin),
-        limit=measure.of_validation.limit(method.convergence_pp),
+        limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )
     return (" ".join([metric, gain, as_in_first]),)
 
@@ -255,13 +256,15 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
         "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
         "{count} comparisons of the study's question, which are those of every attention "
         "variant ({variants}) and every control with the baseline, in all experiments. A "
-        "difference within {margin} is practically the same; a training that still improved "
-        "by more than {limit} over its last two validations had not converged.",
+        "difference within {margin} is practically the same; a model whose validation score twice "
+        "the epochs raise by more than {limit} has not converged.",
         count=method.families["question"].tests,
         variants=", ".join(results.params.study.attention),
         margin=measure.margin(method.equivalence_margin),
-        limit=measure.of_validation.limit(method.convergence_pp),
+        limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )
+    if not any(m.longer_training for e in results.experiments for m in e.result.models.values()):
+        yield say("Whether models have converged was not tried.")
     if any(each.result.corpus.folds for each in results.experiments):
         yield say("With folds both allow for training splits that overlap.")
     yield say(

@@ -1,7 +1,13 @@
 """The report on a classification: the words on the task, its chapter and its appendix."""
 
 from heed.report.blocks import PAGE, Block, Disclosure, Figure, Group
-from heed.report.chapters import comparisons, documents, hyperparameters, provenance
+from heed.report.chapters import (
+    comparisons,
+    convergence,
+    documents,
+    hyperparameters,
+    provenance,
+)
 from heed.report.chapters import experiment as beginning
 from heed.report.chapters.scores import lengths_file
 from heed.report.chapters.shared import all_models, on_page
@@ -170,6 +176,7 @@ CHAPTERS = [
     beginning.scores,
     chapter,
     comparisons.chapter,
+    convergence.chapter,
     hyperparameters.searches_chapter,
     documents.chapter,
 ]

@@ -11,7 +11,7 @@ from heed.paths import MODEL_PREDICTION
 from heed.recipe import read_prediction
 from heed.report import blocks
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.chapters import comparisons, hyperparameters, provenance, shared
+from heed.report.chapters import comparisons, convergence, hyperparameters, provenance, shared
 from heed.report.chapters import experiment as beginning
 from heed.report.chapters.cost import describe_core_minutes
 from heed.report.chapters.scores import lengths_file
@@ -322,6 +322,7 @@ CHAPTERS = [
     chapter,
     provenance.machine_kinds,
     comparisons.chapter,
+    convergence.chapter,
     hyperparameters.searches_chapter,
 ]
 APPENDICES = [hyperparameters.chapter]

@@ -1,0 +1,173 @@
+"""Whether the models of an experiment have converged: what twice the epochs reached."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from heed.evaluation.results import LongerTraining, ModelResult
+from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table, make_rows
+from heed.report.chapters.shared import difference_value, glossary_address, join_columns
+from heed.report.experiments import Experiment
+from heed.report.formats import DASH, POINTS, RIGHT, TEXT, decimals, format_count
+from heed.report.language import say
+from heed.report.measures import Measure
+from heed.report.results import Results
+
+CONVERGED, NOT_CONVERGED, DIVERGED, NOT_TRIED = (
+    "converged",
+    "not converged",
+    "diverged",
+    "not tried",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A row of the table: a model, and its longer training, if there is one."""
+
+    variant: str
+    model: ModelResult
+    longer: LongerTraining | None
+    measure: Measure
+
+    @property
+    def outcome(self) -> str:
+        """What the longer training says of the model."""
+        if self.longer is None:
+            return NOT_TRIED
+        if self.longer.diverged:
+            return DIVERGED
+        return NOT_CONVERGED if self.longer.did_better else CONVERGED
+
+
+def chapter(results: Results, experiment: Experiment) -> list[Block]:
+    """Return what to set where a model has not converged, and on demand the table of all."""
+    lines = []
+    for variant, model in experiment.result.models.items():
+        longer = model.longer_training
+        metric = longer.metric if longer else experiment.measure.metric
+        lines.append(Line(variant, model, longer, Measure(experiment.measure.task, metric)))
+    if all(line.longer is None for line in lines):
+        key = Span("study.longer_training", "code")
+        return [
+            Paragraph((say("Whether the models have converged was not tried:"), " ", key), "small")
+        ]
+    better = [line for line in lines if line.outcome == NOT_CONVERGED]
+    table = _table(results, experiment, lines)
+    summary = say(
+        "Convergence: {models} did better with twice the epochs"
+        if better
+        else "Convergence: with twice the epochs no model did better",
+        models=", ".join(line.variant for line in better),
+    )
+    advice = [_advice(results, better)] if better else []
+    return [*advice, Disclosure(summary, (table,), "others")]
+
+
+def _advice(results: Results, better: list[Line]) -> Paragraph:
+    """Return what to set so that models that have not converged are trained so long."""
+    text = say(
+        "Not converged: {models}. To train so long, set in params.yaml and run snakemake again:",
+        models=", ".join(line.variant for line in better),
+    )
+    settings = dict.fromkeys(each for line in better for each in _settings(results, line))
+    spans = [part for each in settings for part in (", ", Span(each, "code"))]
+    return Paragraph((f"{text} ", *spans[1:], "."), "note")
+
+
+def _settings(results: Results, line: Line) -> Iterator[str]:
+    """Yield the keys of params.yaml, with their values, that train a model longer."""
+    params, name = results.params, line.model.model
+    key, epochs = f"models.{name}", line.longer.epochs if line.longer else 0
+    searched = params.models[name].search
+    if searched != "none" and (search := params.searches[searched]).trials:
+        key = ".".join(params.search_key(searched))  # its winner says for how many epochs
+        epochs = max(epochs, 2 * (search.epochs or 0))
+    yield f"{key}.epochs: {epochs}"
+    if line.model.hyperparameters.patience:
+        yield f"models.{name}.patience: 0"
+
+
+def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table:
+    """Return the table: a row for each model, its run with the first seed and its longer one."""
+    measure = next(line.measure for line in lines if line.longer)
+    heading = say("{metric}, seed {seed}", metric=measure.name, seed=results.comparison.seeds[0])
+
+    def printed(name: str) -> Callable[[Line], str]:
+        return lambda line: line.measure.format(getattr(line.longer, name)) if line.longer else DASH
+
+    def name(line: Line) -> Cell:
+        return Cell(line.variant, link=glossary_address(line.variant))
+
+    def plain(name: str) -> Callable[[Line], object]:
+        return difference_value("longer", name)
+
+    columns = (
+        *join_columns(lambda _: experiment),
+        Column("variant", say("Model"), value=name),
+        Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.epochs)),
+        Column("best_epochs", say("Kept"), RIGHT, lambda line: _join(line.model.best_epochs)),
+        Column("metric", "", value=plain("metric")),
+        Column("score", "", decimals(4), plain("score")),
+        Column("", heading, RIGHT, printed("score")),
+        Column("longer_epochs", say("Twice the epochs"), RIGHT, plain("epochs")),
+        Column("longer_best_epoch", say("Kept"), RIGHT, plain("best_epoch")),
+        Column("longer_score", "", decimals(4), plain("longer_score")),
+        Column("", heading, RIGHT, printed("longer_score")),
+        Column(
+            "difference_pp", say("Difference"), POINTS, plain("difference_pp"), unit=measure.unit
+        ),
+        Column("margin_pp", say("Margin"), decimals(2), plain("margin_pp"), unit=measure.unit),
+        Column("standard_error_pp", "", decimals(2), plain("standard_error_pp")),
+        Column("validation_items", "", TEXT, plain("validation_items")),
+        Column("", say("Verdict"), TEXT, _say_outcome),
+        Column("convergence", "", value="outcome"),
+    )
+    return Table(
+        f"{experiment.key}_convergence",
+        say("Twice the epochs, with one seed"),
+        columns,
+        make_rows(columns, lines),
+        notes=tuple((text,) for text in _notes(results, lines, measure)),
+        sources=results.comparison_sources,
+        location=f"experiments.{experiment.key}.models",
+        mark=experiment.mark,
+        style="scores",
+    )
+
+
+def _join(values: list[int]) -> str:
+    return " ".join(map(str, values))
+
+
+def _say_outcome(line: Line) -> str:
+    return say(
+        {
+            CONVERGED: "converged",
+            NOT_CONVERGED: "not converged",
+            DIVERGED: "diverged",
+            NOT_TRIED: "not tried",
+        }[line.outcome]
+    )
+
+
+def _notes(results: Results, lines: list[Line], measure: Measure) -> Iterator[str]:
+    tried = [(line.variant, line.longer) for line in lines if line.longer]
+    yield say(
+        "Each model was trained again with its first seed, with twice the epochs, the schedule of "
+        "the learning rate stretched over them, without patience. It has not converged if the "
+        "epoch kept there has a higher validation score by more than the margin: {limit}.",
+        limit=measure.convergence_margin(results.comparison.significance.convergence_pp),
+    )
+    if errors := [each.standard_error_pp for _, each in tried if each.standard_error_pp]:
+        yield say(
+            "This seed is validated on {count} sentences: one standard error of a score on so many "
+            "is up to {error}."
+            if measure.is_of_sentences
+            else "This seed is validated on {count} documents: one standard error of a score on so "
+            "many is up to {error}.",
+            count=format_count(tried[0][1].validation_items),
+            error=measure.limit(float(f"{max(errors):.2g}")),
+        )
+    for name, each in tried:
+        if each.diverged:
+            yield say("The longer training of {name}: {reason}.", name=name, reason=each.diverged)
