@@ -13,7 +13,6 @@ _ALL: Configuration = {
     "character_buckets": 20_000,
     "dropout": 0.5,
     "embedding_dropout": 0.5,
-    "state_dropout": 0.3,
     "word_dropout": 0.1,
     "label_smoothing": 0.1,
     "ema_decay": 0.99,
@@ -55,7 +54,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "large": Preset(
         "more texts of such a length: larger batches and fewer epochs",
-        _SHORT | {"batch_size": 128, "epochs": 8},
+        _SHORT | {"batch_size": 128, "epochs": 8, "state_dropout": 0.3},
     ),
     "long": Preset(
         "texts of more than 150 tokens: smaller states, and both ends of a text are read",
