@@ -1,8 +1,9 @@
-"""Models with heed's presets beside the linear model on small corpora: docs/presets.md.
+"""Models with heed's presets beside the linear model: docs/presets.md.
 
-`python -m benchmarks.presets [DATASET ...] [--variants NAME ...] [--seeds N ...]`. Downloads (see
-docs/corpora.md for HEED_MIRROR) and tokenizes the corpora in a temporary folder, or in `--folder`.
-A dataset is a corpus or a part of it. Its models are the variants of `heed corpus add` with the
+`python -m benchmarks.presets [DATASET ...] [--variants NAME ...] [--seeds N ...] [--set KEY=VALUE
+...]`. Downloads (see docs/corpora.md for HEED_MIRROR) and tokenizes the corpora in a temporary
+folder, or in `--folder`. A dataset is a corpus or a part of it; `--set` changes hyperparameters of
+the preset. Its models are the variants of `heed corpus add` with the
 preset that this chooses. They are scored on documents of the training and validation splits that
 neither train nor select; where a dataset leaves none, on those that select. The test split is
 neither trained nor scored on. Other lines than those of the table go to stderr.
@@ -27,6 +28,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.german import write_messages
 from heed.corpora.source import download
 from heed.files import sha256
+from heed.hyperparameters import Configuration
 from heed.paths import RAW, TOKENS
 from heed.recipe import Recipe
 from heed.study import Params, parse
@@ -43,9 +45,9 @@ from heed.tokens.corpus import tokenize
 from heed.training.run import longer_recipe, train_model
 
 MESSAGES, DOCUMENTS = "german.csv", 3_000
-# The corpora of heed's studies, but for IMDB, of which a third is enough, and for German.
+# The corpora of heed's studies, and German.
 STUDY = """\
-study: {{name: presets, title: Presets on small corpora}}
+study: {{name: presets, title: Presets}}
 seeds: [1, 2, 3, 4, 5]
 sources:
   letters: {{kind: letters, files: [classifier_data_eval.json]}}
@@ -64,12 +66,16 @@ corpora:
     kind: news-headlines
     tokenizer: whitespace
     split: {{kind: random, test: 0.2, validation: 0.1}}
+  joined:
+    source: few-shot-01
+    kind: news-headlines-joined
+    tokenizer: whitespace
+    split: {{kind: random, test: 0.2, validation: 0.1}}
   imdb:
     source: imdb
     kind: imdb
     tokenizer: en
-    sample: 16000
-    split: {{kind: random, test: 2000, validation: 0.1}}
+    split: {{kind: random, test: 10000, validation: 0.1}}
   movies: {{source: movies, kind: movies, tokenizer: whitespace, split: {{kind: given}}}}
   sst-wiki: {{source: sst-wiki, kind: sst-wiki, tokenizer: whitespace, split: {{kind: given}}}}
   german:
@@ -109,11 +115,15 @@ DATASETS = {
     "headlines20-4000": Dataset("news-headlines", "category", 20, 4000, 4000),
     "headlines-2500": Dataset("news-headlines", "category", train=2500, scored=4000),
     "headlines-5000": Dataset("news-headlines", "category", train=5000, scored=4000),
+    "headlines": Dataset("news-headlines", "category"),
+    "joined": Dataset("joined", "category"),
     "letters-author": Dataset("letters-pieces", "author"),
     "sst-wiki-1500": Dataset("sst-wiki", "sentiment", train=1500, scored=3000),
+    "sst-wiki": Dataset("sst-wiki", "sentiment"),
+    "movies": Dataset("movies", "sentiment"),
     "imdb-500": Dataset("imdb", "sentiment", train=500, scored=3000),
     "imdb-1500": Dataset("imdb", "sentiment", train=1500, scored=3000),
-    "movies": Dataset("movies", "sentiment"),
+    "imdb": Dataset("imdb", "sentiment"),
 }
 SEEDS = (1, 2, 3)
 COLUMNS = (
@@ -241,7 +251,12 @@ def _score(data: Data, statistics: pd.DataFrame, seconds: float, validation: flo
 
 
 def measure(
-    name: str, tokens: Tokens, params: Params, variants: Sequence[str], seeds: Sequence[int]
+    name: str,
+    tokens: Tokens,
+    params: Params,
+    variants: Sequence[str],
+    seeds: Sequence[int],
+    changes: Configuration,
 ) -> Iterator[str]:
     """Yield the row of each variant on the dataset of this name, in Markdown."""
     reduced = [reduce(tokens, DATASETS[name], seed) for seed in seeds]
@@ -258,7 +273,7 @@ def measure(
     cells = [f"{name} ({classes})", sizes, f"{length:.0f}", preset]
     for variant in variants:
         recipe = resolve(params, f"{name}-{preset}-{variant}", {}, first.meta)
-        recipe = recipe.changed({"device": "cpu"})
+        recipe = recipe.changed({"device": "cpu"} | changes)
         runs = zip(reduced, seeds, strict=True)
         scores = [score_model(splits, recipe, seed) for splits, seed in runs]
         longer = score_model(first, longer_recipe(recipe), seeds[0])
@@ -302,7 +317,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["pooling", "hybrid"])
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--folder", type=Path, help="keeps the corpora; none: a temporary folder")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="KEY=VALUE", help="other values than the preset's"
+    )
     options = parser.parse_args(arguments)
+    changes = {key: yaml.safe_load(value) for key, value in (s.split("=") for s in options.set)}
     if unknown := [name for name in options.datasets if name not in DATASETS]:
         parser.error(f"unknown: {', '.join(unknown)}. Known: {', '.join(DATASETS)}")
     if options.folder:
@@ -315,7 +334,8 @@ def main(arguments: list[str] | None = None) -> None:
             corpus, params = DATASETS[name].corpus, make_study(name, sha256(MESSAGES))
             if corpus not in prepared:
                 prepared[corpus] = prepare(corpus, params)
-            for line in measure(name, prepared[corpus], params, options.variants, options.seeds):
+            asked = (options.variants, options.seeds, changes)
+            for line in measure(name, prepared[corpus], params, *asked):
                 print(line, flush=True)
 
 
