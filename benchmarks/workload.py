@@ -99,7 +99,7 @@ def learner(
     """Return a learner of generated texts with arbitrary classes, its model's weights random."""
     rows = np.arange(documents + validation)
     splits = {"train": rows[:documents], "validation": rows[documents:]}
-    model = Classifier(VOCABULARY, CLASSES, h, autocast=h.precision == "bfloat16").to(device)
+    model = Classifier(VOCABULARY, CLASSES, h).to(device)
     return ClassificationLearner(model, encoded(len(rows), h), rows % CLASSES, splits, h, 1, device)
 
 

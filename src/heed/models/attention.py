@@ -22,8 +22,13 @@ from heed.models.scores import SCORES, ScaledDot
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
     """Return the softmax over the keys that are not padding, of scores (batch, ..., keys)."""
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
-    weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
+    weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1, dtype=sum_type(scores))
     return weights.nan_to_num(0.0)  # the softmax of a row of -inf is NaN: defined as 0
+
+
+def sum_type(values: Tensor) -> torch.dtype:
+    """Return the type in which weights are summed: that of `values`, for bfloat16 float32."""
+    return torch.promote_types(values.dtype, torch.float32)
 
 
 class AttentionLayer(nn.Module, abc.ABC):
@@ -98,7 +103,7 @@ class SingleHeadAttention(AttentionLayer):
 
 def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
     """Return equal weights over the keys that are no padding, (batch, heads, queries, keys)."""
-    token_mask = (~key_padding_mask).to(query.dtype)
+    token_mask = (~key_padding_mask).to(sum_type(query))
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])
 
