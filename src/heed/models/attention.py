@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from heed.models.scores import SCORES, ScaledDot
+from heed.models.scores import MAX_ELEMENTS, SCORES, ScaledDot
 
 
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
@@ -170,10 +170,11 @@ class MultiHeadAttention(AttentionLayer):
         All are projected. `mask` is True where a query attends to a key, broadcast to (batch,
         heads, queries, keys); None: everywhere. A query without any key gives NaN.
         """
-        attended = F.scaled_dot_product_attention(
-            self._split(query), self._split(keys), self._split(values), attn_mask=mask
-        )
-        return self._join(attended)
+        parts = self._split(query), self._split(keys), self._split(values)
+        pairs = parts[0].shape[:3].numel() * keys.shape[1]
+        if query.dtype == torch.bfloat16 and query.device.type == "cpu" and pairs <= MAX_ELEMENTS:
+            return self._join(_attend_by_products(self.score, *parts, mask))
+        return self._join(F.scaled_dot_product_attention(*parts, attn_mask=mask))
 
     def weigh_projected(self, weights: Tensor, values: Tensor) -> Tensor:
         """Return the output (batch, queries, size) of weights over projected values.
@@ -189,6 +190,19 @@ class MultiHeadAttention(AttentionLayer):
 
     def _join(self, attended: Tensor) -> Tensor:
         return self.output(attended.transpose(1, 2).flatten(2))  # batch x queries x size
+
+
+def _attend_by_products(
+    score: ScaledDot, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Return the fused kernel's output by two products, which oneDNN computes in bfloat16.
+
+    On CPUs the kernel does not multiply in bfloat16: forward and backward take twice as long.
+    """
+    scores = score(query, keys)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.softmax(scores, -1, dtype=sum_type(scores)).to(values.dtype) @ values
 
 
 def causal_mask(query: Tensor, keys: Tensor) -> Tensor:

@@ -167,6 +167,7 @@ CPU_FACTS = Path("/proc/cpuinfo")
 VENDORS = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
 # These let the libraries of torch compute as an older processor would.
 RESTRICTIONS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+ZEN_5 = 26  # AMD's family
 BFLOAT16 = ("amx_bf16", "avx512_bf16")  # instructions that multiply in bfloat16
 
 
@@ -181,12 +182,13 @@ def bfloat16_instructions() -> str:
 def products_library() -> str:
     """Return the library of float32 products on this CPU, `mkl` or `onednn`: the faster one.
 
-    MKL does not use AVX-512 on AMD. torch gives oneDNN a product only if it may round to bfloat16,
-    which oneDNN does with AMX alone: with avx512_bf16 it computes in float32 (tested), with AMX a
-    product would silently be one of bfloat16.
+    MKL does not use AVX-512 on AMD, whose cores do twice as much with it from family 26 (Zen 5) on.
+    torch gives oneDNN a product only if it may round to bfloat16, which oneDNN does with AMX alone:
+    with avx512_bf16 it computes in float32 (tested), with AMX it silently would not.
     """
-    is_exact = bfloat16_instructions() == "avx512_bf16"
-    return "onednn" if is_exact and _processor().startswith("AMD ") else "mkl"
+    vendor, _, family = _processor().partition(" model ")[0].partition(" family ")
+    is_faster = vendor == "AMD" and int(family) >= ZEN_5
+    return "onednn" if is_faster and bfloat16_instructions() == "avx512_bf16" else "mkl"
 
 
 def machine_kind(device: str, precision: str = "float32") -> str:
