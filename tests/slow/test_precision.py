@@ -21,11 +21,11 @@ STUDY = """
 study: {name: precision, title: Two precisions, attention: [bfloat16]}
 seeds: [1, 2, 3, 4, 5]
 sources:
-  rank: {kind: sample-rank, documents: 3500, seed: 1}
+  rank: {kind: sample-rank, documents: 1800, seed: 1}
   topic: {kind: sample-topic, documents: 4600, seed: 1}
-  translation: {kind: sample-translation, documents: 28000, seed: 1}
+  translation: {kind: sample-translation, documents: 14000, seed: 1}
 corpora:
-  rank: {source: rank, kind: sample-rank, split: {kind: random, test: 2000, validation: 0.2}, tokenizer: whitespace}
+  rank: {source: rank, kind: sample-rank, split: {kind: random, test: 1000, validation: 0.2}, tokenizer: whitespace}
   topic: {source: topic, kind: sample-topic, split: {kind: random, test: 3000, validation: 0.2}, tokenizer: whitespace}
   translation: {source: translation, kind: sample-translation-short, split: {kind: given}, tokenizer: whitespace}
 experiments:
@@ -39,13 +39,13 @@ defaults:
      dropout: 0.2, batch_size: 32, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last}
   translation:
     {source_vocabulary: 200, target_vocabulary: 200, embedding_dim: 64, hidden_size: 64, dropout: 0.1, tied_readout: true,
-     epochs: 6, batch_size: 32, learning_rate: 0.01, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last, beam: 1}
+     epochs: 6, batch_size: 32, learning_rate: 0.01, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last, ema_decay: 0.99, beam: 1}
 models:
 """  # noqa: E501
 MODELS = "".join(
     f"  {name}-{precision}: {{experiment: {name}, search: none, precision: {precision}, {rate}}}\n"
     for name, rate in [
-        ("rank", "learning_rate: 0.01, epochs: 8"), ("topic", "learning_rate: 0.003, epochs: 2"),
+        ("rank", "learning_rate: 0.01, epochs: 4"), ("topic", "learning_rate: 0.003, epochs: 2"),
         ("translation", "learning_rate: 0.01"),
     ]
     for precision in ("float32", "bfloat16")
