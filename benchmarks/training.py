@@ -1,8 +1,9 @@
 """Documents a second of heed's training loop against that of tutorials, and its share of GEMM.
 
 The tutorials' loop: random batches, padded to the longest text of the batch, a bidirectional
-nn.LSTM (packed, or wrong at the edges), default Adam, the allocator as it is. All with one thread
-and the same texts, sizes and number of steps.
+nn.LSTM (packed, or wrong at the edges), default Adam. All with one thread, the same texts, sizes
+and settings of the allocator, in processor time; each measurement is a process of its own, and all
+are made in turns, several times.
 """
 
 import dataclasses
@@ -31,10 +32,17 @@ from benchmarks.workload import (
     useful_flops,
 )
 from heed.inputs.batches import Batch
+from heed.progress import Progress
 from heed.training.loop import train
-from heed.training.machine import keep_memory, make_deterministic, seed_everything
+from heed.training.machine import (
+    bfloat16_instructions,
+    keep_memory,
+    make_deterministic,
+    seed_everything,
+)
 
-DOCUMENTS, VALIDATION = 1280, 64
+DOCUMENTS, VALIDATION, ROUNDS = 1280, 64, 2
+ATTENTION = "multi-head"
 
 
 class Tutorial(nn.Module):
@@ -68,6 +76,7 @@ def measure_tutorial(packed: bool, steps: int, **changes: Any) -> float:
     """Return documents a second over `steps` random batches."""
     seed_everything(1)
     torch.set_num_threads(1)
+    keep_memory()
     model, texts = Tutorial(packed), encoded(DOCUMENTS, dataclasses.replace(SETTINGS, **changes))
     optimizer = torch.optim.Adam(model.parameters())
     order = np.random.default_rng(0).permutation(DOCUMENTS)
@@ -75,14 +84,14 @@ def measure_tutorial(packed: bool, steps: int, **changes: Any) -> float:
     started = 0.0
     for step in range(steps + 1):
         if step == 1:
-            started = time.perf_counter()  # the first step is not counted
+            started = time.process_time()  # the first step is not counted
         rows = order[step * BATCH : (step + 1) * BATCH]
         loss = nn.functional.cross_entropy(model(texts.batch(rows)), labels[rows])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         loss.item()
-    return steps * BATCH / (time.perf_counter() - started)
+    return steps * BATCH / (time.process_time() - started)
 
 
 def measure_heed(
@@ -95,29 +104,72 @@ def measure_heed(
     seed_everything(1)
     h = dataclasses.replace(SETTINGS, attention=attention, **changes)
     task_learner = learner(DOCUMENTS, VALIDATION, h)
+    # of the last epoch, from the first one's checkpoint to the last step: the first one also
+    # allocates memory
     times: list[float] = []
+
+    def note_time(progress: Progress) -> None:
+        if progress.epoch == 2 or progress.validation is not None:
+            times.append(time.process_time())
+
     with tempfile.TemporaryDirectory() as work:
-        train(
-            task_learner, h, 1, "cpu", Path(work), lambda progress: times.append(progress.seconds)
-        )
-    seconds = times[-2]  # of the last epoch: the first one also allocates memory
+        train(task_learner, h, 1, "cpu", Path(work), note_time)
+    seconds = times[-2] - times[0]
     lengths = task_learner.encoded.lengths(task_learner.train)
     return DOCUMENTS / seconds, useful_flops(lengths, h) / seconds
 
 
-UNCUT = {"max_tokens": 10_000}
+UNCUT, SHORT = {"max_tokens": 10_000}, {"precision": "bfloat16"}
 MEASUREMENTS = {
-    "heed": lambda: measure_heed(), "plain-allocator": lambda: measure_heed(memory=False),
-    "attention": lambda: measure_heed("multi-head"), "packed": lambda: (measure_tutorial(True, 3),),
-    "padded": lambda: (measure_tutorial(False, 12),), "uncut": lambda: measure_heed(**UNCUT),
+    "heed": lambda: measure_heed(), "packed": lambda: (measure_tutorial(True, 3),),
+    "padded": lambda: (measure_tutorial(False, 12),), "attention": lambda: measure_heed(ATTENTION),
+    "uncut": lambda: measure_heed(**UNCUT), "plain-allocator": lambda: measure_heed(memory=False),
     "padded-uncut": lambda: (measure_tutorial(False, 6, **UNCUT),), "gemm": lambda: (gemm_flops(),),
 }  # fmt: skip
+if bfloat16_instructions():
+    MEASUREMENTS |= {
+        "heed-bfloat16": lambda: measure_heed(**SHORT),
+        "attention-bfloat16": lambda: measure_heed(ATTENTION, **SHORT),
+        "gemm-bfloat16": lambda: (gemm_flops(precision="bfloat16"),),
+    }
 
 
-def speedup_row(metric: str, rate: float, tutorial_rate: float) -> Row:
+def speedup_row(metric: str, rate: float, other: float, target: str = "") -> Row:
     """Return heed's documents a second over those of a tutorial's loop."""
-    note = f"{rate:.1f} documents/s, {tutorial_rate:.1f} there"
-    return Row(metric, f"{rate / tutorial_rate:.1f}x", ">= 4x", note)
+    note = f"{rate:.1f} documents/s, {other:.1f} there"
+    return Row(metric, f"{rate / other:.1f}x", target, note)
+
+
+def speedup_rows(rates: dict[str, float]) -> list[Row]:
+    """Return the rows of heed's loop against the tutorials', and of its own settings."""
+    against, padded = "training, against the tutorials' loop", "padded (wrong at the edges)"
+    rows = []
+    for name, precision in (("heed", ""), ("heed-bfloat16", ", bfloat16")):
+        if name in rates:
+            for loop, target in (("packed", ">= 20x" if precision else ">= 12x"), (padded, "")):
+                other = rates["packed" if loop == "packed" else "padded"]
+                rows.append(
+                    speedup_row(f"{against}, {loop}{precision}", rates[name], other, target)
+                )
+    rows.append(
+        speedup_row("the same without a length cap", rates["uncut"], rates["padded-uncut"], ">= 4x")
+    )
+    settings = rates["heed"] / rates["plain-allocator"]
+    rows.append(Row("the allocator's settings", f"{settings:.2f}x", "", "heed's with and without"))
+    return rows
+
+
+def share_rows(rates: dict[str, float], flops: dict[str, float]) -> list[Row]:
+    """Return the rows of the useful FLOPs against those of a product, in each precision."""
+    rows = []
+    for model, title in (("heed", "baseline"), ("attention", "with attention")):
+        for precision in ("", "-bfloat16"):
+            if (name := f"{model}{precision}") in flops:
+                gemm = rates[f"gemm{precision}"]
+                note = f"{rates[name]:.1f} documents/s, GEMM {gemm / 1e9:.0f} GFLOP/s"
+                metric = f"useful FLOPs against GEMM, {title}{precision.replace('-', ', ')}"
+                rows.append(Row(metric, f"{flops[name] / gemm:.0%}", "", note))
+    return rows
 
 
 def main() -> None:
@@ -125,30 +177,14 @@ def main() -> None:
         torch.set_num_threads(1)
         print(*MEASUREMENTS[sys.argv[1]]())
         return
-    results = {name: numbers(launch("benchmarks.training", name)) for name in MEASUREMENTS}
-    rates = {name: result[0] for name, result in results.items()}
-    gemm = max(rates["gemm"], numbers(launch("benchmarks.training", "gemm"))[0])
-    against = "training, against the tutorials' loop"
-    print_rows(
-        [
-            speedup_row(f"{against}, packed", rates["heed"], rates["packed"]),
-            speedup_row(f"{against}, padded (wrong at the edges)", rates["heed"], rates["padded"]),
-            speedup_row("the same without a length cap", rates["uncut"], rates["padded-uncut"]),
-            Row(
-                "the allocator's settings", f"{rates['heed'] / rates['plain-allocator']:.2f}x", "",
-                "heed's loop with and without",
-            ),
-            Row(
-                "useful FLOPs against GEMM, baseline", f"{results['heed'][1] / gemm:.0%}", ">= 75%",
-                f"GEMM {gemm / 1e9:.0f} GFLOP/s",
-            ),
-            Row(
-                "useful FLOPs against GEMM, with attention",
-                f"{results['attention'][1] / gemm:.0%}", ">= 70%",
-                f"{rates['attention']:.1f} documents/s",
-            ),
-        ]
-    )  # fmt: skip
+    results: dict[str, list[list[float]]] = {name: [] for name in MEASUREMENTS}
+    for _ in range(ROUNDS):
+        for name, found in results.items():
+            found.append(numbers(launch("benchmarks.training", name)))
+    means = {name: np.mean(found, 0).tolist() for name, found in results.items()}
+    rates = {name: mean[0] for name, mean in means.items()}
+    flops = {name: mean[1] for name, mean in means.items() if len(mean) > 1}
+    print_rows([*speedup_rows(rates), *share_rows(rates, flops)])
 
 
 if __name__ == "__main__":

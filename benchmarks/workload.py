@@ -1,6 +1,7 @@
 """The work that benchmarks time: texts with IMDB's lengths, a model, matrix multiplication."""
 
 import dataclasses
+import itertools
 import json
 import statistics
 import subprocess
@@ -20,6 +21,7 @@ from heed.tasks.classification.learning import ClassificationLearner
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tokens.arrays import Tokens
 from heed.tokens.meta import Meta, NearDuplicates
+from heed.training.machine import bfloat16_instructions
 
 VOCABULARY, CLASSES, BATCH = 30_000, 2, 64
 SETTINGS = Hyperparameters(
@@ -99,7 +101,7 @@ def learner(
     """Return a learner of generated texts with arbitrary classes, its model's weights random."""
     rows = np.arange(documents + validation)
     splits = {"train": rows[:documents], "validation": rows[documents:]}
-    model = Classifier(VOCABULARY, CLASSES, h, autocast=h.precision == "bfloat16").to(device)
+    model = Classifier(VOCABULARY, CLASSES, h).to(device)
     return ClassificationLearner(model, encoded(len(rows), h), rows % CLASSES, splits, h, 1, device)
 
 
@@ -114,15 +116,20 @@ def useful_flops(lengths: np.ndarray, h: Hyperparameters) -> float:
     return 3 * 2 * multiplications
 
 
-def gemm_flops(seconds: float = 0.5) -> float:
-    """Return this thread's best float32 rate in FLOP/s over square shapes and shapes of LSTMs."""
-    rates = []
+def gemm_flops(seconds: float = 0.5, precision: str = "float32") -> float:
+    """Return this thread's best rate in FLOP/s over square shapes and shapes of LSTMs.
+
+    In float32 the better one of MKL and, where it rounds no factor to bfloat16, oneDNN.
+    """
+    rates, dtype = [], getattr(torch, precision)
+    libraries = ("ieee",) if bfloat16_instructions() == "amx_bf16" else ("ieee", "bf16")
     shapes = ((512, 512, 512), (1024, 1024, 1024), (2048, 512, 2048), (8192, 256, 1024))
-    for rows, inner, columns in shapes:
-        a, b = torch.randn(rows, inner), torch.randn(inner, columns)
+    for (rows, inner, columns), library in itertools.product(shapes, libraries):
+        torch.backends.mkldnn.matmul.fp32_precision = library
+        a, b = torch.randn(rows, inner).to(dtype), torch.randn(inner, columns).to(dtype)
         out = a @ b
-        started, rounds = time.perf_counter(), 0
-        while (elapsed := time.perf_counter() - started) < seconds:
+        started, rounds = time.process_time(), 0
+        while (elapsed := time.process_time() - started) < seconds:
             torch.mm(a, b, out=out)
             rounds += 1
         rates.append(2 * rows * inner * columns * rounds / elapsed)

@@ -120,22 +120,27 @@ def _seconds(function: Callable[[], object]) -> float:
 
 def measure(workload: Workload, seconds: float = MEASURED_SECONDS) -> float:
     """Return how many times as long as expected training steps take here, within `seconds`."""
-    from heed.training.loop import AdamW
-    from heed.training.machine import keep_memory, make_deterministic, seed_everything
+    import torch
 
-    make_deterministic()
-    keep_memory()
-    seed_everything(1)
+    from heed.training import machine
+    from heed.training.loop import AdamW
+
+    machine.make_deterministic()
+    machine.keep_memory()
+    machine.seed_everything(1)
     network, model = task_module(workload.task, "learning"), workload.build().train()
     optimizer = AdamW(model.parameters(), fused=True)
     mean, h = statistics.fmean(workload.lengths), workload.hyperparameters
+    is_shorter = h.precision == "bfloat16" and bool(machine.bfloat16_instructions())
     size = int(max(1, min(h.batch_size, MAX_STEP_TOKENS // mean)))
     generator = np.random.default_rng(1)
 
     def step(lengths: list[int]) -> None:
         batch = network.random_batch(h, workload.sizes, lengths)
         optimizer.zero_grad()
-        network.loss(model, batch).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_shorter):
+            loss = network.loss(model, batch)
+        loss.backward()
         optimizer.step()
 
     step([max(workload.lengths)] * size)

@@ -18,28 +18,33 @@ from heed.recipe import read_model_recipe, write_recipe
 from tests.conftest import ROOT
 
 
-def test_the_gpu_benchmark_without_a_gpu_says_so():
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """Return the environment of a process that can import none of the engines."""
+    engines = tmp_path_factory.mktemp("engines")
+    for engine in ("ruamel", "dvc", "snakemake", "ray", "spacy", "optuna"):
+        (engines / f"{engine}.py").write_text(
+            f"raise ImportError('{engine} is not on the bare machine')"
+        )
+    return os.environ | {"PYTHONPATH": f"{engines}:{ROOT}:{ROOT / 'src'}"}
+
+
+def test_the_gpu_benchmark_without_engines_and_gpu_says_so(bare):
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True, env=bare
     )
     assert done.returncode == 1 and "no GPU" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.fixture
-def remote(tmp_path_factory):
+def remote(bare):
     """Return a function that runs benchmarks.remote where none of the engines can be imported."""
-    engines = tmp_path_factory.mktemp("engines")
-    for engine in ("ruamel", "dvc", "snakemake", "ray", "spacy"):
-        (engines / f"{engine}.py").write_text(
-            f"raise ImportError('{engine} is not on the bare machine')"
-        )
-    environment = os.environ | {"PYTHONPATH": f"{engines}:{ROOT}:{ROOT / 'src'}"}
 
     def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", "benchmarks.remote", *arguments]
-        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+        return subprocess.run(command, cwd=cwd, env=bare, capture_output=True, text=True)
 
     return run
 

@@ -75,7 +75,9 @@ class Training:
     patience: int = hyperparameter(0, "stop after this many epochs without a better one by "
         "`monitor`; 0: never", ge=0, le=MAX_COUNT)  # fmt: skip
     precision: Literal["float32", "bfloat16"] = hyperparameter(
-        "float32", "bfloat16: the network's arithmetic by torch.autocast; needs a GPU"
+        "float32",
+        "bfloat16: products by torch.autocast in training; needs a GPU, or "
+        "a processor with it (avx512_bf16 or AMX)",
     )
     monitor: str = hyperparameter(
         "loss",

@@ -16,14 +16,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from heed.models.scores import SCORES, ScaledDot
+from heed.models.scores import MAX_ELEMENTS, SCORES, ScaledDot
 
 
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor) -> Tensor:
     """Return the softmax over the keys that are not padding, of scores (batch, ..., keys)."""
     mask = key_padding_mask.view(len(scores), *(1,) * (scores.dim() - 2), -1)
-    weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1)
+    weights = torch.softmax(scores.masked_fill(mask, -math.inf), -1, dtype=sum_type(scores))
     return weights.nan_to_num(0.0)  # the softmax of a row of -inf is NaN: defined as 0
+
+
+def sum_type(values: Tensor) -> torch.dtype:
+    """Return the type in which weights are summed: that of `values`, for bfloat16 float32."""
+    return torch.promote_types(values.dtype, torch.float32)
 
 
 class AttentionLayer(nn.Module, abc.ABC):
@@ -98,7 +103,7 @@ class SingleHeadAttention(AttentionLayer):
 
 def uniform_weights(query: Tensor, key: Tensor, key_padding_mask: Tensor) -> Tensor:
     """Return equal weights over the keys that are no padding, (batch, heads, queries, keys)."""
-    token_mask = (~key_padding_mask).to(query.dtype)
+    token_mask = (~key_padding_mask).to(sum_type(query))
     weights = token_mask / token_mask.sum(-1, keepdim=True).clamp(min=1)
     return weights[:, None, None].expand(*query.shape[:3], key.shape[2])
 
@@ -165,10 +170,11 @@ class MultiHeadAttention(AttentionLayer):
         All are projected. `mask` is True where a query attends to a key, broadcast to (batch,
         heads, queries, keys); None: everywhere. A query without any key gives NaN.
         """
-        attended = F.scaled_dot_product_attention(
-            self._split(query), self._split(keys), self._split(values), attn_mask=mask
-        )
-        return self._join(attended)
+        parts = self._split(query), self._split(keys), self._split(values)
+        pairs = parts[0].shape[:3].numel() * keys.shape[1]
+        if query.dtype == torch.bfloat16 and query.device.type == "cpu" and pairs <= MAX_ELEMENTS:
+            return self._join(_attend_by_products(self.score, *parts, mask))
+        return self._join(F.scaled_dot_product_attention(*parts, attn_mask=mask))
 
     def weigh_projected(self, weights: Tensor, values: Tensor) -> Tensor:
         """Return the output (batch, queries, size) of weights over projected values.
@@ -184,6 +190,19 @@ class MultiHeadAttention(AttentionLayer):
 
     def _join(self, attended: Tensor) -> Tensor:
         return self.output(attended.transpose(1, 2).flatten(2))  # batch x queries x size
+
+
+def _attend_by_products(
+    score: ScaledDot, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Return the fused kernel's output by two products, which oneDNN computes in bfloat16.
+
+    On CPUs the kernel does not multiply in bfloat16: forward and backward take twice as long.
+    """
+    scores = score(query, keys)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.softmax(scores, -1, dtype=sum_type(scores)).to(values.dtype) @ values
 
 
 def causal_mask(query: Tensor, keys: Tensor) -> Tensor:

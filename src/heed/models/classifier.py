@@ -110,19 +110,13 @@ class Classifier(nn.Module):
     added to the network; with `encoder: none` it is the whole model.
     """
 
-    def __init__(
-        self, vocabulary: int, classes: int, hyperparameters: Architecture, autocast: bool = False
-    ) -> None:
-        """Build the layers; `vocabulary` counts padding and unknown among the words.
-
-        With `autocast` the network computes in bfloat16 when it is on a GPU.
-        """
+    def __init__(self, vocabulary: int, classes: int, hyperparameters: Architecture) -> None:
+        """Build the layers; `vocabulary` counts padding and unknown among the words."""
         super().__init__()
         h, self.branch = hyperparameters, None
         if h.tfidf_branch != "none":
             columns = len(analyzer_names(h.tfidf_branch)) * h.tfidf_buckets
             self.branch = TfidfBranch(columns, classes, h.tfidf_dropout)
-        self.autocast = autocast
         self.network = None if h.encoder == "none" else Network(vocabulary, classes, h)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -133,10 +127,8 @@ class Classifier(nn.Module):
         """Return the logits (batch, classes) of the network, of the linear branch, or of both."""
         logits = []
         if self.network is not None:
-            # On CUDA alone: oneDNN has no bfloat16 LSTM for most CPUs, where a model must predict.
-            is_shorter = self.autocast and batch.ids.is_cuda
-            with torch.autocast("cuda", torch.bfloat16, enabled=is_shorter):
-                logits.append(self.network(batch).to(self.network.output.weight.dtype))
+            # of the weights' type, which a training in bfloat16 makes shorter
+            logits.append(self.network(batch).to(self.network.output.weight.dtype))
         if self.branch is not None:
             assert batch.linear is not None
             logits.append(self.branch(batch.linear))

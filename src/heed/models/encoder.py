@@ -12,7 +12,13 @@ from torch import Tensor, nn
 
 from heed.files import HeedError
 from heed.hyperparameters.classifier import Architecture, encoder_size
-from heed.models.attention import Attention, MultiHeadAttention, SingleHeadAttention, masked_softmax
+from heed.models.attention import (
+    Attention,
+    MultiHeadAttention,
+    SingleHeadAttention,
+    masked_softmax,
+    sum_type,
+)
 from heed.models.recurrent import Bidirectional, padding_mask
 from heed.models.transformer import TransformerEncoder, positions
 
@@ -86,7 +92,7 @@ class Mean(Pooling):
 
     def weights(self, states: Tensor, lengths: Tensor, padding: Tensor) -> Tensor:
         """Return the weights."""
-        return (~padding).to(states.dtype) / lengths.clamp(min=1)[:, None]
+        return (~padding).to(sum_type(states)) / lengths.clamp(min=1)[:, None]
 
 
 class Max(Pooling):

@@ -107,8 +107,8 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
         return
     saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     history = saved[1]["history"] if saved else []
-    device = choose_device(plan.recipe.hyperparameters.device)
-    _record_start(folder, len(history), machine_kind(device))
+    h = plan.recipe.hyperparameters
+    _record_start(folder, len(history), machine_kind(choose_device(h.device), h.precision))
     reporter.repeat(history)
     try:
         train_model(

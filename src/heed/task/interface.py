@@ -78,7 +78,18 @@ class Learner(abc.ABC):
     encoded: Any  # the items as batches: EncodedCorpus or EncodedPairs
     train: np.ndarray  # rows of the training split
     seed: int
+    device: str
     _h: Any  # hyperparameters
+
+    def autocast(self) -> "torch.autocast":
+        """Return the context of the network's part of a loss: bfloat16, if `precision` is that.
+
+        Products and recurrent layers take bfloat16 and add in float32; weights stay float32.
+        """
+        import torch
+
+        device = torch.device(self.device).type
+        return torch.autocast(device, torch.bfloat16, enabled=self._h.precision == "bfloat16")
 
     def steps(self, epoch: int, max_tokens: int | None) -> Iterator[list[Any]]:
         """Yield the batches of each step; together they have every training item once.

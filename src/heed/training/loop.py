@@ -70,7 +70,8 @@ class _Training:
         self.history.append({"epoch": len(self.history) + 1, "train_loss": loss, **validation})
         if _is_best(self.history, self.h.monitor):
             self.best, self.best_epoch = _copy_weights(self.average), len(self.history)
-        self.machine_kind = continue_kind(self.machine_kind, machine_kind(self.device))
+        kind = machine_kind(self.device, self.h.precision)
+        self.machine_kind = continue_kind(self.machine_kind, kind)
 
     def train_epoch(self, epoch: int, report_progress: Callable[[Progress], None]) -> float:
         """Train one epoch; return its mean loss. Raises DivergedError."""

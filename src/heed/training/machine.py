@@ -167,21 +167,46 @@ CPU_FACTS = Path("/proc/cpuinfo")
 VENDORS = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
 # These let the libraries of torch compute as an older processor would.
 RESTRICTIONS = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+ZEN_5 = 26  # AMD's family
+BFLOAT16 = ("amx_bf16", "avx512_bf16")  # instructions that multiply in bfloat16
 
 
-def machine_kind(device: str) -> str:
+def bfloat16_instructions() -> str:
+    """Return the first of BFLOAT16 that torch finds in this processor, or an empty text."""
+    import torch
+
+    has = torch.cpu.get_capabilities()
+    return next((name for name in BFLOAT16 if has.get(name)), "")
+
+
+def products_library() -> str:
+    """Return the library of float32 products on this CPU, `mkl` or `onednn`: the faster one.
+
+    MKL does not use AVX-512 on AMD, whose cores do twice as much with it from family 26 (Zen 5) on.
+    torch gives oneDNN a product only if it may round to bfloat16, which oneDNN does with AMX alone:
+    with avx512_bf16 it computes in float32 (tested), with AMX it silently would not.
+    """
+    vendor, _, family = _processor().partition(" model ")[0].partition(" family ")
+    is_faster = vendor == "AMD" and int(family) >= ZEN_5
+    return "onednn" if is_faster and bfloat16_instructions() == "avx512_bf16" else "mkl"
+
+
+def machine_kind(device: str, precision: str = "float32") -> str:
     """Return the machine kind of a training on `device` (cpu or cuda) in this process.
 
     For example `x86_64 AVX512, AMD family 26 model 2, torch 2.13.0+cpu`: the instructions that
     torch uses, since the width of a vector decides in which order a sum is added (initial weights
     are drawn on the CPU); the processor's vendor, family and model, or the GPU's name and
-    libraries, which choose kernels; torch's build; and RESTRICTIONS that are set.
+    libraries, which choose kernels; torch's build; RESTRICTIONS that are set; and on a CPU in
+    bfloat16 the instructions for it.
     """
     import torch
 
     instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
     parts = [_gpu(), instructions] if device == "cuda" else [instructions, _processor()]
     restrictions = [f"{name}={os.environ[name]}" for name in RESTRICTIONS if name in os.environ]
+    if (device, precision) == ("cpu", "bfloat16"):
+        restrictions.append(bfloat16_instructions())
     return ", ".join([*parts, f"torch {torch.__version__}", *restrictions])
 
 
@@ -218,8 +243,11 @@ def _gpu() -> str:
 
 
 def make_deterministic() -> None:
-    """Make torch use only deterministic algorithms, no denormal numbers, and one thread."""
+    """Make torch use deterministic algorithms, no denormal numbers, one thread, fast products."""
     import torch
+
+    is_onednn = products_library() == "onednn"
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if is_onednn else "ieee"
 
     # cuBLAS is not deterministic without
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

@@ -220,15 +220,16 @@ def train_model(
 
     Runs and trials of a search both train by this function. No document of the test split is read.
     Raises DivergedError, and HeedError: tokens that are not the recipe's; an empty split; bfloat16
-    without a GPU.
+    on a machine that does not have it.
     """
     h = recipe.hyperparameters
     check_tokens(recipe, tokens)
     device = machine.choose_device(h.device)
-    if device == "cpu" and h.precision == "bfloat16":
+    if device == "cpu" and h.precision == "bfloat16" and not machine.bfloat16_instructions():
         raise HeedError(
-            f"{paths.recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, and this "
-            "training is on the CPU. Set precision: float32"
+            f"{paths.recipe_file(recipe.model)}: precision: bfloat16 needs a GPU, or a processor "
+            f"with one of {', '.join(machine.BFLOAT16)}; this one ({machine.machine_kind('cpu')}) "
+            "has none. Set precision: float32"
         )
     machine.make_deterministic()
     machine.keep_memory()

@@ -92,10 +92,10 @@ def test_a_run_notes_its_kind_and_a_training_that_moved_notes_both(workplace, mo
     train("tiny-attention", 1)
     assert json.loads((RUN / "run.json").read_text())["machine_kind"] == machine_kind("cpu")
 
-    monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: OLD)
+    monkeypatch.setattr("heed.training.loop.machine_kind", lambda *_: OLD)
     with pytest.raises(KeyboardInterrupt):
         train("tiny-attention", 1, killed)
-    monkeypatch.setattr("heed.training.loop.machine_kind", lambda device: NEW)
+    monkeypatch.setattr("heed.training.loop.machine_kind", lambda *_: NEW)
     assert train("tiny-attention", 1).machine_kind == f"{OLD}, then {NEW}"
 
 

@@ -47,6 +47,7 @@ from tests.conftest import (
     train_and_predict,
 )
 from tests.conftest import change_recipe as change
+from tests.makers.precision import has_bfloat16
 
 FILES = [CHECKSUMS, "history.csv", "model.safetensors", "run.json", "vocabulary.txt"]
 PREDICTED = Path("results/predict/tiny-attention")
@@ -321,12 +322,6 @@ def test_documents_of_a_class_that_the_recipe_lacks_are_refused(workplace):
         train("tiny-attention", 1)
 
 
-def test_bfloat16_without_a_gpu_is_one_clear_message(workplace):
-    change(precision="bfloat16")
-    with pytest.raises(HeedError, match="bfloat16 needs a GPU"):
-        train("tiny-attention", 1)
-
-
 FEATURES = {
     "bigram_buckets": 20, "character_buckets": 30, "tfidf_branch": "both", "tfidf_buckets": 64,
 }  # fmt: skip
@@ -340,6 +335,7 @@ KINDS = [
     {"hierarchical": True, "attention": "none", "pooling": "attention", "max_tokens": 10},
     {"encoder": "none", "attention": "none", "tfidf_branch": "words", "tfidf_buckets": 64},
     FEATURES | PRACTICE | {"attention": "single-head", "score": "location", "skip": True},
+    pytest.param(PRACTICE | {"precision": "bfloat16"}, marks=has_bfloat16),
 ]  # fmt: skip
 
 

@@ -116,7 +116,8 @@ class ClassificationLearner(Learner):
     def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
         """Return the cross entropy, summed over documents, each with the weight of its class."""
         assert isinstance(model, Classifier)
-        logits = model.logits_by_part(batch.to(self.device))
+        with self.autocast():
+            logits = model.logits_by_part(batch.to(self.device))
         if self._h.tfidf_loss == "joint":
             logits = [torch.stack(logits).sum(0)]
         return torch.stack([self._cross_entropy(part, batch) for part in logits]).sum()
@@ -216,7 +217,7 @@ def make_learner(
 def make_model(vocabulary: Vocabulary, recipe: Recipe[Data, Hyperparameters]) -> Classifier:
     """Return the recipe's model, initialised from torch's generator."""
     h, classes = recipe.hyperparameters, len(recipe.data.classes)
-    return Classifier(len(vocabulary), classes, h, autocast=h.precision == "bfloat16")
+    return Classifier(len(vocabulary), classes, h)
 
 
 def probabilities(

@@ -126,9 +126,8 @@ class TranslationLearner(Learner):
     def loss(self, model: nn.Module, batch: PairBatch) -> torch.Tensor:
         """Return the cross entropy, summed over the predicted tokens."""
         assert isinstance(model, Translator)
-        device = torch.device(self.device).type
-        with torch.autocast(device, torch.bfloat16, enabled=self._h.precision == "bfloat16"):
-            return model.loss(batch.to(self.device), self._h.label_smoothing).float()
+        with self.autocast():
+            return model.loss(batch.to(self.device), self._h.label_smoothing)
 
     def validate(self, model: nn.Module, every: int = 1) -> dict[str, float]:
         """Return BLEU of greedy translations, and the loss, on every `every`-th validation pair."""

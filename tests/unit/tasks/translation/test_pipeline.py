@@ -26,7 +26,8 @@ from heed.tasks.translation.texts import translate
 from heed.tokens.arrays import Side, load_tokens
 from heed.tokens.meta import read_meta
 from heed.training.run import read_run
-from tests.conftest import ROOT, train
+from tests.conftest import ROOT, change_recipe, hashes, killed, train
+from tests.makers.precision import has_bfloat16
 from tests.unit.tasks.translation.conftest import MODEL, MODELS, PARAMS, STUDY, TRAINED, predicted
 
 pytestmark = pytest.mark.xdist_group("translation")  # one worker trains the models
@@ -49,6 +50,23 @@ def test_every_decoder_trains_predicts_and_is_evaluated(pair, variant):
         test["hypothesis"].tolist(), [test["reference"].tolist()], tokenize="none", force=True
     )
     assert summary["bleu"][0] == pytest.approx(expected.score / 100, abs=1e-9)
+
+
+@has_bfloat16
+@pytest.mark.parametrize("variant", ["attention", "input", "transformer"])
+def test_in_bfloat16_a_training_that_was_killed_ends_with_the_same_bytes(pair, variant):
+    model = f"pair-{variant}"
+    run = Path("results/train", model, "1")
+    change_recipe(model, epochs=3)
+    train(model, 1)
+    exact = hashes(run)["model.safetensors"]
+    change_recipe(model, precision="bfloat16")
+    train(model, 1)
+    whole = hashes(run)
+    with pytest.raises(KeyboardInterrupt):
+        train(model, 1, killed)
+    train(model, 1)
+    assert hashes(run) == whole and whole["model.safetensors"] != exact
 
 
 def test_a_training_reads_no_test_sentence(pair, monkeypatch):
