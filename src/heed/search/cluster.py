@@ -23,7 +23,7 @@ RAY_ENVIRONMENT = {
     "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1", "RAY_AIR_NEW_OUTPUT": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     # Ctrl-C ends the search without results
-    "TUNE_DISABLE_SIGINT_HANDLER": "1", "TUNE_MAX_PENDING_TRIALS_PG": "auto",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
 }  # fmt: skip
 LOCAL = "local"
 ADDRESS = "HEED_RAY_ADDRESS"  # environment: the cluster on which searches run
