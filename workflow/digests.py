@@ -182,9 +182,7 @@ def code_texts() -> dict[Path, str]:
 def read_lines(params: Params) -> dict[Path, dict[str, object]]:
     """Return what stages read of params.yaml that dvc.yaml cannot name, by their files."""
     tuning = {name: how for name in params.models if (how := params.tuning(name))}
-    lines: dict[Path, dict[str, object]] = {
-        code_file("compare"): {"tuning": tuning} if tuning else {}
-    }
+    lines: dict[Path, dict[str, object]] = {code_file("compare"): {"tuning": tuning}}
     for name in params.searches:
         models = {model: params.models[model].line() for model in params.searched_models(name)}
         lines[code_file("search", name)] = {"models": models}

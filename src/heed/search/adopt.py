@@ -39,7 +39,7 @@ def adopt(name: str, params: Path, searches: Path) -> str:
                 )
         section = "searches" if name in tree["searches"] else "later_searches"
         tree[section][name]["trials"] = 0
-    took = {winner: [] for _, winner in winners.values()}
+    took: dict[str, list[str]] = {winner: [] for _, winner in winners.values()}
     for model, (_, winner) in winners.items():
         took[winner].append(model)
     taken = "; ".join(f"{', '.join(models)} took {winner}" for winner, models in took.items())

@@ -36,8 +36,8 @@ def run_search(
     previous = {model: _previous(params, name, model, searches) for model in models}
     if not search.trials:
         with writing_folder(searches / name, checksums=True) as out:
-            for model, best in previous.items():
-                write_yaml(_of_model(out, search, model) / "best.yaml", best)
+            for model, given in previous.items():
+                write_yaml(_of_model(out, search, model) / "best.yaml", given)
                 write_text(_of_model(out, search, model) / "trials.csv", "trial\n")
         return f"{name}: no trials, hyperparameters as given"
     plans = {

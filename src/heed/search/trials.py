@@ -117,8 +117,9 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     plan, search = next((job.plan, job.search) for job in jobs.values())
     shutil.rmtree(plan.work / RAY, ignore_errors=True)
     monitor = _Monitor(jobs, SearchProgress(bar))
-    # draws that are independent may wait for a place; those of tpe learn from what has ended
-    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", "auto" if search.sampler == "tpe" else "16")
+    # Draws that are independent may wait for a place; those of tpe learn from what has ended.
+    at_once = "auto" if search.sampler == "tpe" else str(_count_places(search))
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", at_once)
 
     def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
         trial = config["trial"]
@@ -141,6 +142,13 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     )  # fmt: skip
     tuner.fit()
     return {model: monitor.trials(model) for model in jobs}
+
+
+def _count_places(search: Search) -> int:
+    """Return how many trials can run at once on the connected Ray."""
+    has = ray.cluster_resources()
+    gpus = has.get("GPU", 0.0) / search.gpu if search.gpu else math.inf
+    return max(1, int(min(has.get("CPU", 1.0) / search.cpu, gpus)))
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
