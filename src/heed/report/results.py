@@ -158,10 +158,14 @@ class Results:
 
     def read_search(self, experiment: Experiment, model: str) -> Search | None:
         """Return the search whose winner a model takes; None: none, or it had no trials."""
-        section, folder = self.params.models.get(model), self.folder / "search" / experiment.key
+        section = self.params.models.get(model)
         if section is None or section.search not in self.searches(experiment):
             return None
-        return self.read_search_folder(folder / self.params.winner(model), section.search)
+        return self.read_search_folder(self.search_folder(experiment, model), section.search)
+
+    def search_folder(self, experiment: Experiment, model: str) -> Path:
+        """Return the folder of the winner that a model takes."""
+        return self.folder / "search" / experiment.key / self.params.winner(model)
 
     def read_search_folder(self, folder: Path, name: str) -> Search | None:
         """Return the search in a folder, whose file is then a source of the report."""

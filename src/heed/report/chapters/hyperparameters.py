@@ -27,7 +27,7 @@ from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
-from heed.search.results import Search
+from heed.search.results import RESULT, Search
 
 # The talk's hyperparameters, by its groups; a column of the talk's scores has the name of the key
 # but for one. All others are of the last group.
@@ -288,7 +288,9 @@ def _tuning_tables(results: Results, experiment: Experiment) -> list[Block]:
             for each in tuning
         ),
     )  # fmt: skip
-    title = say("How each model was tuned")
+    models, title = results.models(experiment), say("How each model was tuned")
+    folders = [results.search_folder(experiment, models[e.variant]) for e in tuning if e.search]
+    files = [folder / RESULT for folder in folders]
     note = say("Small: the value of the model’s own configuration, where it is another.")
     table = Table(
         key,
@@ -296,7 +298,7 @@ def _tuning_tables(results: Results, experiment: Experiment) -> list[Block]:
         printed,
         make_rows(printed, _tuning_rows(experiment, tuning)),
         notes=((note,),),
-        sources=results.comparison_sources,
+        sources=results.sources.add(*files),
         location="searches",
         mark=experiment.mark,
         style="scores",
