@@ -406,7 +406,12 @@ class _Monitor(tune.Callback):
 
     def __init__(self, jobs: dict[str, Job], progress: SearchProgress) -> None:
         self.jobs, self.progress = jobs, progress
-        self.configurations: dict[Key, Configuration] = {}
+        self.configurations: dict[Key, Configuration] = {
+            (model, number): configuration
+            for model, job in jobs.items()
+            if job.search.sampler == "random" and not job.search.trainings  # all are to be tried
+            for number, configuration in enumerate(job.candidates.drawn)
+        }
         self.ended: set[Key] = set()
         self.running: set[Key] = set()
         self.errors: dict[Key, str] = {}
