@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from heed.files import HeedError
 from heed.terminal import print_line
@@ -105,9 +106,10 @@ def _without_idle_processes() -> Iterator[None]:
     """
     from ray._private import node, parameter
 
-    few = functools.partial(parameter.RayParams, no_monitor=True, include_log_monitor=False)
+    settings: Any = {"no_monitor": True, "include_log_monitor": False}
+    few = functools.partial(parameter.RayParams, **settings)
     names = {(parameter, "RayParams"): few, (node.Node, "start_api_server"): lambda *_, **__: None}
-    known = inspect.signature(parameter.RayParams).parameters.keys() >= few.keywords.keys()
+    known = inspect.signature(parameter.RayParams).parameters.keys() >= settings.keys()
     originals = {place: getattr(*place, None) for place in names}
     if not known or None in originals.values():
         names = {}

@@ -23,11 +23,12 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import glossary_address, join_columns
 from heed.report.experiments import Experiment
 from heed.report.formats import RIGHT, format_count, format_number
-from heed.report.language import say
+from heed.report.language import say, say_count
 from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
 from heed.search.results import RESULT, Search
+from heed.study import Search as DeclaredSearch
 
 # The talk's hyperparameters, by its groups; a column of the talk's scores has the name of the key
 # but for one. All others are of the last group.
@@ -193,7 +194,7 @@ def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
             summary = say("Search {name}: {trials} trials", name=name, trials=len(search.trials))
             text = describe_search(search, experiment.measure.task)
             if not declared.model:
-                text = _describe_each(search, declared.trainings)
+                text = _describe_each(search, declared)
                 summary = say(
                     "Search {name} of {models} models, each for itself",
                     name=name,
@@ -203,15 +204,19 @@ def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
     return [*blocks, *_tuning_tables(results, experiment)]
 
 
-def _describe_each(search: Search, budget: int) -> str:
-    limit = say("at most {count} full trainings of {epochs} epochs", count=budget,
-        epochs=search.training)  # fmt: skip
+def _describe_each(search: Search, declared: DeclaredSearch) -> str:
+    trials = say_count("{count} trial", "{count} trials", declared.trials)
+    trainings = say_count(
+        "{trials} at most, and {count} full training of {epochs} epochs",
+        "{trials} at most, and {count} full trainings of {epochs} epochs",
+        declared.trainings, trials=trials, epochs=search.training,
+    )  # fmt: skip
     return say(
         "Each model was searched for itself, in the same space with the same budget: {limit}. "
         "Sampler {sampler}, scheduler {scheduler}, seed {seed}. The first trial is the model’s own "
         "configuration and runs to its end. Chosen by the validation split; the test split was not "
         "used.",
-        limit=limit if budget else say("so many trials"),
+        limit=trainings if declared.trainings else trials,
         sampler=search.sampler,
         scheduler=search.scheduler,
         seed=search.seed,
