@@ -37,6 +37,7 @@ from heed.training.run import train_model
 
 REPORTED, ENDED, CONFIGURATION = "reported.jsonl", "ended", "configuration.json"
 RAY = "ray"
+MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
 Key = tuple[str, int]  # of a trial: its model and its number
 
 
@@ -117,9 +118,11 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     plan, search = next((job.plan, job.search) for job in jobs.values())
     shutil.rmtree(plan.work / RAY, ignore_errors=True)
     monitor = _Monitor(jobs, SearchProgress(bar))
-    # Draws that are independent may wait for a place; those of tpe learn from what has ended.
-    at_once = "auto" if search.sampler == "tpe" else str(_count_places(search))
-    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", at_once)
+    # Draws that are independent may wait for a place, which lets a cluster grow; those of tpe learn
+    # from what has ended, and within a budget each that waits has a part of it promised.
+    waiting = str(_count_places(search) if search.trainings else min(search.trials, MAX_WAITING))
+    waiting = "auto" if search.sampler == "tpe" else waiting
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", waiting)
 
     def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
         trial = config["trial"]
