@@ -11,10 +11,11 @@ import yaml
 from heed.cli import stages
 from heed.files import HeedError, write_yaml
 from heed.models.size import count_parameters
-from heed.recipe import read_model_recipe
+from heed.recipe import read_best, read_model_recipe
 from heed.search.adopt import adopt
 from heed.search.plan import Candidates, find_candidates
 from heed.search.results import BUDGET, read_search, write_search
+from heed.search.stage import run_search
 from heed.search.trials import Job, TpeDraws, _Suggester
 from heed.study import parse
 from heed.study.model_rules import search_space
@@ -46,13 +47,25 @@ def test_the_models_that_name_a_search_are_searched_each_in_what_has_an_effect()
     assert [*search_space(params, "hunt", "tiny-attention")][-1] == "heads"
     assert params.winner("tiny-parameter-matched") == "hunt/tiny-attention"
     assert parse(STUDY).winner("tiny-attention") == "hunt"
-    later = "later_searches: {more: {experiment: tiny, after: hunt, trials: 2, epochs: 3}}\n"
-    later = later.replace(
-        "epochs: 3", "epochs: 3, trainings: 3, space: {dropout: {choice: [0, 1]}}"
-    )
-    text = EACH.replace("defaults:", later.replace("[0, 1]", "[0.1, 0.2]") + "defaults:")
-    params = parse(text.replace("search: hunt", "search: more"))
+
+
+MORE = "later_searches: {more: {experiment: tiny, after: hunt, trials: 2, epochs: 3, trainings: 3, "
+MORE += "space: {dropout: {choice: [0.1, 0.2]}}}}\n"
+CHAIN = EACH.replace("defaults:", f"{MORE}defaults:").replace("search: hunt", "search: more")
+
+
+def test_a_later_search_starts_from_each_models_own_winner(study):
+    params = parse(CHAIN)
     assert params.searched_models("hunt") == params.searched_models("more") == BOTH
+    assert params.winner("tiny-baseline") == "more/tiny-baseline"
+    for model, rate in zip(BOTH, (0.02, 0.03), strict=True):
+        folder = Path("results/search/tiny/hunt", model)
+        folder.mkdir(parents=True)
+        write_yaml(folder / "best.yaml", {"learning_rate": rate})
+    none = parse(CHAIN.replace("trials: 2", "trials: 0"))
+    run_search(none, "more", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)
+    found = [read_best(Path("results/search/tiny/more", model), "more") for model in BOTH]
+    assert found == [{"learning_rate": 0.02}, {"learning_rate": 0.03}]
 
 
 WRONG = [
