@@ -22,6 +22,7 @@ LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
 MAX_MINUTES = 60 * 24 * 365
+MAX_PARAMETERS = 10**12  # of a network
 MAX_OFTEN = 1000  # validations of an epoch, restarts of a trial
 
 
@@ -261,7 +262,7 @@ class Search:
         {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
     max_parameters: int = key(0, "a configuration whose network has more parameters is drawn "
-        "again; 0: no limit", ge=0)  # fmt: skip
+        "again; 0: no limit", ge=0, le=MAX_PARAMETERS)  # fmt: skip
     metric: str = key("", "the validation metric that is optimised, and that selects the epoch "
         "(docs/tasks.md); empty: the first of the task")  # fmt: skip
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
