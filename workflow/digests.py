@@ -5,8 +5,9 @@ the files of their packages that are not code (templates); and the versions of t
 they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
 this check.
 
-The file of the recipe of a model that matches another in size has the line of that model too, of
-which dvc.yaml does not know. That of a model's training says whether it is also trained longer.
+The file of a search has the lines of the models that it searches, the file of the recipe of a model
+that matches another in size the line of that one, the file of a model's training whether it is also
+trained longer, and the file of the comparison how models are tuned: dvc.yaml does not know them.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
@@ -173,16 +174,24 @@ def code_texts() -> dict[Path, str]:
             ignored = IGNORED - OF_REPORT if stage == "report" else IGNORED
             described[kind] = describe(closure(stage, parts, roots[stage], graph), ignored)
         texts[code_file(stage, key)] = described[kind]
-    for name, model in params.models.items():
-        path, is_on = code_file("train", name), params.study.longer_training
-        content = {"longer_training": is_on, **json.loads(texts[path])}
-        texts[path] = f"{json.dumps(content, indent=1)}\n"
-        if model.match_parameters_of != name:
-            path, matched = code_file("recipe", name), params.models[model.match_parameters_of]
-            line = matched.line()
-            content = {"match_parameters_of": line, **json.loads(texts[path])}
-            texts[path] = f"{json.dumps(content, indent=1)}\n"
+    for path, more in read_lines(params).items():
+        texts[path] = f"{json.dumps({**more, **json.loads(texts[path])}, indent=1)}\n"
     return texts
+
+
+def read_lines(params: Params) -> dict[Path, dict[str, object]]:
+    """Return what stages read of params.yaml that dvc.yaml cannot name, by their files."""
+    tuning = {name: how for name in params.models if (how := params.tuning(name))}
+    lines: dict[Path, dict[str, object]] = {code_file("compare"): {"tuning": tuning}}
+    for name in params.searches:
+        models = {model: params.models[model].line() for model in params.searched_models(name)}
+        lines[code_file("search", name)] = {"models": models}
+    for name, model in params.models.items():
+        lines[code_file("train", name)] = {"longer_training": params.study.longer_training}
+        if model.match_parameters_of != name:
+            line = params.models[model.match_parameters_of].line()
+            lines[code_file("recipe", name)] = {"match_parameters_of": line}
+    return lines
 
 
 def find_changed(texts: dict[Path, str]) -> dict[Path, str]:

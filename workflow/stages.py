@@ -144,7 +144,8 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
             generated = KINDS[params.corpora[key].kind].generated
             return 1 if generated else THREADS, 0
         case "search" | "search_later":  # on a cluster one core here, for the process that waits
-            return params.searches[key].resources if read_address() == LOCAL else (1, 0)
+            models = len(params.searched_models(key))
+            return params.searches[key].resources(models) if read_address() == LOCAL else (1, 0)
         case "train":
             return params.models[key].threads, params.models[key].gpus
         case "score":

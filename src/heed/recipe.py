@@ -75,9 +75,9 @@ class Recipe(Generic[Data, Hyperparameters]):
         return dataclasses.asdict(self)
 
 
-def read_best(search: Path) -> Configuration:
-    """Return the hyperparameters in best.yaml of a search. Raises HeedError if it is missing."""
-    return read_yaml(search / "best.yaml", f"heed search {search.name}") or {}
+def read_best(folder: Path, search: str) -> Configuration:
+    """Return the winner in a folder of a search. Raises HeedError if best.yaml is missing."""
+    return read_yaml(folder / "best.yaml", f"heed search {search}") or {}
 
 
 def write_recipe(path: str | Path, recipe: Recipe[Any, Any]) -> None:

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -161,6 +162,27 @@ def test_a_stage_knows_its_modules_templates_and_versions(clone: Path) -> None:
         of_report = {"src/heed/pipeline.py"} if path.stem == "report" else set()
         assert files & ignored == of_report
         assert not [name for name in files if "/templates/" in name] or path.stem == "report"
+
+
+def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: Path) -> None:
+    assert [*code(edited, "search", "hunt")["models"]] == ["feelings-attention"]
+    assert code(edited, "compare")["tuning"] == {}
+    params = edited / "params.yaml"
+    each = "trials: 2, space: {dropout: {choice: [0.1, 0.2]}}}}"
+    text = params.read_text().replace("model: feelings-attention}}\n", f"{each}\n", 1)
+    named = r"(\n  feelings-\w+: {experiment: feelings)"
+    text = re.sub(named, r"\1, search: hunt", text)
+    params.write_text(text)
+    assert run(edited) == ""
+    lines = code(edited, "search", "hunt")["models"]
+    assert len(lines) > 1 and all(line["search"] == "hunt" for line in lines.values())
+    assert {*code(edited, "compare")["tuning"]} == {*lines}
+    subprocess.run(["git", "init", "--quiet"], cwd=edited, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", "stage", "list", "--name-only"], cwd=edited,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "search@hunt" in done.stdout.split(), done.stderr
 
 
 def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:

@@ -61,8 +61,8 @@ def recipe(model: str) -> None:
 
     params = load()
     section = params.section("models", model)
-    search = None if section.search == "none" else SEARCHES / section.experiment / section.search
-    resolved = make_recipe(params, model, search, TOKENS / section.corpus)
+    searches = SEARCHES / section.experiment
+    resolved = make_recipe(params, model, searches, TOKENS / section.corpus)
     write_recipe(recipe_file(model), resolved)
     write_prediction(prediction_file(model), params.prediction(model))
 
@@ -163,7 +163,10 @@ def compare() -> None:
                 models.setdefault(name, {})[section.variant] = model
     metrics = {name: experiment.metric for name, experiment in params.experiments.items()}
     asked = params.study
-    question = Question(asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp)
+    tuning = {model: params.tuning(model) for model in params.models}
+    question = Question(
+        asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning
+    )
     comparison = compare(models, params.seeds, question, COMPARISON, METRICS)
     for message in mixed_machine_kinds(comparison):
         print_line(message)

@@ -20,6 +20,7 @@ from heed.evaluation.results import (
 )
 from heed.evaluation.tested import Tested, TestedModel, read_model, read_reference_models
 from heed.files import HeedError, write_json, writing_folder
+from heed.hyperparameters import Training
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
 from heed.task import task_module
@@ -30,12 +31,16 @@ Differences = dict[tuple[str, str], Difference]  # by (first, second), models or
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """A study's question: the variants that answer it, metrics by experiment, the margins."""
+    """A study's question: the variants that answer it, metrics by experiment, the margins.
+
+    `tuning`: how each model is tuned, equal texts for equal spaces and budgets; empty: not.
+    """
 
     attention: list[str]
     metrics: dict[str, str | None]
     equivalence_margin: float
     convergence_pp: float | None
+    tuning: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +81,7 @@ def compare(
         {name: results.Family(families[name], text) for name, text in results.FAMILIES.items()},
     )
     judged = {
-        name: _experiment_result(each, differences[name], question.convergence_pp)
-        for name, each in tested.items()
+        name: _experiment_result(each, differences[name], question) for name, each in tested.items()
     }
     comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
@@ -159,11 +163,12 @@ def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differenc
 
 
 def _experiment_result(
-    experiment: _Experiment, differences: Differences, convergence_pp: float | None
+    experiment: _Experiment, differences: Differences, question: Question
 ) -> ExperimentResult:
     recipe, metrics = experiment.recipe, experiment.metrics
     models = {
-        variant: _model_result(variant, experiment, convergence_pp) for variant in experiment.models
+        variant: _model_result(variant, experiment, question.convergence_pp)
+        for variant in experiment.models
     }
     return ExperimentResult(
         task=recipe.task,
@@ -179,12 +184,12 @@ def _experiment_result(
             )
             for name, each in experiment.reference_models.items()
         },
-        comparisons=judge(differences, models),
+        comparisons=judge(differences, models, question.tuning),
     )
 
 
 def judge(
-    differences: Differences, models: Mapping[str, ModelResult]
+    differences: Differences, models: Mapping[str, ModelResult], tuning: Mapping[str, str]
 ) -> dict[str, dict[str, Difference]]:
     """Return the differences, by first and second model, with their verdicts."""
     converged = {variant: model.has_converged for variant, model in models.items()}
@@ -192,8 +197,25 @@ def judge(
     for (first, second), difference in differences.items():
         have_converged = converged[first], converged.get(second, True)
         judged = results.verdict(difference, significance.ALPHA, *have_converged)
-        comparisons.setdefault(first, {})[second] = dataclasses.replace(difference, verdict=judged)
+        alike = second not in models or tuned_alike(models[first], models[second], tuning)
+        comparisons.setdefault(first, {})[second] = dataclasses.replace(
+            difference, verdict=judged, tuned_alike=alike
+        )
     return comparisons
+
+
+def tuned_alike(first: ModelResult, second: ModelResult, tuning: Mapping[str, str]) -> bool:
+    """Return whether two models were tuned in the same space with the same budget.
+
+    Or neither was, and they are trained alike: only their architectures differ.
+    """
+    how, other = tuning.get(first.model, ""), tuning.get(second.model, "")
+    if how or other:
+        return how == other != results.FOREIGN
+    h, g = (vars(each.hyperparameters) for each in (first, second))
+    tuned = {each.name for each in dataclasses.fields(Training)} - {"precision", "device"}
+    keys = [key for key in h if key in tuned or key.endswith("dropout")]
+    return all(h[key] == g[key] for key in keys)
 
 
 def _model_result(

@@ -28,6 +28,7 @@ VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 LEAST_MARGIN_PP = 0.2  # by which a longer training must be better, where a study names none
 
 BASELINE = "baseline"
+FOREIGN = "foreign"  # of a model that takes the winner of a search for another model
 CONTROLS = ("mean", "parameter-matched", "uniform")
 # The hyperparameters, where a task has them, that leave items of the training split out.
 TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
@@ -91,7 +92,8 @@ class Difference:
 
     `p_holm` is `p` corrected within `family`; `equivalence_p` is of the tests that the difference
     lies within the study's margin. With one seed there is no interval and no p. `verdict` is one of
-    VERDICTS. `degrees_of_freedom` is None where they are infinite.
+    VERDICTS. `degrees_of_freedom` is None where they are infinite. `tuned_alike`: whether both
+    models had the same opportunity, as has each beside a reference model.
     """
 
     family: str
@@ -108,6 +110,7 @@ class Difference:
     detectable_pp: float | None
     effect: Effect
     others: OtherTests
+    tuned_alike: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

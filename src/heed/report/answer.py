@@ -95,6 +95,11 @@ class TestedDifference:
         return self.result.verdict
 
     @property
+    def remark(self) -> str:
+        """What stands beside the verdict of two models that were not tuned alike; else nothing."""
+        return "" if self.result.tuned_alike else say("not tuned alike")
+
+    @property
     def might_count_alone(self) -> bool:
         """Whether the difference is significant before the correction for several comparisons."""
         return self.result.p is not None and self.result.p < self.method.alpha

@@ -25,6 +25,7 @@ from heed.report.published import (
     Papers,
     read_papers,
 )
+from heed.search.results import RESULT, Search, read_search
 from heed.tables import read_csv
 from heed.training import machine
 from heed.training.machine import TrainingTime
@@ -70,6 +71,10 @@ def read_source(path: Path) -> Source:
         return Source(f"data/published/{path.name}", md5(path), "", "")
     folder, *keys = path.parts[-3:-1] if path.parts[-2] != "compare" else path.parts[-2:-1]
     name = Path("results", folder, *keys, path.name).as_posix()
+    if path.name == RESULT:  # results/search/EXPERIMENT/SEARCH, and MODEL where each is searched
+        *_, below = path.parent.as_posix().rpartition("/search/")
+        folder, keys = "search", below.split("/")[1:2]
+        name = f"results/search/{below}/{RESULT}"
     stage = STAGE_OF_FOLDER.get(folder, folder)
     return Source(name, md5(path), stage_name(stage, *keys), " ".join(["heed", stage, *keys]))
 
@@ -149,13 +154,30 @@ class Results:
         folder = self.folder / "explain"
         return self.sources.add_files(folder, files, "results/explain", "heed explain MODEL")
 
-    def search_folders(self, experiment: Experiment) -> list[Path]:
-        """Return the folders of an experiment's searches."""
+    def searches(self, experiment: Experiment) -> list[str]:
+        """Return the searches of an experiment that had trials."""
         return [
-            self.folder / "search" / experiment.key / key
-            for key, search in self.params.searches.items()
+            name
+            for name, search in self.params.searches.items()
             if search.experiment == experiment.key and search.trials
         ]
+
+    def read_search(self, experiment: Experiment, model: str) -> Search | None:
+        """Return the search whose winner a model takes; None: none, or it had no trials."""
+        section = self.params.models.get(model)
+        if section is None or section.search not in self.searches(experiment):
+            return None
+        return self.read_search_folder(self.search_folder(experiment, model), section.search)
+
+    def search_folder(self, experiment: Experiment, model: str) -> Path:
+        """Return the folder of the winner that a model takes."""
+        return self.folder / "search" / experiment.key / self.params.winner(model)
+
+    def read_search_folder(self, folder: Path, name: str) -> Search | None:
+        """Return the search in a folder, whose file is then a source of the report."""
+        if search := read_search(folder, name):
+            self.sources.add(folder / RESULT)
+        return search
 
     def prediction_folder(self, model: str) -> Path:
         """Return the folder of a model's predictions."""
@@ -184,8 +206,8 @@ def read_results(
         for model in results.models(experiment).values():
             verify_checksums(results.evaluation_folder(model), f"heed score {model}")
             verify_checksums(results.prediction_folder(model), f"heed score {model}")
-        for search in results.search_folders(experiment):
-            verify_checksums(search, f"heed search {search.name}")
+        for search in results.searches(experiment):
+            verify_checksums(folder / "search" / experiment.key / search, f"heed search {search}")
     files = (folder / "compare" / "comparison.json", published / RESULTS, published / CLASSES)
     sources.add(*(path for path in files if path.exists()))
     explanations, papers = read_explanations(params, comparison, experiments, folder), NO_PAPERS

@@ -49,13 +49,15 @@ class Plan:
         return self.work / "trials" / f"{number:04}"
 
 
-def make_plan(params: Params, name: str, previous: Configuration, tokens: Path) -> Plan:
-    """Return the plan of a search.
+def make_plan(
+    params: Params, name: str, previous: Configuration, tokens: Path, model: str = ""
+) -> Plan:
+    """Return the plan of a search, of one of its models.
 
     Its work folder depends on space, recipe, seed, code and version of torch; not on where and how
     long trials run. `previous` is the winner of the search that this one follows.
     """
-    search = params.search(name)
+    search = params.search(name, model)
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     meta = read_meta(tokens)
     fixed = previous | {"epochs": epochs, "monitor": search.metric}
@@ -77,19 +79,52 @@ def make_plan(params: Params, name: str, previous: Configuration, tokens: Path) 
     )  # fmt: skip
 
 
-def draw_configurations(
-    params: Params, name: str, previous: Configuration
-) -> tuple[list[Configuration], Callable[[Configuration], bool]]:
-    """Return the configurations of a random search, and whether one is possible, for a sampler."""
-    search = params.searches[name]
+@dataclasses.dataclass(frozen=True)
+class Candidates:
+    """The configurations that a search may try for a model: its space, and which are possible.
+
+    `drawn` are those of a random search. `own` is the model's own, the first trial where each model
+    is searched; None where one model is searched for all.
+    """
+
+    space: Space
+    is_valid: Callable[[Configuration], bool]
+    drawn: list[Configuration]
+    own: Configuration | None
+
+
+def find_candidates(params: Params, name: str, previous: Configuration, plan: Plan) -> Candidates:
+    """Return what a search may try for the model of `plan`. HeedError: the space has too little."""
+    model, declared = plan.recipe.model, params.searches[name]
+    space, own = search_space(params, name, model), None
+    if not declared.model:
+        own = {key: getattr(plan.recipe.hyperparameters, key) for key in space}
+    is_small = _size_limit(plan, declared.max_parameters)
 
     def is_valid(configuration: Configuration) -> bool:
-        return rules.is_valid_configuration(params, search.model, previous | configuration)
+        is_possible = rules.is_valid_configuration(params, model, previous | configuration)
+        return is_possible and configuration != own and is_small(configuration)
 
     try:
-        return draw(search_space(params, name), search.trials, search.seed, is_valid), is_valid
+        drawn = draw(space, declared.trials - (own is not None), declared.seed, is_valid)
     except HeedError as error:
-        raise HeedError(f"params.yaml: searches.{name}.space: {error}") from None
+        of_model = "" if declared.model else f"{model}: "
+        raise HeedError(f"params.yaml: searches.{name}.space: {of_model}{error}") from None
+    return Candidates(space, is_valid, drawn if own is None else [own, *drawn], own)
+
+
+def _size_limit(plan: Plan, limit: int) -> Callable[[Configuration], bool]:
+    """Return whether a network has at most so many parameters; 0: all have."""
+    network, data = task_module(plan.recipe.task, "learning"), plan.recipe.data
+    sizes = network.sizes(data, read_meta(plan.tokens)) if limit else None
+
+    def is_small(configuration: Configuration) -> bool:
+        from heed.models.size import count_parameters
+
+        h = plan.recipe.changed(configuration).hyperparameters
+        return not limit or count_parameters(lambda: network.build(h, sizes)) <= limit
+
+    return is_small
 
 
 def draw(
@@ -110,7 +145,7 @@ def draw(
             raise HeedError(
                 f"the space has too few configurations: {number} found of {trials} trials after "
                 f"{DRAWS} draws. Ask for fewer `trials`, or widen `space` (heads must divide the "
-                "size of the states)"
+                "size of the states) or `max_parameters`"
             )
     return configurations
 

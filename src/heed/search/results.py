@@ -13,8 +13,9 @@ from heed.hyperparameters import Configuration
 from heed.records import as_json, read_record
 from heed.task.interface import lower_is_better
 
-FINISHED, PATIENCE, ASHA, TIME, FAILED, WAITING = (
-    "finished", "no better epoch", "stopped by asha", "out of time", "failed", "not started",
+FINISHED, PATIENCE, ASHA, BUDGET, TIME, FAILED, WAITING = (
+    "finished", "no better epoch", "stopped by asha", "budget spent", "out of time", "failed",
+    "not started",
 )  # fmt: skip
 # Why there is no expected best score; a report prints it in its language.
 DEPENDENT_DRAWS = (
@@ -81,7 +82,8 @@ class Search:
     """A search that had trials: the content of search.json.
 
     `space`: hyperparameter → kind of distribution → its values or limits. `by_parameter`:
-    hyperparameter → pairs of value and score.
+    hyperparameter → pairs of value and score. `training`, of the search of each model: the epochs
+    of a full training, as trial 0 is with the model's own configuration.
     """
 
     search: str
@@ -99,6 +101,21 @@ class Search:
     trials: list[Trial]
     by_parameter: dict[str, list[list[Any]]]
     expected_best: ExpectedBest
+    training: int | None = None
+
+    @property
+    def trainings(self) -> float:
+        """The full trainings that its trials took together; 0 where one model is searched."""
+        return self.epochs / self.training if self.training else 0.0
+
+    @property
+    def changed(self) -> dict[str, tuple[Any, Any]]:
+        """Hyperparameter → the model's own value, and the winner's; empty as `trainings`."""
+        own, best = (
+            next(each.configuration for each in self.trials if each.trial == number)
+            for number in (0, self.best.trial)
+        )
+        return {key: (own[key], best[key]) for key in own} if self.training else {}
 
 
 def write_search(folder: Path, search: Search) -> None:
@@ -106,14 +123,19 @@ def write_search(folder: Path, search: Search) -> None:
     values = as_json(search)
     expected = values["expected_best"].items()
     values["expected_best"] = {key: value for key, value in expected if value is not None}
+    if search.training is None:
+        del values["training"]
     for trial in values["trials"]:
         del trial["history"]
     write_json(folder / RESULT, values)
 
 
-def read_search(folder: Path) -> Search | None:
-    """Return search.json, None for a search without trials. Raises HeedError if it is broken."""
-    path, command = folder / RESULT, f"heed search {folder.name}"
+def read_search(folder: Path, name: str = "") -> Search | None:
+    """Return search.json, None for a search without trials. Raises HeedError if it is broken.
+
+    `name` is the search's, where the folder is of one of its models.
+    """
+    path, command = folder / RESULT, f"heed search {name or folder.name}"
     if not path.exists():
         return None
     with reading(path, command):
@@ -171,7 +193,7 @@ def expected_best(trials: Sequence[Trial], metric: str, sampler: str) -> Expecte
     """
     if sampler != "random":
         return ExpectedBest(reason=DEPENDENT_DRAWS, values={"sampler": sampler})
-    if early := sum(trial.stop in (ASHA, TIME, FAILED, WAITING) for trial in trials):
+    if early := sum(trial.stop not in (FINISHED, PATIENCE) for trial in trials):
         return ExpectedBest(reason=STOPPED_EARLY, values={"early": early, "trials": len(trials)})
     order = sorted((trial.score or 0.0 for trial in trials), reverse=lower_is_better(metric))
     count = len(order)

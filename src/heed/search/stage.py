@@ -14,8 +14,8 @@ from heed.progress import progress_bar
 from heed.recipe import read_best
 from heed.search import results
 from heed.search.cluster import ray_running, read_address
-from heed.search.plan import STARTS, Plan, draw_configurations, make_plan
-from heed.study import Params
+from heed.search.plan import STARTS, Plan, find_candidates, make_plan
+from heed.study import Params, Search
 from heed.study.model_rules import search_space
 from heed.tables import write_csv
 from heed.terminal import print_line
@@ -24,7 +24,7 @@ from heed.terminal import print_line
 def run_search(
     params: Params, name: str, searches: Path, tokens: Path, cores: int, address: str = ""
 ) -> str:
-    """Run search `name`; write its results and results/timing/; return a line for people.
+    """Run search `name`; write its results and results/timing/; return lines for people.
 
     A search that was killed resumes. `searches` is the folder of the experiment's searches,
     `tokens` of the corpus; `cores` are for a local Ray, `address` is of a cluster, by default
@@ -32,44 +32,75 @@ def run_search(
     trial gave a score.
     """
     search, started = params.search(name), time.time()
-    previous = read_best(searches / search.after) if search.after != "none" else {}
+    models = params.searched_models(name)
+    previous = {model: _previous(params, name, model, searches) for model in models}
     if not search.trials:
         with writing_folder(searches / name, checksums=True) as out:
-            write_yaml(out / "best.yaml", previous)
-            write_text(out / "trials.csv", "trial\n")
+            for model, given in previous.items():
+                write_yaml(_of_model(out, search, model) / "best.yaml", given)
+                write_text(_of_model(out, search, model) / "trials.csv", "trial\n")
         return f"{name}: no trials, hyperparameters as given"
-    plan = make_plan(params, name, previous, tokens)
-    trials, where = _run_on_ray(params, name, previous, plan, cores, address or read_address())
-    if (best := results.winner(trials, search.metric)) is None:
-        problem = f"no trial had one epoch in {search.minutes} minutes"
-        raise HeedError(f"search {name}: {problem}. Give it more `minutes`")
+    plans = {
+        model: make_plan(params, name, best, tokens, model) for model, best in previous.items()
+    }
+    tried, where = _run_on_ray(params, name, previous, plans, cores, address or read_address())
+    winners = {model: _winner(search, name, model, trials) for model, trials in tried.items()}
     with writing_folder(searches / name, checksums=True) as out:
-        winner = previous | best.configuration | epochs_and_select(plan, best)
-        write_yaml(out / "best.yaml", winner)
-        _write_results(out, params, name, trials, best)
-    _write_timing(name, plan, trials, time.time() - started, where)
-    shutil.rmtree(plan.work, ignore_errors=True)
-    return (
-        f"{name}: trial {best.trial} of {len(trials)}, validation {search.metric} "
-        f"{best.score:.4f} at epoch {best.best_epoch}"
+        for model, best in winners.items():
+            folder, plan = _of_model(out, search, model), plans[model]
+            winner = previous[model] | best.configuration | epochs_and_select(plan, best)
+            write_yaml(folder / "best.yaml", winner)
+            _write_results(folder, params, name, plan, tried[model], best)
+    _write_timing(name, search, plans, tried, time.time() - started, where)
+    for plan in plans.values():
+        shutil.rmtree(plan.work, ignore_errors=True)
+    return "\n".join(
+        f"{name}: {'' if search.model else f'{model}, '}trial {best.trial} of {len(tried[model])}, "
+        f"validation {search.metric} {best.score:.4f} at epoch {best.best_epoch}"
+        for model, best in winners.items()
     )
 
 
-def _run_on_ray(
-    params: Params, name: str, previous: Configuration, plan: Plan, cores: int, address: str
-) -> tuple[list[results.Trial], str]:
-    search, space = params.search(name), search_space(params, name)
-    # before Ray starts, and for tpe too: the error of a space that is too small
-    configurations, is_valid = draw_configurations(params, name, previous)
-    plan.work.mkdir(parents=True, exist_ok=True)
-    with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
-        from heed.search.trials import Sampler, run_trials  # ray reads its environment now
+def _of_model(folder: Path, search: Search, model: str) -> Path:
+    """Return the folder of a model's winner: its own where each model is searched."""
+    return folder if search.model else folder / model
 
-        print_line(f"{name}: {search.trials} trials on {where}")
-        sampler = None
-        if search.sampler == "tpe":
-            sampler = Sampler(plan, search, space, is_valid)
-        return run_trials(plan, search, sampler or configurations, bar), where
+
+def _previous(params: Params, name: str, model: str, searches: Path) -> Configuration:
+    after = params.searches[name].after
+    if after == "none":
+        return {}
+    return read_best(_of_model(searches / after, params.searches[after], model), after)
+
+
+def _winner(
+    search: Search, name: str, model: str, trials: Sequence[results.Trial]
+) -> results.Trial:
+    if best := results.winner(trials, search.metric):
+        return best
+    of_model = "" if search.model else f", {model}"
+    problem = f"no trial had one epoch in {search.minutes} minutes"
+    raise HeedError(f"search {name}{of_model}: {problem}. Give it more `minutes`")
+
+
+def _run_on_ray(
+    params: Params, name: str, previous: dict[str, Configuration], plans: dict[str, Plan],
+    cores: int, address: str,
+) -> tuple[dict[str, list[results.Trial]], str]:  # fmt: skip
+    search = params.search(name)
+    # before Ray starts, and for tpe too: the error of a space that is too small
+    candidates = {
+        model: find_candidates(params, name, previous[model], plan) for model, plan in plans.items()
+    }
+    for plan in plans.values():
+        plan.work.mkdir(parents=True, exist_ok=True)
+    with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
+        from heed.search.trials import Job, run_trials  # ray reads its environment now
+
+        of_models = f" of each of {len(plans)} models" if len(plans) > 1 else ""
+        print_line(f"{name}: {search.trials} trials{of_models} on {where}")
+        jobs = {model: Job(plan, search, candidates[model]) for model, plan in plans.items()}
+        return run_trials(jobs, bar), where
 
 
 def epochs_and_select(plan: Plan, best: results.Trial) -> Configuration:
@@ -83,33 +114,40 @@ def epochs_and_select(plan: Plan, best: results.Trial) -> Configuration:
 
 
 def _write_results(
-    out: Path, params: Params, name: str, trials: Sequence[results.Trial], best: results.Trial
-) -> None:
-    search = params.search(name)
+    out: Path, params: Params, name: str, plan: Plan, trials: Sequence[results.Trial],
+    best: results.Trial,
+) -> None:  # fmt: skip
+    search, model = params.search(name, plan.recipe.model), plan.recipe.model
     tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(trials)}
     for table_name, table in tables.items():
         write_csv(out / f"{table_name}.csv", table)
+    space, with_own = search_space(params, name, model), not params.searches[name].model
+    draws = list(trials)[with_own:]  # a model's own configuration is none
     result = results.Search(
-        name, search.model, search.experiment, search.corpus, search.sampler, search.scheduler,
+        name, model, search.experiment, search.corpus, search.sampler, search.scheduler,
         search.seed, metric=search.metric, trials=list(trials),
-        space={key: {each.kind: each.values} for key, each in search_space(params, name).items()},
+        space={key: {each.kind: each.values} for key, each in space.items()},
         best=results.Best(best.trial, best.score or 0.0, best.best_epoch),
         stops=dict(sorted(Counter(trial.stop for trial in trials).items())),
         epochs=sum(trial.epochs for trial in trials),
         by_parameter=results.scores_by_parameter(trials),
-        expected_best=results.expected_best(trials, search.metric, search.sampler),
+        expected_best=results.expected_best(draws, search.metric, search.sampler),
+        training=plan.recipe.hyperparameters.epochs if with_own else None,
     )  # fmt: skip
     results.write_search(out, result)
 
 
 def _write_timing(
-    name: str, plan: Plan, trials: Sequence[results.Trial], seconds: float, where: str
-) -> None:
+    name: str, search: Search, plans: dict[str, Plan], tried: dict[str, list[results.Trial]],
+    seconds: float, where: str,
+) -> None:  # fmt: skip
     rows = []
-    for trial in trials:
-        file = plan.trial_folder(trial.trial) / STARTS
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-        row = {"trial": trial.trial, "stop": trial.stop, "epochs": len(trial.history)}
-        rows.append(row | {"starts": [json.loads(line) for line in lines]})
+    for model, trials in tried.items():
+        of_model = {} if search.model else {"model": model}
+        for trial in trials:
+            file = plans[model].trial_folder(trial.trial) / STARTS
+            lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+            row = {"trial": trial.trial, "stop": trial.stop, "epochs": len(trial.history)}
+            rows.append(of_model | row | {"starts": [json.loads(line) for line in lines]})
     timing = {"seconds": round(seconds, 2), "on": where, "trials": rows}
     write_json(TIMING / "search" / f"{name}.json", timing)

@@ -13,7 +13,6 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -27,7 +26,7 @@ from heed.files import HeedError, read_json, write_json
 from heed.hyperparameters import Configuration
 from heed.progress import Bar, Counts, Progress, SearchProgress
 from heed.search import results
-from heed.search.plan import DRAWS, STARTS, Plan, Space, round_value
+from heed.search.plan import DRAWS, STARTS, Candidates, Plan, round_value
 from heed.study import Dimension, Search
 from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens
@@ -38,6 +37,8 @@ from heed.training.run import train_model
 
 REPORTED, ENDED, CONFIGURATION = "reported.jsonl", "ended", "configuration.json"
 RAY = "ray"
+MAX_WAITING = 200  # trials that wait for a place on a cluster, as Ray itself has it
+Key = tuple[str, int]  # of a trial: its model and its number
 
 
 class Report(TypedDict, total=False):
@@ -50,34 +51,92 @@ class Report(TypedDict, total=False):
     diverged: str
 
 
-def run_trials(
-    plan: Plan, search: Search, source: "Sampler | Sequence[Configuration]", bar: Bar
-) -> list[results.Trial]:
-    """Run the trials on the connected Ray; return them by number. HeedError if every one failed."""
+@dataclasses.dataclass
+class Job:
+    """The search of one model: its plan, what may be tried, and what its trials have used."""
+
+    plan: Plan
+    search: Search
+    candidates: Candidates
+
+    def __post_init__(self) -> None:
+        self.draws: TpeDraws | RandomDraws = RandomDraws(self.candidates)
+        if self.search.sampler == "tpe":
+            self.draws = TpeDraws(self.plan, self.search, self.candidates)
+        self.budget = Budget(self)
+        self.started = 0
+
+    def is_kept(self, number: int) -> bool:
+        """Return whether a trial runs to its end: the model's own configuration, always."""
+        return number == 0 and self.candidates.own is not None
+
+
+class Budget:
+    """What the trials of a model may use together, in reports.
+
+    `spent` is by trial. `promised` is what each that runs may use up to its next report; a trial
+    that is kept is promised all of its reports. So no search ever uses more than its budget.
+    """
+
+    def __init__(self, job: Job) -> None:
+        plan, search = job.plan, job.search
+        self.job, self.reports = job, plan.recipe.hyperparameters.epochs * plan.reports
+        self.total = search.trainings * self.reports or math.inf
+        # of a search that was killed, too
+        past = {each: read_reports(plan.trial_folder(each)) for each in range(search.trials)}
+        self.spent = {number: max(reports) for number, reports in past.items() if reports}
+        self.promised: dict[int, int] = {}
+        self.cut: set[int] = set()
+
+    def promise(self, number: int) -> bool:
+        """Return whether a trial may start, or go on; then it is promised what it needs."""
+        self.promised.pop(number, None)
+        used = self.spent.get(number, 0)
+        need = max(1, self.reports - used) if self.job.is_kept(number) else 1
+        left = self.total - sum(self.spent.values()) - sum(self.promised.values())
+        if need <= left or used >= self.reports:
+            self.promised[number] = need
+            return True
+        return False
+
+    def report(self, number: int, report: int) -> bool:
+        """Count a report of a trial; return whether it may go on."""
+        self.spent[number] = max(self.spent.get(number, 0), report)
+        if not (goes_on := self.promise(number)):
+            self.cut.add(number)
+        return goes_on
+
+
+def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]:
+    """Run the trials of each model on the connected Ray; return them by model and number.
+
+    HeedError if every trial of a model failed.
+    """
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    plans = {model: job.plan for model, job in jobs.items()}
+    plan, search = next((job.plan, job.search) for job in jobs.values())
     shutil.rmtree(plan.work / RAY, ignore_errors=True)
-    monitor = _Monitor(plan, search, SearchProgress(bar))
+    monitor = _Monitor(jobs, SearchProgress(bar))
+    # Draws that are independent may wait for a place, which lets a cluster grow; those of tpe learn
+    # from what has ended, and within a budget each that waits has a part of it promised.
+    waiting = str(_count_places(search) if search.trainings else min(search.trials, MAX_WAITING))
+    waiting = "auto" if search.sampler == "tpe" else waiting
+    os.environ.setdefault("TUNE_MAX_PENDING_TRIALS_PG", waiting)
 
     def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
-        run_trial(plan, **config["trial"])
+        trial = config["trial"]
+        run_trial(plans[trial["model"]], trial["number"], trial["configuration"])
 
-    sampler = source if isinstance(source, Sampler) else None
-    param_space = {}
-    if not isinstance(source, Sampler):
-        monitor.configurations = dict(enumerate(source))
-        trials = [{"number": n, "configuration": each} for n, each in enumerate(source)]
-        param_space = {"trial": tune.grid_search(trials)}
     tuner = tune.Tuner(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
-        param_space=param_space,
         tune_config=tune.TuneConfig(
-            search_alg=sampler, num_samples=search.trials if sampler else 1,
-            scheduler=_scheduler(plan, search),
+            search_alg=_Suggester(jobs), num_samples=len(jobs) * search.trials,
+            scheduler=_Scheduler(jobs),
             reuse_actors=True,  # a worker has already imported torch for its next trial
             max_concurrent_trials=search.concurrent or None,
             time_budget_s=search.minutes and 60 * search.minutes,
-            trial_dirname_creator=lambda trial: f"{_number(trial):04}",
+            trial_dirname_creator=lambda trial: "{}-{:04}".format(*_key(trial)),
         ),
         run_config=tune.RunConfig(
             name=RAY, storage_path=str(plan.work), verbose=0, callbacks=[monitor],
@@ -85,7 +144,14 @@ def run_trials(
         ),
     )  # fmt: skip
     tuner.fit()
-    return monitor.trials()
+    return {model: monitor.trials(model) for model in jobs}
+
+
+def _count_places(search: Search) -> int:
+    """Return how many trials can run at once on the connected Ray."""
+    has = ray.cluster_resources()
+    gpus = has.get("GPU", 0.0) / search.gpu if search.gpu else math.inf
+    return max(1, int(min(has.get("CPU", 1.0) / search.cpu, gpus)))
 
 
 def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
@@ -186,67 +252,146 @@ def _record_start(folder: Path, epochs: int, kind: str) -> None:
         file.write(json.dumps(start) + "\n")
 
 
-def _scheduler(plan: Plan, search: Search) -> TrialScheduler:
+class _Scheduler(FIFOScheduler):
+    """The scheduler of each model's search, within its budget."""
+
+    supports_buffered_results = False  # each report is decided on
+
+    def __init__(self, jobs: dict[str, Job]) -> None:
+        super().__init__()
+        self.jobs = jobs
+        self.schedulers = {model: _make_scheduler(job) for model, job in jobs.items()}
+
+    def on_trial_add(self, tune_controller: Any, trial: Any) -> None:
+        self.schedulers[_key(trial)[0]].on_trial_add(tune_controller, trial)
+
+    def on_trial_result(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> str:
+        model, number = _key(trial)
+        decision = self.schedulers[model].on_trial_result(tune_controller, trial, result)
+        job = self.jobs[model]
+        if job.is_kept(number):
+            decision = TrialScheduler.CONTINUE
+        return decision if job.budget.report(number, result["report"]) else TrialScheduler.STOP
+
+    def on_trial_complete(self, tune_controller: Any, trial: Any, result: dict[str, Any]) -> None:
+        self.schedulers[_key(trial)[0]].on_trial_complete(tune_controller, trial, result)
+
+    def on_trial_remove(self, tune_controller: Any, trial: Any) -> None:
+        self.schedulers[_key(trial)[0]].on_trial_remove(tune_controller, trial)
+
+
+def _make_scheduler(job: Job) -> TrialScheduler:
+    search = job.search
     if search.scheduler == "none":
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
-        max_t=plan.recipe.hyperparameters.epochs * search.reports,
+        max_t=job.plan.recipe.hyperparameters.epochs * search.reports,
         grace_period=round(search.grace_period * search.reports),
         reduction_factor=search.reduction_factor,
     )  # fmt: skip
 
 
-class Sampler(Searcher):
+class _Suggester(Searcher):
+    """Gives Tune the next trial: of the model that has started fewest, while its budget lasts."""
+
+    def __init__(self, jobs: dict[str, Job]) -> None:
+        super().__init__(metric="best", mode="max")
+        self.jobs = jobs
+        self.running: dict[str, tuple[str, int]] = {}
+
+    def suggest(self, trial_id: str) -> Any:
+        """Return model, number and configuration; None to wait, `FINISHED` after the last."""
+        for model, job in sorted(self.jobs.items(), key=lambda each: each[1].started):
+            number = job.started
+            if number == job.search.trials or not job.budget.promise(number):
+                continue
+            if configuration := job.draws.draw(number):
+                job.started += 1
+                self.running[trial_id] = model, number
+                trial = {"model": model, "number": number, "configuration": configuration}
+                return {"trial": trial}
+            job.budget.promised.pop(number)
+            job.started = job.search.trials  # every possible configuration was tried
+        # what a running trial leaves of its promise another may use
+        waits = any(0 < job.started < job.search.trials for job in self.jobs.values())
+        return None if waits and self.running else Searcher.FINISHED
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, float] | None = None, error: bool = False
+    ) -> None:
+        """Learn from a trial that has ended."""
+        if ended := self.running.pop(trial_id, None):
+            job = self.jobs[ended[0]]
+            job.budget.promised.pop(ended[1], None)
+            job.draws.learn(ended[1], result["best"] if result else None)
+
+    def save(self, checkpoint_path: str) -> None:
+        """Save nothing for Ray: the trials' folders hold the whole state of the search."""
+
+
+class RandomDraws:
+    """The configurations of a random search, drawn beforehand."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        self.drawn = candidates.drawn
+
+    def draw(self, number: int) -> Configuration | None:
+        """Return the configuration of a trial."""
+        return self.drawn[number]
+
+    def learn(self, number: int, best: float | None) -> None:
+        """Learn nothing."""
+
+
+class TpeDraws:
     """Optuna's TPE (Bergstra et al. 2011): it learns from trials that have ended.
 
     Each configuration is written into its trial's folder before that starts; a search that was
     killed begins with these.
     """
 
-    def __init__(
-        self, plan: Plan, search: Search, space: Space, is_valid: Callable[[Configuration], bool]
-    ) -> None:
-        super().__init__(metric="best", mode="max")
+    def __init__(self, plan: Plan, search: Search, candidates: Candidates) -> None:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         sampler = optuna.samplers.TPESampler(seed=search.seed)
         self.study = optuna.create_study(direction="maximize", sampler=sampler)
         for path in sorted(plan.work.glob(f"trials/*/{CONFIGURATION}")):
             self.study.enqueue_trial(read_json(path, "the search again"))
-        self.plan, self.count, self.space, self.is_valid = plan, search.trials, space, is_valid
-        self.distributions = {key: _distribution(each) for key, each in space.items()}
+        self.plan, self.candidates = plan, candidates
+        self.distributions = {key: _distribution(each) for key, each in candidates.space.items()}
         self.drawn: list[Configuration] = []
-        self.running: dict[str, optuna.Trial] = {}
+        self.running: dict[int, optuna.Trial] = {}
 
-    def suggest(self, trial_id: str) -> Any:
-        """Return number and configuration of the next trial; `FINISHED` after the last."""
-        number = len(self.drawn)
-        for _ in range(DRAWS if number < self.count else 0):
+    def draw(self, number: int) -> Configuration | None:
+        """Return the configuration of a trial; None where every possible one was tried."""
+        if number == 0 and self.candidates.own is not None:
+            return self.candidates.own
+        for _ in range(DRAWS):
             drawn = self.study.ask(self.distributions)
             configuration = {
                 key: round_value(drawn.params[key], dimension)
-                for key, dimension in self.space.items()
+                for key, dimension in self.candidates.space.items()
             }
-            if configuration not in self.drawn and self.is_valid(configuration):
+            if configuration not in self.drawn and self.candidates.is_valid(configuration):
                 self.drawn.append(configuration)
-                self.running[trial_id] = drawn
+                self.running[number] = drawn
                 write_json(self.plan.trial_folder(number) / CONFIGURATION, configuration)
-                return {"trial": {"number": number, "configuration": configuration}}
+                return configuration
             self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
-        return Searcher.FINISHED  # all were drawn, or every possible configuration was tried
+        return None
 
-    def on_trial_complete(
-        self, trial_id: str, result: dict[str, float] | None = None, error: bool = False
-    ) -> None:
-        """Learn from a trial that has ended."""
-        if drawn := self.running.pop(trial_id, None):
-            if result:
-                self.study.tell(drawn, result["best"])
-            else:
+    def learn(self, number: int, best: float | None) -> None:
+        """Learn the score of a trial; None: it failed. A configuration out of space is left out."""
+        if drawn := self.running.pop(number, None):
+            if best is None:
                 self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
-
-    def save(self, checkpoint_path: str) -> None:
-        """Save nothing for Ray: the trials' folders hold the whole state of the search."""
+            else:
+                self.study.tell(drawn, best)
+        elif best is not None and self.candidates.own is not None:
+            with contextlib.suppress(ValueError):
+                self.study.add_trial(optuna.trial.create_trial(
+                    params=self.candidates.own, distributions=self.distributions, value=best
+                ))  # fmt: skip
 
 
 def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
@@ -262,43 +407,52 @@ def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution
 class _Monitor(tune.Callback):
     """Tune's callback: marks the trials that have ended, and reports the progress."""
 
-    def __init__(self, plan: Plan, search: Search, progress: SearchProgress) -> None:
-        self.plan, self.search, self.progress = plan, search, progress
-        self.configurations: dict[int, Configuration] = {}
-        self.ended: set[int] = set()
-        self.running: set[int] = set()
-        self.errors: dict[int, str] = {}
-        self.best: dict[int, float] = {}
+    def __init__(self, jobs: dict[str, Job], progress: SearchProgress) -> None:
+        self.jobs, self.progress = jobs, progress
+        self.configurations: dict[Key, Configuration] = {
+            (model, number): configuration
+            for model, job in jobs.items()
+            if job.search.sampler == "random" and not job.search.trainings  # all are to be tried
+            for number, configuration in enumerate(job.candidates.drawn)
+        }
+        self.ended: set[Key] = set()
+        self.running: set[Key] = set()
+        self.errors: dict[Key, str] = {}
+        self.best: dict[Key, float] = {}
         self.early = 0
         self.shown = 0.0
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        self.configurations[_number(trial)] = trial.config["trial"]["configuration"]
-        self.running.add(_number(trial))
+        self.configurations[_key(trial)] = trial.config["trial"]["configuration"]
+        self.running.add(_key(trial))
 
     def on_trial_result(
         self, iteration: int, trials: list[Any], trial: Any, result: dict[str, float], **info: Any
     ) -> None:
-        self.best[_number(trial)] = result["best"]
+        self.best[_key(trial)] = result["best"]
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """Mark the trial, and delete its checkpoint, which is three times the model."""
-        number, folder = _number(trial), self.plan.trial_folder(_number(trial))
-        (folder / ENDED).touch()
+        model, number = key = _key(trial)
+        job = self.jobs[model]
+        folder = job.plan.trial_folder(number)
+        ended = folder / ENDED
+        if not ended.exists():
+            ended.write_text(results.BUDGET if number in job.budget.cut else "", encoding="utf-8")
         (folder / checkpoint.CHECKPOINT).unlink(missing_ok=True)
-        self.running.discard(number)
-        self.ended.add(number)
+        self.running.discard(key)
+        self.ended.add(key)
         for report in read_reports(folder).values():
             if "diverged" in report:
-                self.errors[number] = report["diverged"]
-        self.early += self._trial(number).stop == results.ASHA
+                self.errors[key] = report["diverged"]
+        self.early += self._trial(*key).stop in (results.ASHA, results.BUDGET)
         self._report_progress(trial_ended=True)
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        number = _number(trial)
-        self.running.discard(number)
+        key = _key(trial)
+        self.running.discard(key)
         text = Path(trial.error_file).read_text(encoding="utf-8") if trial.error_file else ""
-        self.errors[number] = (text.strip() or "no reason given").splitlines()[-1].strip()
+        self.errors[key] = (text.strip() or "no reason given").splitlines()[-1].strip()
         self._report_progress(trial_ended=True)
 
     def on_step_end(self, iteration: int, trials: list[Any], **info: Any) -> None:
@@ -306,47 +460,55 @@ class _Monitor(tune.Callback):
             self.shown = time.monotonic()
             self._report_progress(trial_ended=False)
 
-    def trials(self) -> list[results.Trial]:
-        if self.errors and len(self.errors) == len(self.configurations):
-            raise HeedError(f"every trial failed; the first: {self.errors[min(self.errors)]}")
-        for number, reason in sorted(self.errors.items()):
-            print_line(f"heed: trial {number} failed for good: {reason}")
-        return [self._trial(number) for number in sorted(self.configurations)]
-
-    def _trial(self, number: int) -> results.Trial:
-        reports = read_reports(self.plan.trial_folder(number))
-        history = [each["row"] for each in reports.values() if "row" in each]
-        length = max([len(history), *(number / self.plan.reports for number in reports)])
-        if number in self.errors:  # no score: its earlier epochs cannot win
-            history = []
-        configuration, h = self.configurations[number], self.plan.recipe.hyperparameters
-        trial = results.Trial.from_history(
-            number, configuration, history, length, results.WAITING, self.plan.metric
+    def trials(self, model: str) -> list[results.Trial]:
+        tried, errors = (
+            {number: each for (name, number), each in sorted(found.items()) if name == model}
+            for found in (self.configurations, self.errors)
         )
-        if number in self.errors:
+        of_model = "" if self.jobs[model].candidates.own is None else f"{model}: "
+        if errors and len(errors) == len(tried):
+            raise HeedError(f"{of_model}every trial failed; the first: {errors[min(errors)]}")
+        for number, reason in errors.items():
+            print_line(f"heed: {of_model}trial {number} failed for good: {reason}")
+        return [self._trial(model, number) for number in tried]
+
+    def _trial(self, model: str, number: int) -> results.Trial:
+        plan, key = self.jobs[model].plan, (model, number)
+        reports, ended = read_reports(plan.trial_folder(number)), plan.trial_folder(number) / ENDED
+        history = [each["row"] for each in reports.values() if "row" in each]
+        length = max([len(history), *(number / plan.reports for number in reports)])
+        if key in self.errors:  # no score: its earlier epochs cannot win
+            history = []
+        h = plan.recipe.hyperparameters
+        trial = results.Trial.from_history(
+            number, self.configurations[key], history, length, results.WAITING, plan.metric
+        )
+        if key in self.errors:
             stop = results.FAILED
         elif len(history) >= h.epochs:
             stop = results.FINISHED
         elif history and is_over(len(history), trial.best_epoch, h.patience):
             stop = results.PATIENCE
-        elif reports:
-            stop = results.ASHA if number in self.ended else results.TIME
+        elif reports and key in self.ended:
+            stop = ended.read_text(encoding="utf-8") or results.ASHA
         else:
-            stop = results.WAITING
+            stop = results.TIME if reports else results.WAITING
         return dataclasses.replace(trial, stop=stop)
 
     def _report_progress(self, trial_ended: bool) -> None:
-        metric, text = self.plan.metric, "no score yet"
+        text = "no score yet"
         best = max(self.best, key=self.best.__getitem__, default=None)
         if best is not None and self.best[best] > results.WORST:
+            metric = self.jobs[best[0]].plan.metric
             score = results.higher_is_better(self.best[best], metric)
-            text = f"best {metric} {score:.4f} (trial {best})"
+            of_model = f"{best[0]}, " if len(self.jobs) > 1 else ""
+            text = f"best {metric} {score:.4f} ({of_model}trial {best[1]})"
         counts = Counts(
             ended=len({*self.ended, *self.errors}), early=self.early, failed=len(self.errors),
-            running=len(self.running), trials=self.search.trials,
+            running=len(self.running), trials=sum(job.search.trials for job in self.jobs.values()),
         )  # fmt: skip
         self.progress.report_progress(counts, text, trial_ended)
 
 
-def _number(trial: Any) -> int:
-    return int(trial.config["trial"]["number"])
+def _key(trial: Any) -> Key:
+    return str(trial.config["trial"]["model"]), int(trial.config["trial"]["number"])

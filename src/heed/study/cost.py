@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import os
 import textwrap
 from collections.abc import Iterator, Sized
@@ -107,7 +108,7 @@ def estimate_cost(params: Params, factor: float | None = None) -> Cost:
             _reference_model_seconds(params, name, sizes) for name in params.experiments
         ),
         "searches": sum(
-            _search_seconds(params, name, sizes[search.corpus], speeds[search.model])
+            _search_seconds(params, name, sizes[search.corpus], speeds)
             for name, search in params.searches.items()
             if search.corpus in sizes and search.trials
         ),
@@ -192,13 +193,16 @@ def _training(params: Params, model: str, size: CorpusSize, speed: Speed) -> flo
     return float(h.epochs * (documents * speed.training + validation + speed.epoch))
 
 
-def _search_seconds(params: Params, name: str, size: CorpusSize, speed: Speed) -> float:
+def _search_seconds(params: Params, name: str, size: CorpusSize, speeds: dict[str, Speed]) -> float:
     """Return the core-seconds of a search; trials have the model's size on average."""
-    search = params.searches[name]
-    epochs = search.epochs or params.hyperparameters(search.model).epochs
+    search, seconds = params.searches[name], RAY
     share = ASHA_SHARE if search.scheduler == "asha" else 1.0
-    epoch = size.train * speed.training + size.validation * speed.prediction + speed.epoch
-    return RAY + search.trials * share * epochs * epoch
+    trainings = min(search.trials * share, search.trainings or math.inf)
+    for model in params.searched_models(name):
+        speed, epochs = speeds[model], search.epochs or params.hyperparameters(model).epochs
+        epoch = size.train * speed.training + size.validation * speed.prediction + speed.epoch
+        seconds += trainings * epochs * epoch
+    return seconds
 
 
 def _reference_model_seconds(params: Params, name: str, sizes: dict[str, CorpusSize]) -> float:

@@ -22,6 +22,7 @@ LIMITS = ("at_least", "at_most")
 FORMS = {"verdict": ("against",), "metric": LIMITS, "criterion": ("outcome",)}
 ABOUT = {"claim", "variant", "adversarial_model"}
 MAX_MINUTES = 60 * 24 * 365
+MAX_PARAMETERS = 10**12  # of a network
 MAX_OFTEN = 1000  # validations of an epoch, restarts of a trial
 
 
@@ -196,8 +197,10 @@ def check_dimension(dimension: Dimension) -> None:
         raise ValueError(f"loguniform needs numbers above 0, found {values}")
 
 
+RECIPE = "recipe"
 # The talk searched two groups. It does not name its ranges; these contain every value that it
-# selected, which a test checks.
+# selected, which a test checks. The group `recipe` is what an ordinary recipe sets; of it a task
+# takes the keys that it has.
 GROUPS = {
     "group-1": {
         "batch_size": Dimension(choice=[32, 64, 128]),
@@ -211,6 +214,20 @@ GROUPS = {
         "dropout": Dimension(uniform=[0.1, 0.6]),
         "heads": Dimension(choice=[1, 2, 4, 8]),
     },
+    RECIPE: {
+        "learning_rate": Dimension(loguniform=[0.0005, 0.02]),
+        "lr_schedule": Dimension(choice=["none", "linear", "cosine"]),
+        "warmup": Dimension(uniform=[0.0, 0.2]),
+        "weight_decay": Dimension(choice=[0.0, 0.001, 0.01, 0.1]),
+        "label_smoothing": Dimension(uniform=[0.0, 0.2]),
+        "ema_decay": Dimension(choice=[0.0, 0.9, 0.99, 0.999]),
+        "dropout": Dimension(uniform=[0.0, 0.6]),
+        "embedding_dropout": Dimension(uniform=[0.0, 0.6]),
+        "state_dropout": Dimension(uniform=[0.0, 0.6]),
+        "word_dropout": Dimension(uniform=[0.0, 0.3]),
+        "embedding_dim": Dimension(choice=[32, 64, 96, 128, 192, 256]),
+        "hidden_size": Dimension(choice=[16, 32, 64, 96, 128, 192, 256]),
+    },
 }
 NOT_SEARCHED = {
     "epochs": "the search's own `epochs` is the maximum, and the winner's best epoch is kept",
@@ -223,20 +240,31 @@ NOT_SEARCHED = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Search:
-    """A hyperparameter search over one model. With trials 0 the configured values are kept."""
+    """A hyperparameter search of one model, or of each model that names it, with the same budget.
+
+    With trials 0 the configured values are kept.
+    """
 
     experiment: str = required("the model's experiment")
-    model: str = required("a key of `models`, which with others may name the winner in `search`")
+    model: str = key("", "the one model that is searched: each that names the search takes its "
+        "winner. Without it each of them is searched, and takes its own")  # fmt: skip
     after: str = key("", "in `later_searches`: the search whose winner this one starts from")
     corpus: str = key("", FOLLOWS)
     trials: int = key(
         0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
     )
-    groups: list[Literal["group-1", "group-2"]] = key([], "the talk's spaces: group-1 (batch size, "
-        "learning rate, vocabulary size), group-2 (sizes, dropout, heads)")  # fmt: skip
+    trainings: int = key(0, "budget of a model in full trainings: all its trials together train at "
+        "most so many times `epochs`; 0: `trials` alone limits them", ge=0,
+        le=MAX_COUNT)  # fmt: skip
+    groups: list[Literal["group-1", "group-2", "recipe"]] = key([], "spaces by a name: the talk's "
+        "group-1 (batch size, learning rate, vocabulary size) and group-2 (sizes, dropout, heads); "
+        "recipe (learning rate, schedule, dropout of all kinds, label smoothing, weight decay, "
+        "averaging, sizes)")  # fmt: skip
     space: dict[str, Annotated[Dimension, check_dimension]] = key(
         {}, "hyperparameter → its distribution; replaces that of `groups`"
     )
+    max_parameters: int = key(0, "a configuration whose network has more parameters is drawn "
+        "again; 0: no limit", ge=0, le=MAX_PARAMETERS)  # fmt: skip
     metric: str = key("", "the validation metric that is optimised, and that selects the epoch "
         "(docs/tasks.md); empty: the first of the task")  # fmt: skip
     epochs: Count | None = key(None, "maximum epochs of a trial; default: the model's own")
@@ -269,16 +297,16 @@ class Search:
         3, "how often a trial that died (its machine was lost) is restarted", ge=0, le=MAX_OFTEN
     )
 
-    @property
-    def resources(self) -> tuple[int, int]:
-        """(cores, GPUs) that the trials can use at once where they all run on this machine."""
+    def resources(self, models: int) -> tuple[int, int]:
+        """Return the cores and GPUs that the trials of so many models can use on one machine."""
         if not self.trials:
             return 1, 0
-        at_once = min(self.trials, self.concurrent or self.trials)
+        at_once = min(models * self.trials, self.concurrent or models * self.trials)
         return max(1, math.ceil(at_once * self.cpu)), math.ceil(self.gpu)
 
     def budget(self, h: Training) -> dict[str, Value | None]:
         """Return the budget, equal for compared variants; `h` are those of the search's model."""
-        keys = "trials minutes metric sampler scheduler reports grace_period reduction_factor"
+        keys = "trials trainings minutes metric sampler scheduler reports grace_period"
+        keys += " reduction_factor"
         budget = {key: getattr(self, key) for key in keys.split()}
         return {"epochs": self.epochs or h.epochs} | budget

@@ -15,7 +15,7 @@ from heed.records import (
     suggest,
     unknown_name,
 )
-from heed.study.experiments import GROUPS, NOT_SEARCHED, Dimension, Search
+from heed.study.experiments import GROUPS, NOT_SEARCHED, RECIPE, Dimension, Search
 from heed.study.schema import PARAMETER_MATCHED, Model, Params
 from heed.study.section import NAMES_BY_TASK, RECIPES, SECTIONS, rules_of
 from heed.task import task_names
@@ -130,18 +130,13 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
 def search_contradictions(params: Params, name: str) -> Mistakes:
     """Yield (key, message) for every contradiction of a search."""
     key, search = params.search_key(name), params.searches[name]
-    model = params.models[search.model]
-    before, chain = params.searches.get(search.after, search), _chain(params, name)
+    for model, section in params.models.items():
+        if search.trials and section.search == name and section.experiment != search.experiment:
+            yield ("models", model, "search"), f"search {name} is of {search.experiment}"
+    before, chain = params.searches.get(search.after, search), params.chain(name)
+    one, other = (each.model or "each model that names it" for each in (before, search))
     mistakes = {
-        ("experiment", f"model {search.model} is of {model.experiment}"): (
-            search.experiment != model.experiment
-        ),
-        (
-            "model",
-            f"{search.model} takes its hyperparameters from {model.match_parameters_of}: search "
-            "that one",
-        ): model.match_parameters_of != search.model,
-        ("after", f"{search.after} searches {before.model}, and this one {search.model}"): (
+        ("after", f"{search.after} searches {one}, and this one {other}"): (
             before.model != search.model
         ),
         ("after", f"searches wait for each other: {' after '.join(chain)}"): (
@@ -154,43 +149,64 @@ def search_contradictions(params: Params, name: str) -> Mistakes:
         ): search.seed in params.seeds,
     }
     found = [(field, message) for (field, message), holds in mistakes.items() if holds]
-    for field, message in found or _trial_contradictions(params, name):
+    found += _wrong_model(params, name)
+    models = [] if found else params.searched_models(name)
+    for model in models:
+        found += _trial_contradictions(params, name, model)
+    for field, message in dict.fromkeys(found):
         yield (*key, *field.split(".")), message
-    if not found:
+    if models and not found:
         yield from _unequal_budget(params, name)
 
 
-def _chain(params: Params, name: str) -> list[str]:
-    """Return the names of a search and of those before it, up to one that is there already."""
-    chain = [name]
-    while (after := params.searches[chain[-1]].after) != "none":
-        chain.append(after)
-        if after in chain[:-1]:
-            break
-    return chain
-
-
-def search_space(params: Params, name: str) -> dict[str, Dimension]:
-    """Return the space of a search: what has an effect of its groups, then `space`."""
+def _wrong_model(params: Params, name: str) -> Iterator[tuple[str, str]]:
+    """Yield why a search has no model that it can search."""
     search = params.searches[name]
-    task, h = params.task(params.models[search.model]), params.hyperparameters(search.model)
-    ineffective = rules_of(task).no_effect(h)
+    if not search.model:
+        if search.trials and not params.searched_models(name):
+            yield (
+                "trials",
+                f"no model of {search.experiment} names this search: write `search: {name}` in "
+                "each model that is to be searched, or here the one `model`",
+            )
+        return
+    model = params.models[search.model]
+    if search.experiment != model.experiment:
+        yield "experiment", f"model {search.model} is of {model.experiment}"
+    if model.match_parameters_of != search.model:
+        yield (
+            "model",
+            f"{search.model} takes its hyperparameters from {model.match_parameters_of}: search "
+            "that one",
+        )
+
+
+def search_space(params: Params, name: str, model: str = "") -> dict[str, Dimension]:
+    """Return the space of a search, of one of its models: of its groups, then `space`.
+
+    Of the groups only what has an effect; so of `space` too, where several models are searched.
+    """
+    search = params.searches[name]
+    model = model or search.model
+    task, h = params.task(params.models[model]), params.hyperparameters(model)
+    ineffective = {*rules_of(task).no_effect(h)}
     groups = {
         key: dimension
         for group in search.groups
         for key, dimension in GROUPS[group].items()
-        if key not in ineffective
+        if key not in ineffective and (group != RECIPE or hasattr(h, key))
     }
-    return groups | search.space
+    left_out = set() if search.model else ineffective
+    return groups | {key: each for key, each in search.space.items() if key not in left_out}
 
 
-def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[str, str]]:
-    search, h = params.searches[name], params.hyperparameters(params.searches[name].model)
-    task, space = params.task(params.models[search.model]), search_space(params, name)
+def _trial_contradictions(params: Params, name: str, model: str) -> Iterator[tuple[str, str]]:
+    search, h = params.search(name, model), params.hyperparameters(model)
+    task, space = params.task(params.models[model]), search_space(params, name, model)
     metrics, epochs = RECIPES[task].VALIDATION_METRICS, search.epochs or h.epochs
-    if search.metric not in ("", *metrics):
+    if search.metric not in metrics:
         yield "metric", unknown_name(search.metric, f"validation metric of {task}", metrics)
-    for group in search.groups:
+    for group in (each for each in search.groups if each != RECIPE):
         if unknown := sorted({*GROUPS[group]} - {*NAMES_BY_TASK[task]}):
             yield "groups", f"{group} has {', '.join(unknown)}, which {task} lacks"
     if search.trials and not space:
@@ -208,36 +224,44 @@ def _trial_contradictions(params: Params, name: str) -> Iterator[tuple[str, str]
             f"{search.model} has device: cuda, and its trials have no gpu. Set gpu: 1, or a "
             "fraction of one",
         )
+    if search.scheduler == "none" and 0 < search.trainings < search.trials:
+        yield (
+            "trials",
+            f"with scheduler none each trial is a full training: at most {search.trainings} with "
+            f"trainings: {search.trainings}, found {search.trials}. Or use scheduler: asha",
+        )
     for hyperparameter, dimension in search.space.items():
-        for message in _dimension_contradictions(params, search, hyperparameter, dimension):
+        for message in _dimension_contradictions(params, name, search, hyperparameter, dimension):
             yield f"space.{hyperparameter}", message
 
 
 def _unequal_budget(params: Params, name: str) -> Mistakes:
     """Yield where a budget differs from the first search's of the same experiment and depth."""
     places = {
-        other: (search.experiment, len(_chain(params, other)))
+        other: (search.experiment, len(params.chain(other)))
         for other, search in params.searches.items()
         if search.trials
     }
     other = next((each for each, place in places.items() if place == places.get(name)), name)
-    budget = _budget(params, other)
-    for field, value in _budget(params, name).items():
-        if value != budget[field]:
-            yield (
-                (*params.search_key(name), field),
-                f"compared variants get the same budget: {value} here, {budget[field]} in search "
-                f"{other} of experiment {params.searches[name].experiment}",
-            )
+    first = next(iter(params.searched_models(other)), "")
+    for model in params.searched_models(name):
+        here, there = "here", f"in search {other} of experiment {params.searches[name].experiment}"
+        if other == name:
+            here, there = f"of {model}", f"of {first}: say `epochs`"
+        budget = _budget(params, other, first)
+        for field, value in _budget(params, name, model).items():
+            if value != budget[field]:
+                message = f"{value} {here}, {budget[field]} {there}"
+                key = (*params.search_key(name), field)
+                yield key, f"compared variants get the same budget: {message}"
 
 
-def _budget(params: Params, name: str) -> dict[str, Value | None]:
-    search = params.search(name)
-    return search.budget(params.hyperparameters(search.model))
+def _budget(params: Params, name: str, model: str) -> dict[str, Value | None]:
+    return params.search(name).budget(params.hyperparameters(model))
 
 
 def _dimension_contradictions(
-    params: Params, search: Search, key: str, dimension: Dimension
+    params: Params, name: str, search: Search, key: str, dimension: Dimension
 ) -> Iterator[str]:
     model = params.models[search.model]
     task = params.task(model)
@@ -249,6 +273,9 @@ def _dimension_contradictions(
         return
     h = params.apply_defaults(model)
     if reason := rules_of(task).no_effect(h).get(key):
+        others = {*params.searched_models(name)} - {search.model}
+        if any(key in search_space(params, name, other) for other in others):
+            return
         yield f"has no effect: model {search.model} has {reason}"
     has_fraction = isinstance(getattr(h, key), float)
     if dimension.kind != "choice" and has_fraction == (dimension.kind == "integer"):

@@ -12,9 +12,12 @@ from heed.task import task_module
 from heed.tokens.meta import Meta, read_meta
 
 
-def make_recipe(params: Params, name: str, search: Path | None, tokens: Path) -> Recipe[Any, Any]:
-    """Return the recipe of model `name`, from the folders of its search and its tokens."""
-    return resolve(params, name, read_best(search) if search else {}, read_meta(tokens))
+def make_recipe(params: Params, name: str, searches: Path, tokens: Path) -> Recipe[Any, Any]:
+    """Return the recipe of model `name`; `searches` is the folder of its experiment's searches."""
+    winner, best = params.winner(name), {}
+    if winner:
+        best = read_best(searches / winner, params.models[name].search)
+    return resolve(params, name, best, read_meta(tokens))
 
 
 def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recipe[Any, Any]:

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
+from heed.evaluation.results import FOREIGN
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SEED, MAX_SEEDS, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
@@ -145,11 +146,56 @@ class Params:
         """Return the key of a search in params.yaml."""
         return "later_searches" if name in self.later_searches else "searches", name
 
-    def search(self, name: str) -> Search:
-        """Return a search with the metric that decides it: its own, or the first of its task."""
+    def search(self, name: str, model: str = "") -> Search:
+        """Return a search, of one of its models, with the metric that decides it.
+
+        That is its own metric, or the first of its task.
+        """
         search = self.searches[name]
         first = RECIPES[self.experiments[search.experiment].task].VALIDATION_METRICS[0]
-        return dataclasses.replace(search, metric=search.metric or first)
+        model = model or search.model
+        return dataclasses.replace(search, metric=search.metric or first, model=model)
+
+    def chain(self, search: str) -> list[str]:
+        """Return the names of a search and of those before it, up to one that is there already."""
+        chain: list[str] = []
+        while search != "none" and search not in chain:
+            chain.append(search)
+            search = self.searches[search].after
+        return chain if search == "none" else [*chain, search]
+
+    def searched_models(self, search: str) -> list[str]:
+        """Return the models that a search tries configurations of."""
+        section = self.searches[search]
+        return [section.model] if section.model else [
+            name for name, model in self.models.items()
+            if model.match_parameters_of == name and model.experiment == section.experiment
+            and search in self.chain(model.search)
+        ]  # fmt: skip
+
+    def winner(self, model: str) -> str:
+        """Return the folder of a model's winner, below that of its experiment; empty: none."""
+        section = self.models[model]
+        if section.search == "none":
+            return ""
+        is_shared = bool(self.searches[section.search].model)
+        return section.search if is_shared else f"{section.search}/{section.match_parameters_of}"
+
+    def tuning(self, model: str) -> str:
+        """Return how a model is tuned: equal for models with the same space and the same budget.
+
+        Empty: not at all; FOREIGN: by the winner of another model.
+        """
+        chain = self.chain(self.models[model].search)
+        searches = [each for name in chain if (each := self.search(name)).trials]
+        if not searches:
+            return ""
+        if self.models[model].match_parameters_of != model or searches[0].model not in ("", model):
+            return FOREIGN
+        h = self.hyperparameters(model)
+        spaces = [(sorted(each.groups), each.max_parameters, each.space) for each in searches]
+        budgets = [each.budget(h) for each in searches]
+        return repr((spaces, budgets, [not each.model for each in searches]))
 
     def presets(self, task: str) -> dict[str, Configuration]:
         """Return the presets that models of `task` may name: heed's own, and all of this study."""

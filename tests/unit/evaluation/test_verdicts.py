@@ -1,11 +1,14 @@
 """What may be concluded from a difference: convergence, equivalence, and the family it is in."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 
+from heed.evaluation.comparison import tuned_alike
 from heed.evaluation.results import (
     BETTER,
+    FOREIGN,
     NOT_CONVERGED,
     SAME,
     UNDECIDED,
@@ -19,6 +22,33 @@ from heed.evaluation.results import (
 )
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
+
+
+CELL = Hyperparameters(dropout=0.2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "first", "second", "alike"),
+    [
+        ({}, "", "", True),
+        ({"attention": "multi-head", "heads": 4, "hidden_size": 9}, "", "", True),
+        ({"learning_rate": 0.1}, "", "", False),
+        ({"word_dropout": 0.1}, "", "", False),
+        ({"tfidf_dropout": 0.1, "tfidf_branch": "words"}, "", "", False),
+        ({"precision": "bfloat16"}, "", "", True),
+        ({"learning_rate": 0.1}, "space", "space", True),  # each has its own winner
+        ({}, "space", "other space", False),
+        ({}, "space", "", False),
+        ({}, FOREIGN, FOREIGN, False),
+        ({}, "space", FOREIGN, False),
+    ],
+)
+def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first, second, alike):
+    models = [
+        SimpleNamespace(model=name, hyperparameters=h)
+        for name, h in (("a", CELL), ("b", dataclasses.replace(CELL, **changed)))
+    ]
+    assert tuned_alike(*models, {"a": first, "b": second}) == alike
 
 
 def difference(mean: float, p: float | None, equivalence_p: float | None) -> Difference:

@@ -44,9 +44,11 @@ models:
 """
 
 
-def planned(text: str = STUDY, search: str = "hunt", previous: dict | None = None) -> Plan:
-    """Return the plan of a search of a study on the corpus `tiny`."""
-    return make_plan(parse(text), search, previous or {}, Path("data/tokens/tiny"))
+def planned(
+    text: str = STUDY, search: str = "hunt", previous: dict | None = None, model: str = ""
+) -> Plan:
+    """Return the plan of a search, of one of its models, of a study on the corpus `tiny`."""
+    return make_plan(parse(text), search, previous or {}, Path("data/tokens/tiny"), model)
 
 
 def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:

@@ -86,7 +86,7 @@ def test_the_groups_hold_every_value_that_the_talk_chose():
     columns = {"lstm_hidden": "hidden_size"}
     with (ROOT / "data/published/talk_results.csv").open() as file:
         rows = list(csv.DictReader(file))
-    dimensions = {key: dimension for group in GROUPS.values() for key, dimension in group.items()}
+    dimensions = GROUPS["group-1"] | GROUPS["group-2"]
     checked = 0
     for row in rows:
         for column, value in row.items():

@@ -10,6 +10,7 @@ from heed import study
 from heed.speed import parameters
 from heed.study.corpus_size import corpus_size
 from heed.study.cost import (
+    RAY,
     Cost,
     ModelCost,
     estimate_cost,
@@ -223,6 +224,16 @@ def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_mat
     )
     assert wide.hyperparameters.attention == "none"
     assert parameters(wide) == pytest.approx(parameters(matched), rel=0.001)
+
+
+def test_a_search_of_each_model_costs_its_budget_for_each() -> None:
+    text = (ROOT / "params.yaml").read_text()
+    once = estimate_cost(study.parse(text), 1.0).once["searches"]
+    each = text.replace(
+        "    model: topic-attention\n    trials: 3", "    trials: 99\n    trainings: 3"
+    )
+    both = estimate_cost(study.parse(each.replace("scheduler: none", "scheduler: asha")), 1.0)
+    assert both.once["searches"] - RAY == pytest.approx(2 * (once - RAY), rel=0.1)
 
 
 # --- the table ------------------------------------------------------------------------------------

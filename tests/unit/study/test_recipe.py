@@ -47,19 +47,20 @@ def tokenised(tmp_path: Path) -> Path:
         "multilabel": [], "cleaned": {},
     }  # fmt: skip
     (tmp_path / "meta.json").write_text(json.dumps(meta))
-    write_yaml(tmp_path / "best.yaml", {})
+    (tmp_path / "sample-author-searched").mkdir()
+    write_yaml(tmp_path / "sample-author-searched/best.yaml", {})
     return tmp_path
 
 
 def test_a_recipe_holds_every_hyperparameter_and_a_searchs_winner_replaces_them(tokenised):
-    recipe = make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    recipe = make_recipe(params(), "sample-author-searched", tokenised, tokenised)
     assert (
         recipe.hyperparameters.heads == 4
         and recipe.tokens == "d"
         and recipe.data.classes == ["a", "b"]
     )
-    write_yaml(tokenised / "best.yaml", {"learning_rate": 0.123})
-    again = make_recipe(params(), "sample-author-attention", tokenised, tokenised)
+    write_yaml(tokenised / "sample-author-searched/best.yaml", {"learning_rate": 0.123})
+    again = make_recipe(params(), "sample-author-searched", tokenised, tokenised)
     assert again.hyperparameters == dataclasses.replace(recipe.hyperparameters, learning_rate=0.123)
     recipes.write_recipe(tokenised / "r.yaml", recipe)
     assert recipes.read_recipe(tokenised / "r.yaml", "heed recipe") == recipe
@@ -85,5 +86,5 @@ def test_a_label_that_the_corpus_lacks_is_named(tokenised):
     message = r"params.yaml: experiments.sample-author.data.label: .* no label language. Known"
     with pytest.raises(HeedError, match=message):
         make_recipe(of_language, "sample-author-attention", tokenised, tokenised)
-    with pytest.raises(HeedError, match="heed search other"):
-        make_recipe(params(), "sample-author-attention", tokenised / "other", tokenised)
+    with pytest.raises(HeedError, match="heed search sample-author-searched"):
+        make_recipe(params(), "sample-author-searched", tokenised / "other", tokenised)

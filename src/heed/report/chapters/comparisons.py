@@ -9,6 +9,7 @@ from heed.report.chapters.shared import (
     interval_column,
     interval_columns,
     join_columns,
+    verdict_cell,
 )
 from heed.report.experiments import Experiment
 from heed.report.formats import (
@@ -91,7 +92,8 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
             "equivalence_p_holm", say("Equivalence p"), PROBABILITY, "result.equivalence_p_holm",
             paper=False, meaning=within,
         ),
-        Column("verdict", say("Verdict"), VERDICT, "verdict"),
+        Column("verdict", say("Verdict"), VERDICT, verdict_cell(itself)),
+        Column("tuned_alike", "", value=lambda each: str(each.result.tuned_alike).lower()),
         *((odds_ratio,) if counts_right else ()),
         Column("g", "g", HEDGES_G, "result.effect.g", meaning=g),
         Column("seeds_won", "", decimals(3), "result.effect.seeds_won"),

@@ -35,7 +35,6 @@ from heed.report.figures.variants import Look, looks
 from heed.report.formats import DASH, RIGHT, TEXT, Format, decimals, format_number
 from heed.report.language import say, say_count
 from heed.report.results import Results
-from heed.search.results import read_search
 from heed.training.machine import TrainingTime
 
 SEARCH = Format(lambda value: value or DASH, str, "left")
@@ -120,12 +119,11 @@ def chapter(results: Results) -> list[Block]:
 
 def _read_costs(results: Results, experiment: Experiment) -> Iterator[Cost]:
     result = experiment.result
-    searches = {folder.name: folder for folder in results.search_folders(experiment)}
     times = {name: results.training_times(model.model) for name, model in result.models.items()}
     baseline = times.get(BASELINE)
     for variant, model in result.models.items():
-        search_name, text = results.params.models[model.model].search, ""
-        if search := read_search(searches[search_name]) if search_name in searches else None:
+        text = ""
+        if search := results.read_search(experiment, model.model):
             trials = say_count("{count} trial", "{count} trials", len(search.trials))
             text = say("{trials}, {epochs} epochs", trials=trials, epochs=f"{search.epochs:g}")
         score, parameters = result.score_of(variant), model.parameters

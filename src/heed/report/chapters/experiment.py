@@ -22,10 +22,10 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import (
     DEGENERATE,
-    difference_value,
     glossary_address,
     join_columns,
     tested_columns,
+    verdict_cell,
 )
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
@@ -173,9 +173,9 @@ def _difference_columns(
     columns = (
         Column("gain_pp", over, POINTS, strong_difference("gain"), unit=unit),
         *tested_columns(results, "gain"),
-        Column("verdict", say("Verdict"), VERDICT, difference_value("gain", "verdict")),
+        Column("verdict", say("Verdict"), VERDICT, verdict_cell("gain")),
         Column(difference, heading, POINTS, strong_difference("compared_model"), unit=unit),
-        Column("attention_over_this", say("Verdict"), VERDICT, "compared_model.verdict"),
+        Column("attention_over_this", say("Verdict"), VERDICT, verdict_cell("compared_model")),
     )
     return columns if attention else columns[:-2]
 

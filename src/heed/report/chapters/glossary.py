@@ -21,7 +21,7 @@ from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.blocks import Block, Disclosure, Group, Section, Span, Term
 from heed.report.chapters.hyperparameters import format_setting
-from heed.report.chapters.shared import DEGENERATE, glossary_key
+from heed.report.chapters.shared import DEGENERATE, TUNED_ALIKE, glossary_key
 from heed.report.figures.networks import Hyperparameters, draw_network
 from heed.report.language import say, say_count
 from heed.report.measures import describe_reference_models, explain_degenerate
@@ -230,6 +230,12 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
         level=level,
     )
     verdict = say("What the tests support on a difference, in a word.")
+    tuned_alike = say(
+        "The two models were not each searched in the same space with the same budget, or, "
+        "without a search, their trainings differ in more than the architecture. Part of the "
+        "difference may be one of tuning."
+    )
+    has_remark = any(each.remark for one in results.experiments for each in one.comparisons)
     return {
         "verdict": (say("verdict"), verdict),
         "better": (say("better, worse"), better),
@@ -237,6 +243,7 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
         "undecided": (say("undecided"), undecided),
         "not-converged": (say("not converged"), not_converged),
         "corrected-p": (say("corrected p"), corrected_p),
+        **({TUNED_ALIKE: (say("not tuned alike"), tuned_alike)} if has_remark else {}),
     }
 
 

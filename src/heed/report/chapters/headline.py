@@ -12,7 +12,12 @@ from heed.report.answer import (
     verdict_text,
 )
 from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, make_rows
-from heed.report.chapters.shared import difference_value, glossary_link, join_columns
+from heed.report.chapters.shared import (
+    TUNED_ALIKE,
+    difference_value,
+    glossary_link,
+    join_columns,
+)
 from heed.report.experiments import NOT_COMPARABLE, NOT_REPRODUCED, REPRODUCED, Experiment
 from heed.report.formats import DASH, POINTS, TEXT, format_points
 from heed.report.language import say, say_count
@@ -305,7 +310,8 @@ def _columns(
         number = format_points(value) if has_unit else difference.measure.difference(value)
         verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
         name = (" (", glossary_link(difference.second), ")") if has_names else ()
-        return Phrase((verdict, f" {number}", *name))
+        remark = (" ", glossary_link(TUNED_ALIKE, difference.remark)) if difference.remark else ()
+        return Phrase((verdict, f" {number}", *name, *remark))
 
     return (
         Column("", heading, TEXT, cell, short=short),

@@ -5,7 +5,8 @@ is not the default in some model, and name the others below the table. And the s
 """
 
 import dataclasses
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
 
 from heed.evaluation.results import BASELINE, ModelResult
 from heed.report.blocks import (
@@ -21,12 +22,13 @@ from heed.report.blocks import (
 )
 from heed.report.chapters.shared import glossary_address, join_columns
 from heed.report.experiments import Experiment
-from heed.report.formats import RIGHT, format_count
-from heed.report.language import say
+from heed.report.formats import RIGHT, format_count, format_number
+from heed.report.language import say, say_count
 from heed.report.measures import Measure
 from heed.report.published import NO_SCORES, Talk
 from heed.report.results import Results
-from heed.search.results import Search, read_search
+from heed.search.results import RESULT, Search
+from heed.study import Search as DeclaredSearch
 
 # The talk's hyperparameters, by its groups; a column of the talk's scores has the name of the key
 # but for one. All others are of the last group.
@@ -179,16 +181,175 @@ def _notes(unprinted: list[Setting]) -> tuple[Texts, ...]:
 
 
 def searches_chapter(results: Results, experiment: Experiment) -> list[Block]:
-    """Return a paragraph on each search that had trials, on demand."""
+    """Return a paragraph on each search that had trials, on demand, and how each model was tuned.
+
+    The latter is a table where models were searched each for itself.
+    """
     blocks: list[Block] = []
-    for folder in results.search_folders(experiment):
-        if search := read_search(folder):
-            results.sources.add(folder / "search.json")
-            name, trials = search.search, len(search.trials)
-            summary = say("Search {name}: {trials} trials", name=name, trials=trials)
-            described = Paragraph((describe_search(search, experiment.measure.task),))
-            blocks.append(Disclosure(summary, (described,), "others"))
-    return blocks
+    for name in results.searches(experiment):
+        declared, folder = results.params.searches[name], results.folder / "search" / experiment.key
+        models = results.params.searched_models(name)
+        path = folder / name if declared.model else folder / name / models[0]
+        if search := results.read_search_folder(path, name):
+            summary = say("Search {name}: {trials} trials", name=name, trials=len(search.trials))
+            text = describe_search(search, experiment.measure.task)
+            if not declared.model:
+                text = _describe_each(search, declared)
+                summary = say(
+                    "Search {name} of {models} models, each for itself",
+                    name=name,
+                    models=len(models),
+                )
+            blocks.append(Disclosure(summary, (Paragraph((text,)),), "others"))
+    return [*blocks, *_tuning_tables(results, experiment)]
+
+
+def _describe_each(search: Search, declared: DeclaredSearch) -> str:
+    trials = say_count("{count} trial", "{count} trials", declared.trials)
+    trainings = say_count(
+        "{trials} at most, and {count} full training of {epochs} epochs",
+        "{trials} at most, and {count} full trainings of {epochs} epochs",
+        declared.trainings, trials=trials, epochs=search.training,
+    )  # fmt: skip
+    return say(
+        "Each model was searched for itself, in the same space with the same budget: {limit}. "
+        "Sampler {sampler}, scheduler {scheduler}, seed {seed}. The first trial is the model’s own "
+        "configuration and runs to its end. Chosen by the validation split; the test split was not "
+        "used.",
+        limit=trainings if declared.trainings else trials,
+        sampler=search.sampler,
+        scheduler=search.scheduler,
+        seed=search.seed,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """How a variant was tuned: its own search, or a sentence where it had none."""
+
+    variant: str
+    search: Search | None
+    how: str
+
+
+Row = tuple[str, dict[str, Cell]]  # of the table of tuning: its label, and a cell for each variant
+
+
+def _read_tuning(results: Results, experiment: Experiment) -> list[Tuning]:
+    """Return how each variant was tuned; nothing where none was searched for itself."""
+    tuning = []
+    for variant, model in results.models(experiment).items():
+        search = results.read_search(experiment, model)
+        if search is None:
+            tuning.append(Tuning(variant, None, say("as declared")))
+        elif search.training and search.model == model:
+            how = say("by Ray Tune: {search}", search=search.search)
+            tuning.append(Tuning(variant, search, how))
+        else:
+            how = say("the winner of {model}", model=search.model)
+            tuning.append(Tuning(variant, None, how))
+    return tuning if any(each.search for each in tuning) else []
+
+
+TUNING = [
+    "variant",
+    "search",
+    "trials",
+    "trainings",
+    "winner",
+    "hyperparameter",
+    "declared",
+    "chosen",
+]
+
+
+def _tuning_values(tuning: list[Tuning]) -> Iterator[tuple[str, ...]]:
+    """Yield the values of the columns TUNING: a row for each hyperparameter of each variant."""
+    for variant, search in ((each.variant, each.search) for each in tuning):
+        if search is None:
+            yield (variant, *[""] * (len(TUNING) - 1))
+            continue
+        trials, trainings = str(len(search.trials)), f"{search.trainings:.2f}"
+        facts = (variant, search.search, trials, trainings, str(search.best.trial))
+        for key, values in search.changed.items():
+            yield (*facts, key, *map(format_plain, values))
+
+
+def _tuning_tables(results: Results, experiment: Experiment) -> list[Block]:
+    tuning, key = _read_tuning(results, experiment), f"{experiment.key}_tuning"
+    if not tuning:
+        return []
+    columns = (
+        *join_columns(lambda _: experiment),
+        *(Column(name, "", value=operator.itemgetter(i)) for i, name in enumerate(TUNING)),
+    )
+    rows = make_rows(columns, _tuning_values(tuning))
+    csv_table = Table(key, "", columns, rows, files=("csv",), media=())
+    printed = (
+        Column("", say("Tuning"), value=operator.itemgetter(0)),
+        *(
+            Column("", each.variant, RIGHT, _cell_in_row(each.variant),
+                short=each.variant.replace("-", "- "), link=glossary_address(each.variant))
+            for each in tuning
+        ),
+    )  # fmt: skip
+    models, title = results.models(experiment), say("How each model was tuned")
+    folders = [results.search_folder(experiment, models[e.variant]) for e in tuning if e.search]
+    files = [folder / RESULT for folder in folders]
+    note = say("Small: the value of the model’s own configuration, where it is another.")
+    table = Table(
+        key,
+        title,
+        printed,
+        make_rows(printed, _tuning_rows(experiment, tuning)),
+        notes=((note,),),
+        sources=results.sources.add(*files),
+        location="searches",
+        mark=experiment.mark,
+        style="scores",
+    )
+    return [csv_table, Disclosure(title, (table,), "others")]
+
+
+def _cell_in_row(variant: str) -> Callable[[Row], Cell]:
+    return lambda row: row[1].get(variant, Cell(None))
+
+
+def _tuning_rows(experiment: Experiment, tuning: list[Tuning]) -> list[Row]:
+    searched = {each.variant: each.search for each in tuning if each.search}
+    measure = Measure(experiment.measure.task, next(iter(searched.values())).metric)
+    rows: list[Row] = [(say("Tuned"), {each.variant: Cell(each.how) for each in tuning})]
+    facts: dict[str, Callable[[Search], str]] = {
+        say("Trials"): lambda search: str(len(search.trials)),
+        say("Full trainings"): lambda search: format_number(search.trainings, 1),
+        say("Winner"): lambda search: (
+            say("trial {number}", number=search.best.trial)
+            if search.best.trial
+            else say("its own configuration")
+        ),
+    }
+    for label, fact in facts.items():
+        rows.append((label, {name: Cell(fact(each)) for name, each in searched.items()}))
+    scores = {
+        name: Cell(measure.format(each.best.score), _own_score(each, measure))
+        for name, each in searched.items()
+    }
+    rows.append((say("Validation {metric}", metric=measure.name), scores))
+    keys = dict.fromkeys(key for each in searched.values() for key in each.changed)
+    for key in keys:
+        cells = {}
+        for name, search in searched.items():
+            if key in search.changed:
+                own, chosen = search.changed[key]
+                note = format_setting(own) if own != chosen else ""
+                cells[name] = Cell(format_setting(chosen), note)
+        rows.append((key, cells))
+    return rows
+
+
+def _own_score(search: Search, measure: Measure) -> str:
+    score = search.trials[0].score
+    return measure.format(score) if search.best.trial and score is not None else ""
 
 
 def describe_search(search: Search, task: str) -> str:

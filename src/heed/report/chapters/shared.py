@@ -9,6 +9,7 @@ from typing import Any
 from heed.report.blocks import (
     PAGE,
     Block,
+    Cell,
     Column,
     Disclosure,
     Figure,
@@ -29,7 +30,7 @@ from heed.report.measures import report_of
 from heed.report.results import Results
 
 EXPLANATION = "explanation"  # the section of what the weights explain
-DEGENERATE = "degenerate"  # the word of the glossary
+DEGENERATE, TUNED_ALIKE = "degenerate", "tuned-alike"  # words of the glossary
 MakeFigure = Callable[[Results, Experiment, list[str], str], Figure]
 
 
@@ -123,6 +124,17 @@ def difference_value(get_difference: Value, value: Value) -> Callable[[Any], Any
         return None if difference is None else second(difference)
 
     return get
+
+
+def verdict_cell(get_difference: Value) -> Callable[[Any], Cell]:
+    """Return a function from a record to the verdict on its difference, with its remark."""
+    get = get_value(get_difference)
+
+    def value(record: Any) -> Cell:
+        difference = get(record)
+        return Cell(difference and difference.verdict, difference.remark if difference else "")
+
+    return value
 
 
 def interval_column(results: Results, get_difference: Value, **options: Any) -> Column:

@@ -196,7 +196,7 @@ def _columns(
         ),
         blocks.Column("gain_pp", say("Gain"), POINTS, "gain.mean", unit=experiment.measure.unit),
         *shared.tested_columns(results, "gain"),
-        blocks.Column("verdict", say("Verdict"), VERDICT, "gain.verdict"),
+        blocks.Column("verdict", say("Verdict"), VERDICT, shared.verdict_cell("gain")),
         blocks.Column(
             "core_minutes",
             say("Core-minutes"),

@@ -1,0 +1,76 @@
+"""The report says how each variant was tuned, and where two of a comparison were not alike."""
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from heed.report.blocks import Cell
+from heed.report.chapters.hyperparameters import TUNING, Tuning, _tuning_rows, _tuning_values
+from heed.report.chapters.shared import verdict_cell
+from heed.report.measures import Measure
+from heed.report.results import read_source
+from heed.search.results import ASHA, FINISHED, Best, ExpectedBest, Search, Trial
+
+OWN = Trial(0, {"dropout": 0.2, "heads": 4}, 0.8, 2, 4.0, FINISHED, [0.7, 0.8, 0.8, 0.8])
+DRAWN = Trial(1, {"dropout": 0.31, "heads": 4}, 0.9, 2, 2.0, ASHA, [0.7, 0.9])
+SEARCH = Search(
+    "hunt", "imdb-attention", "imdb", "imdb", "random", "asha", 1000, {}, "accuracy",
+    Best(1, 0.9, 2), {}, 6.0, [OWN, DRAWN], {}, ExpectedBest(), training=4,
+)  # fmt: skip
+KEPT = dataclasses.replace(SEARCH, best=Best(0, 0.8, 2))
+TUNED = [
+    Tuning("attention", SEARCH, "by Ray Tune: hunt"), Tuning("baseline", KEPT, "by Ray Tune: hunt"),
+    Tuning("mean", None, "as declared"),
+]  # fmt: skip
+
+
+def test_a_search_counts_full_trainings_and_names_what_it_changed():
+    assert SEARCH.trainings == 1.5
+    assert SEARCH.changed == {"dropout": (0.2, 0.31), "heads": (4, 4)}
+    of_one = dataclasses.replace(SEARCH, training=None)
+    assert (of_one.trainings, of_one.changed) == (0.0, {})
+
+
+def test_the_table_has_what_each_variant_got_and_chose_beside_what_was_declared():
+    experiment: Any = SimpleNamespace(measure=Measure("classification", "accuracy"))
+    rows = dict(_tuning_rows(experiment, TUNED))
+    assert rows["Tuned"]["mean"] == Cell("as declared")
+    assert rows["Trials"] == {"attention": Cell("2"), "baseline": Cell("2")}
+    assert rows["Full trainings"]["attention"] == Cell("1.5")
+    assert rows["Winner"] == {
+        "attention": Cell("trial 1"), "baseline": Cell("its own configuration")
+    }  # fmt: skip
+    assert rows["Validation accuracy"]["attention"] == Cell("0.9000", "0.8000")
+    assert rows["dropout"] == {"attention": Cell("0.31", "0.2"), "baseline": Cell("0.2")}
+    assert rows["heads"]["attention"] == Cell("4"), "the same is said once"
+
+
+def test_the_file_has_a_row_for_each_hyperparameter_and_one_for_a_variant_without_search():
+    rows = [dict(zip(TUNING, values, strict=True)) for values in _tuning_values(TUNED)]
+    assert [(row["variant"], row["hyperparameter"]) for row in rows] == [
+        ("attention", "dropout"), ("attention", "heads"), ("baseline", "dropout"),
+        ("baseline", "heads"), ("mean", ""),
+    ]  # fmt: skip
+    assert (rows[0]["declared"], rows[0]["chosen"], rows[0]["trainings"]) == ("0.2", "0.31", "1.50")
+
+
+@pytest.mark.parametrize(("remark", "note"), [("", ""), ("not tuned alike",) * 2])
+def test_the_cell_of_a_verdict_says_where_models_were_not_tuned_alike(remark, note):
+    difference = SimpleNamespace(verdict="better", remark=remark)
+    assert verdict_cell("gain")(SimpleNamespace(gain=difference)) == Cell("better", note)
+    assert verdict_cell("gain")(SimpleNamespace(gain=None)) == Cell(None)
+
+
+@pytest.mark.parametrize("folder", ["imdb/hunt", "imdb/hunt/imdb-attention"])
+def test_the_source_of_a_search_is_its_stage_and_its_command(folder, tmp_path):
+    path = tmp_path / "results/search" / folder / "search.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    source = read_source(Path(path))
+    assert (source.path, source.command) == (
+        f"results/search/{folder}/search.json", "heed search hunt"
+    )  # fmt: skip
+    assert source.stage == "search@hunt"

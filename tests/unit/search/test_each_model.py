@@ -1,0 +1,244 @@
+"""A search without a model tunes each model that names it: one space, one budget, own winners."""
+
+import json
+import random
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from heed.cli import stages
+from heed.files import HeedError, write_yaml
+from heed.models.size import count_parameters
+from heed.recipe import read_best, read_model_recipe
+from heed.search.adopt import adopt
+from heed.search.plan import Candidates, find_candidates
+from heed.search.results import BUDGET, read_search, write_search
+from heed.search.stage import run_search
+from heed.search.trials import Job, TpeDraws, _Suggester
+from heed.study import parse
+from heed.study.model_rules import search_space
+from heed.task import task_module
+from heed.tokens.meta import read_meta
+from tests.unit.search.makers import SPACE, STUDY, heed, planned
+from tests.unit.search.test_search import write_results
+
+EACH = (
+    STUDY.replace("    model: tiny-attention\n    after: none\n", "")
+    .replace("search: none", "search: hunt")
+    .replace("scheduler: none", "trainings: 3")
+    .replace("trials: 4", "trials: 12")
+    .replace("epochs: 5", "epochs: 6, patience: 0")
+)
+BOTH = ["tiny-baseline", "tiny-attention"]
+UNIFORM = "  tiny-uniform: {experiment: tiny, search: hunt, attention: uniform}\n"
+
+
+def job(text: str = EACH, model: str = "tiny-attention") -> Job:
+    params, plan = parse(text), planned(text, model=model)
+    return Job(plan, params.search("hunt", model), find_candidates(params, "hunt", {}, plan))
+
+
+def test_the_models_that_name_a_search_are_searched_each_in_what_has_an_effect():
+    params = parse(EACH)
+    assert params.searched_models("hunt") == BOTH, "the parameter-matched one follows another"
+    assert [*search_space(params, "hunt", "tiny-baseline")] == ["learning_rate", "hidden_size"]
+    assert [*search_space(params, "hunt", "tiny-attention")][-1] == "heads"
+    assert params.winner("tiny-parameter-matched") == "hunt/tiny-attention"
+    assert parse(STUDY).winner("tiny-attention") == "hunt"
+
+
+MORE = "later_searches: {more: {experiment: tiny, after: hunt, trials: 2, epochs: 3, trainings: 3, "
+MORE += "space: {dropout: {choice: [0.1, 0.2]}}}}\n"
+CHAIN = EACH.replace("defaults:", f"{MORE}defaults:").replace("search: hunt", "search: more")
+
+
+def test_a_later_search_starts_from_each_models_own_winner(study):
+    params = parse(CHAIN)
+    assert params.searched_models("hunt") == params.searched_models("more") == BOTH
+    assert params.winner("tiny-baseline") == "more/tiny-baseline"
+    for model, rate in zip(BOTH, (0.02, 0.03), strict=True):
+        folder = Path("results/search/tiny/hunt", model)
+        folder.mkdir(parents=True)
+        write_yaml(folder / "best.yaml", {"learning_rate": rate})
+    none = parse(CHAIN.replace("trials: 2", "trials: 0"))
+    run_search(none, "more", Path("results/search/tiny"), Path("data/tokens/tiny"), 1)
+    found = [read_best(Path("results/search/tiny/more", model), "more") for model in BOTH]
+    assert found == [{"learning_rate": 0.02}, {"learning_rate": 0.03}]
+
+
+WRONG = [
+    ("search: hunt", "search: none", "hunt.trials", "write `search: hunt` in each model"),
+    ("    epochs: 3\n", "", "hunt.epochs", "4 of tiny-attention, 6 of tiny-baseline: say `epo"),
+    ("trainings: 3", "trainings: 3\n    scheduler: none", "hunt.trials", "at most 3 with train"),
+    ("{learning", "{skip: {choice: [true, false]}, heads_: {integer: [1, 2]}, learning",
+        "hunt.space.heads_", "did you mean heads?"),
+    ("heads: {choice", "encoder_layers: {choice", "hunt.space.encoder_layers", "has no effect"),
+    ("trials: 12", "trials: -1", "hunt.trials", "at least 0"),
+    ("trainings: 3", "max_parameters: -1", "hunt.max_parameters", "at least 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "wrong", "key", "message"), WRONG, ids=[w[2] for w in WRONG])
+def test_a_mistake_is_named_by_its_key(right, wrong, key, message):
+    text = EACH.replace(right, wrong).replace("heads: 3", "heads: 3, epochs: 4")
+    with pytest.raises(HeedError) as caught:
+        parse(text)
+    lines = str(caught.value).splitlines()
+    assert any(f"searches.{key}: " in line and message in line for line in lines), lines
+
+
+def test_a_search_of_each_model_is_not_followed_by_one_of_a_single_model():
+    later = "later_searches: {more: {experiment: tiny, model: tiny-attention, after: hunt}}\n"
+    message = (
+        "later_searches.more.after: hunt searches each model that names it, and this one tiny-a"
+    )
+    with pytest.raises(HeedError, match=message):
+        parse(EACH.replace("defaults:", later + "defaults:"))
+    more = "more: {task: classification, corpus: tiny, data: {label: kind}, title: More}"
+    other = EACH.replace("experiments: {", f"experiments: {{{more}, ")
+    with pytest.raises(HeedError, match=r"models.more-baseline.search: search hunt is of tiny"):
+        parse(f"{other}  more-baseline: {{experiment: more, search: hunt}}\n")
+
+
+@pytest.mark.parametrize("task", ["classification", "translation"])
+def test_the_group_recipe_has_what_a_task_has(task):
+    text = EACH.replace(f"    space: {SPACE}\n", "    groups: [recipe]\n")
+    space = search_space(parse(text), "hunt", "tiny-attention")
+    expected = "learning_rate lr_schedule warmup weight_decay label_smoothing ema_decay dropout"
+    expected += " embedding_dropout state_dropout word_dropout embedding_dim hidden_size"
+    assert {*space} == {*expected.split()}
+    names = {*vars(task_module(task, "recipe").Hyperparameters())}
+    of_words = {"embedding_dropout", "state_dropout", "word_dropout"}
+    assert {*space} - names == (of_words if task == "translation" else set())
+
+
+def test_the_first_configuration_is_the_models_own_and_the_others_are_small_enough(study):
+    text = EACH.replace("trainings: 3", "max_parameters: 700")
+    plan = planned(text, model="tiny-attention")
+    own, *drawn = find_candidates(parse(text), "hunt", {}, plan).drawn
+    assert own == {"learning_rate": 0.01, "hidden_size": 6, "heads": 3}
+    assert len(drawn) == 11 and own not in drawn
+    network, meta = task_module("classification", "learning"), read_meta(plan.tokens)
+    sizes = network.sizes(plan.recipe.data, meta)
+
+    def count(values: dict) -> int:
+        h = plan.recipe.changed(values).hyperparameters
+        return count_parameters(lambda: network.build(h, sizes))
+
+    counts = [count(each) for each in drawn]
+    assert max(counts) <= 700 < count(own), "the model's own configuration is never left out"
+    same = find_candidates(parse(EACH), "hunt", {}, planned(EACH, model="tiny-attention"))
+    assert any(count(each) > 700 for each in same.drawn[1:])
+    with pytest.raises(HeedError, match=r"searches.hunt.space: tiny-attention: .*`max_parameters`"):
+        find_candidates(parse(text.replace("700", "7")), "hunt", {}, plan)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_search_uses_more_than_its_budget_and_the_models_own_trial_runs_to_its_end(study, seed):
+    jobs, chance = {model: job(model=model) for model in BOTH}, random.Random(seed)
+    suggester, running, done, starts = _Suggester(jobs), {}, {}, []
+    while (suggested := suggester.suggest(f"t{len(starts)}")) != "FINISHED" or running:
+        if isinstance(suggested, dict):
+            starts.append((suggested["trial"]["model"], suggested["trial"]["number"]))
+            running[f"t{len(starts) - 1}"] = starts[-1]
+            if len(running) < 4:
+                continue
+        name = chance.choice([*running])
+        model, number = running[name]
+        done[model, number] = done.get((model, number), 0) + 1
+        goes_on = jobs[model].budget.report(number, done[model, number])
+        is_bad = chance.random() < 0.6 and not jobs[model].is_kept(number)
+        if not goes_on or is_bad or done[model, number] == 3:
+            assert goes_on or number, "the model's own trial is never cut"
+            del running[name]
+            suggester.on_trial_complete(name, {"best": 0.5})
+    assert starts[:4] == [("tiny-baseline", 0), ("tiny-attention", 0), ("tiny-baseline", 1),
+        ("tiny-attention", 1)]  # fmt: skip
+    for model in BOTH:
+        assert done[model, 0] == 3
+        used = sum(epochs for (name, _), epochs in done.items() if name == model)
+        assert used <= 9 and (used == 9 or max(n for m, n in starts if m == model) == 11)
+
+
+def test_what_a_killed_search_has_used_counts(study):
+    first = job()
+    for number, report in ((0, 3), (1, 2)):
+        folder = first.plan.trial_folder(number)
+        folder.mkdir(parents=True)
+        line = json.dumps({"report": report, "score": 0.5, "best": 0.5})
+        (folder / "reported.jsonl").write_text(f"{line}\n")
+    again = job()
+    assert again.budget.spent == {0: 3, 1: 2}
+    assert [again.budget.promise(number) for number in range(2, 8)] == [True] * 4 + [False] * 2
+    assert not job(EACH.replace("trainings: 3", "trainings: 0")).budget.total < float("inf")
+
+
+def test_tpe_begins_with_the_models_own_configuration_and_learns_from_it(study):
+    text = EACH.replace("trainings: 3", "sampler: tpe")
+    draws = job(text).draws
+    assert isinstance(draws, TpeDraws)
+    own = draws.draw(0)
+    assert own == {"learning_rate": 0.01, "hidden_size": 6, "heads": 3}
+    draws.learn(0, 0.7)
+    assert [each.value for each in draws.study.trials] == [0.7]
+    assert draws.draw(1) not in (None, own)
+    outside = Candidates(draws.candidates.space, lambda _: True, [], own | {"hidden_size": 99})
+    far = TpeDraws(draws.plan, parse(text).search("hunt", "tiny-attention"), outside)
+    assert far.draw(0)["hidden_size"] == 99, "clipped to nothing"
+    far.learn(0, 0.7)
+    assert not [each for each in far.study.trials if each.value is not None]
+
+
+def test_each_model_takes_its_own_winner(study):
+    Path("params.yaml").write_text(EACH)
+    for model, rate in zip(BOTH, (0.02, 0.03), strict=True):
+        folder = Path("results/search/tiny/hunt", model)
+        write_results(folder)
+        write_yaml(
+            folder / "best.yaml", {"learning_rate": rate, "epochs": 2, "monitor": "accuracy"}
+        )
+        stages.recipe(model)
+        assert read_model_recipe(model).hyperparameters.learning_rate == rate
+    stages.recipe("tiny-parameter-matched")
+    assert read_model_recipe("tiny-parameter-matched").hyperparameters.learning_rate == 0.03
+    message = adopt("hunt", Path("params.yaml"), Path("results/search"))
+    assert "tiny-baseline" in message and "now 0" in message
+    adopted = parse(Path("params.yaml").read_text())
+    assert [adopted.models[model].overrides["learning_rate"] for model in BOTH] == [0.02, 0.03]
+    assert adopted.searches["hunt"].trials == 0 and adopted.searched_models("hunt") == []
+    assert {adopted.tuning(model) for model in adopted.models} == {""}
+
+
+def test_models_are_tuned_alike_by_one_space_and_one_budget():
+    params = parse(EACH + UNIFORM.replace("search: hunt, ", ""))
+    first, second, matched, untuned = (params.tuning(model) for model in params.models)
+    assert first == second != "" and matched == "foreign" and untuned == ""
+    assert parse(STUDY).tuning("tiny-baseline") == ""
+    own = parse(STUDY).tuning("tiny-attention")
+    assert own not in ("", "foreign", second), "its first trial is no configuration of its own"
+    borrowed = parse(STUDY.replace("search: none", "search: hunt"))
+    assert borrowed.tuning("tiny-baseline") == "foreign"
+    assert parse(EACH.replace("trials: 12", "trials: 0")).tuning("tiny-baseline") == ""
+
+
+@pytest.mark.slow
+def test_both_models_are_searched_on_one_ray_within_their_budget(study):
+    Path("params.yaml").write_text(EACH.replace("trials: 12", "trials: 6"))
+    done = heed("search", "hunt", HEED_THREADS="2")
+    assert done.returncode == 0, done.stderr
+    assert "hunt: 6 trials of each of 2 models on this machine, 2 cores" in done.stdout
+    assert [*Path(".heed/work").iterdir()] == []
+    for model in BOTH:
+        folder = Path("results/search/tiny/hunt", model)
+        table, search = pd.read_csv(folder / "trials.csv"), read_search(folder, "hunt")
+        assert table["epochs"].sum() <= 9 and search.training == 3 and search.trainings <= 3
+        assert table["epochs"][0] == 3, "the model's own configuration ran to its end"
+        assert search.best.score >= table["score"][0]
+        assert {*table["stop"]} <= {"finished", "stopped by asha", BUDGET}
+        best = yaml.safe_load((folder / "best.yaml").read_text())
+        assert ("heads" in best) == (model == "tiny-attention")
+        write_search(folder, search)
+    timing = json.loads(Path("results/timing/search/hunt.json").read_text())
+    assert {trial["model"] for trial in timing["trials"]} == {*BOTH}
