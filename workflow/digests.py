@@ -5,8 +5,8 @@ the files of their packages that are not code (templates); and the versions of t
 they compute with. Every other stage depends on one such file, which DVC compares, and so runs after
 this check.
 
-The file of the recipe of a model that matches another in size has the line of that model too, of
-which dvc.yaml does not know.
+The file of the recipe of a model that matches another in size has the line of that model too, and
+that of the comparison the corpora with a pretrained reference model: dvc.yaml knows of neither.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
@@ -113,12 +113,22 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
         if section is None:
             parts[stage, ""] = _modules({*task.values()}, names)
         for key, value in getattr(params, section).items() if section else ():
-            of_model = params.models[value.model] if section == "adversarial_attention" else value
-            tasks = {task[key if section == "experiments" else of_model.experiment]}
+            tasks = {task[name] for name in _experiments(params, section, key)}
             # of all recipes, those of parameter-matched controls alone build a network
             is_matched = stage == "recipe" and value.match_parameters_of != key
             parts[stage, key] = _modules(tasks, (*names, *["learning"] * is_matched))
     return parts
+
+
+def _experiments(params: Params, section: str, key: str) -> list[str]:
+    """Return the experiments that an entry of a section is of."""
+    if section == "experiments":
+        return [key]
+    if section == "pretrained":
+        return [*params.experiments_on(key)]
+    entry = getattr(params, section)[key]
+    is_of_model = section == "adversarial_attention"
+    return [(params.models[entry.model] if is_of_model else entry).experiment]
 
 
 def _modules(tasks: set[str], names: tuple[str, ...]) -> set[str]:
@@ -175,11 +185,16 @@ def code_texts() -> dict[Path, str]:
         texts[code_file(stage, key)] = described[kind]
     for name, model in params.models.items():
         if model.match_parameters_of != name:
-            path, matched = code_file("recipe", name), params.models[model.match_parameters_of]
-            line = matched.line()
-            content = {"match_parameters_of": line, **json.loads(texts[path])}
-            texts[path] = f"{json.dumps(content, indent=1)}\n"
+            matched = params.models[model.match_parameters_of]
+            _add(texts, code_file("recipe", name), match_parameters_of=matched.line())
+    if params.pretrained:  # a corpus that is no longer in it leaves a folder that DVC never deletes
+        _add(texts, code_file("compare"), pretrained=sorted(params.pretrained))
     return texts
+
+
+def _add(texts: dict[Path, str], path: Path, **declared: object) -> None:
+    """Add to a file what a stage depends on and dvc.yaml cannot say."""
+    texts[path] = f"{json.dumps(declared | json.loads(texts[path]), indent=1)}\n"
 
 
 def find_changed(texts: dict[Path, str]) -> dict[Path, str]:

@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,13 @@ import pandas as pd
 
 from heed.evaluation import results, significance
 from heed.evaluation.results import BASELINE, Comparison, Difference, ExperimentResult, ModelResult
-from heed.evaluation.tested import Tested, TestedModel, read_model, read_reference_models
+from heed.evaluation.tested import (
+    Tested,
+    TestedModel,
+    TestedReference,
+    read_model,
+    read_reference_models,
+)
 from heed.files import HeedError, write_json, writing_folder
 from heed.paths import PREDICTIONS
 from heed.recipe import Recipe
@@ -23,12 +29,16 @@ Differences = dict[tuple[str, str], Difference]  # by (first, second), models or
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """A study's question: the variants that answer it, metrics by experiment, the margins."""
+    """A study's question: the variants that answer it, metrics by experiment, the margins.
+
+    `pretrained` are the corpora with a pretrained reference model.
+    """
 
     attention: list[str]
     metrics: dict[str, str | None]
     equivalence_margin: float
     convergence_pp: float
+    pretrained: Collection[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +46,7 @@ class _Experiment:
     """The test statistics of the models (by variant) and the reference models of an experiment."""
 
     models: dict[str, TestedModel]
-    reference_models: dict[str, Tested]
+    reference_models: dict[str, TestedReference]
     roles: results.Roles
     recipe: Recipe[Any, Any]  # of the first model: of all models task, data and corpus are the same
     metrics: Metrics
@@ -91,7 +101,8 @@ def _read_experiment(
                 f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
                 f"{other.name}"
             )
-    reference_models = read_reference_models(name)
+    has_pretrained = recipe.corpus in question.pretrained
+    reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
     roles = results.assign_roles(hyperparameters, reference_models, question.attention)
     metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
@@ -168,7 +179,7 @@ def _experiment_result(
         models=models,
         reference_models={
             name: results.ReferenceResult(
-                _summarize_scores(each, metrics), _summarize_details(each, metrics)
+                _summarize_scores(each, metrics), _summarize_details(each, metrics), each.encoder
             )
             for name, each in experiment.reference_models.items()
         },
@@ -259,8 +270,8 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
             ends = (results.round_half_up(end, 2) for end in interval)
             metrics["low_pp"], metrics["high_pp"] = ends
             metrics["p_holm"] = _round_p(difference.p_holm)
-    last = next(reversed(experiment.reference_models))
-    return metrics | {last: results.round_half_up(experiment.score_of(last), 4)}
+    _, *learned = experiment.reference_models  # the first is trivial
+    return metrics | {name: results.round_half_up(experiment.score_of(name), 4) for name in learned}
 
 
 def _round_p(p: float) -> float:
