@@ -149,9 +149,7 @@ def load_encoder(folder: Path, encoder: Encoder, device: str) -> LoadedEncoder:
         )  # fmt: skip
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise HeedError(
-            f"{folder}: transformers cannot load an encoder from it: {reason}"
-        ) from None
+        raise HeedError(f"{folder}: no encoder that transformers can load: {reason}") from None
     missing = [name for name in loading["missing_keys"] if "pooler" not in name]
     if missing or model.config.is_encoder_decoder or tokenizer.pad_token is None:
         problem = f"its weights lack {missing[0]}" if missing else f"{model.config.model_type}"
