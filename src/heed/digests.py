@@ -130,8 +130,8 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
     if missing := sorted(name for name in {*packages} & {*EXTRAS} if find_spec(name) is None):
         raise HeedError(
-            f"params.yaml: this study needs {missing[0]}, which is not installed. In the clone of "
-            f"heed: pip install -e '.[{EXTRAS[missing[0]]}]'"
+            f"params.yaml: this study needs {missing[0]}, which is not installed. Run: make "
+            f"{EXTRAS[missing[0]]}, or pip install -e '.[{EXTRAS[missing[0]]}]'"
         )
     distributions = sorted(DISTRIBUTIONS[package] for package in {*packages} & {*DISTRIBUTIONS})
     return {name: metadata.version(name).partition("+")[0] for name in distributions}

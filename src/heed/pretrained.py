@@ -7,6 +7,8 @@ bytes with any number of cores.
 """
 
 import contextlib
+import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +21,8 @@ import numpy as np
 
 from heed.files import HeedError, read_json, require_readable, sha256, write_json, writing_folder
 from heed.hyperparameters.pretrained import KNOWN, Encoder, EncoderFacts
-from heed.inputs.tfidf import chunks_of
 from heed.paths import EMBEDDINGS, ENCODER_FACTS, VECTORS
-from heed.progress import progress_bar
+from heed.progress import Bar, progress_bar
 from heed.records import as_json
 from heed.tokens.arrays import TokenizedCorpus
 from heed.training import machine
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 FILES = ["*.json", "*.txt", "*.model", "README.md", WEIGHTS]  # of a model on a hub that are read
-INSTALL = "pip install -e '.[pretrained]' in the clone of heed"
-CHUNK_CHARACTERS = 8_000_000  # of texts whose documents are sorted by length
-LONGEST_PIECE = 64  # characters; of a document max_tokens times so many are cut into pieces
+INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
+CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
+LONGEST_PIECE = 64  # characters; what comes after max_tokens times so many is not looked at
 BATCH_PIECES = {"cpu": 4096, "cuda": 131_072}  # of a batch, padding included
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
 
@@ -61,15 +62,17 @@ def write_embedding(corpus: str, tokens: TokenizedCorpus, encoder: Encoder, core
     with writing_folder(EMBEDDINGS / corpus, checksums=True) as out, progress_bar(corpus) as bar:
         shape = documents, loaded.facts.size
         vectors = np.lib.format.open_memmap(out / VECTORS, "w+", np.float32, shape)
-        row = 0
-        for texts in chunks_of(tokens.texts(), CHUNK_CHARACTERS):
-            start = row
-            row += len(texts)
-            vectors[start:row] = embed(
-                loaded, texts, cores, lambda done, first=start: bar.update(first + done, documents)
-            )
+        texts = (text[: encoder.max_tokens * LONGEST_PIECE] for text in tokens.texts())
+        for row in range(0, documents, CHUNK_DOCUMENTS):
+            some = [*itertools.islice(texts, CHUNK_DOCUMENTS)]
+            report = functools.partial(_draw, bar, row, documents)
+            vectors[row : row + len(some)] = embed(loaded, some, cores, report)
         vectors.flush()
         write_json(out / ENCODER_FACTS, as_json(loaded.facts))
+
+
+def _draw(bar: Bar, first: int, documents: int, done: int) -> None:
+    bar.update(first + done, documents)
 
 
 def installed_encoder() -> tuple[str, dict[str, str | int]] | None:
@@ -203,11 +206,8 @@ def read_licence(folder: Path) -> str:
 
 def embed(loaded: LoadedEncoder, texts: list[str], cores: int, report: Report) -> np.ndarray:
     """Return the vector of each text, float32 (texts, size)."""
-
     most = loaded.facts.max_tokens
-    pieces = loaded.tokenizer(
-        [text[: most * LONGEST_PIECE] for text in texts], truncation=True, max_length=most
-    )
+    pieces = loaded.tokenizer(texts, truncation=True, max_length=most)
     lengths = np.asarray([len(ids) for ids in pieces["input_ids"]])
     vectors, done = np.empty((len(texts), loaded.facts.size), np.float32), 0
 
