@@ -112,7 +112,8 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
         section, names = SECTIONS.get(stage), STAGE_MODULES.get(stage, ())
         if section is None:
             parts[stage, ""] = _modules({*task.values()}, names)
-        for key, value in getattr(params, section).items() if section else ():
+            continue
+        for key, value in getattr(params, section).items():
             tasks = {task[name] for name in _experiments(params, section, key)}
             # of all recipes, those of parameter-matched controls alone build a network
             is_matched = stage == "recipe" and value.match_parameters_of != key

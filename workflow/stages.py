@@ -48,7 +48,8 @@ KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
-THREADS = 4  # of the report, of vectors of documents, and of a corpus of real text: a generated one is small
+# of the report, of the vectors of documents, and of a corpus of real text: a generated one is small
+THREADS = 4
 USELESS = re.compile(
     "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
     "RuleException:\nCalledProcessError|(?s:.)*missing provenance"

@@ -77,7 +77,7 @@ def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
 def _write_vectors(folder: Path, out: Path) -> None:
     """Write the vectors in a folder, a row of its .npy file for each word of its list."""
     import numpy as np
-    import pandas as pd
+    from pyarrow.parquet import read_table as read_parquet
 
     arrays, lists = [*folder.glob("*.npy")], [*folder.glob("*.txt"), *folder.glob("*.parquet")]
     if len(arrays) != 1 or len(lists) != 1:
@@ -88,7 +88,7 @@ def _write_vectors(folder: Path, out: Path) -> None:
     with reading(arrays[0], None):
         vectors = np.load(arrays[0], mmap_mode="r", allow_pickle=False)
     if lists[0].suffix == ".parquet":
-        words = [str(word) for word in pd.read_parquet(lists[0]).iloc[:, 0]]
+        words = [*map(str, read_parquet(lists[0]).column(0).to_pylist())]
     else:
         words = lists[0].read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
