@@ -203,7 +203,7 @@ def read_licence(folder: Path) -> str:
 def embed(loaded: LoadedEncoder, texts: list[str], cores: int, report: Report) -> np.ndarray:
     """Return the vector of each text, float32 (texts, size)."""
     most = loaded.facts.max_tokens
-    pieces = loaded.tokenizer(texts, truncation=True, max_length=most)
+    pieces = dict(loaded.tokenizer(texts, truncation=True, max_length=most))  # without the rest
     lengths = np.asarray([len(ids) for ids in pieces["input_ids"]])
     vectors, done = np.empty((len(texts), loaded.facts.size), np.float32), 0
 

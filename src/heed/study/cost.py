@@ -221,11 +221,11 @@ def _embedding_seconds(params: Params, corpus: str, size: CorpusSize) -> float:
     pieces = statistics.fmean(
         min(SENTENCE_ENDS + PIECES * length, encoder.max_tokens) for length in size.lengths
     )
-    classes = sum(
+    outputs = sum(
         size.values.get(getattr(each.data, "label", ""), UNKNOWN_CLASSES)
         for each in params.experiments_on(corpus).values()
     )
-    fits = max(1, size.folds) * size.train * classes * VECTOR
+    fits = max(1, size.folds) * size.train * outputs * VECTOR
     return ENCODER + size.documents * pieces * PIECE + fits
 
 
