@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -26,6 +27,7 @@ from heed.paths import (
 )
 from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
+from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens, open_array
 from heed.tokens.meta import Meta
 
@@ -67,6 +69,10 @@ def write_pretrained(corpus: str, experiments: Mapping[str, DeclaredExperiment])
             (out / name).mkdir()
             _write(fitted, out / name)
             write_json(out / name / ENCODER_FACTS, facts)
+            for key, folds in fitted.selection.items():
+                if key.startswith("validation_"):  # for each fold the scores of all C
+                    score = fmean(map(max, folds))
+                    print_line(f"{name}: pretrained: {key.replace('_', ' ')} {score:.4f}")
 
 
 def _resolve_data(name: str, experiment: DeclaredExperiment, meta: Meta) -> Any:

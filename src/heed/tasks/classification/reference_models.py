@@ -69,10 +69,14 @@ def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
 def fit_pretrained(
     tokens: Tokens, data: Data, experiment: DeclaredExperiment, vectors: np.ndarray
 ) -> Fitted:
-    """Return the same of the linear model on the documents' vectors, (documents, size)."""
+    """Return the same of the linear model on the documents' vectors, (documents, size).
+
+    Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
 
     def fold_features(rows: dict[str, np.ndarray]) -> TfIdfFile:
-        return write_vectors(vectors, rows, WORK)
+        return write_vectors(vectors, rows, WORK, 1 / lengths[rows["train"]].mean())
 
     with progress_bar("pretrained reference model") as bar:
         return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
