@@ -17,7 +17,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm remotes report check test test-slow drills benchmark lint pdf lock schema snapshots locale docs clean
+.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf lock schema snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -35,9 +35,14 @@ help:            ## print this list
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(IMPORTED)"
 	@touch $@
 
-.venv/.development: .venv/.runtime envs/development.lock
+.venv/.development: .venv/.pretrained envs/development.lock
 	@echo "heed: adding linters and test tools from envs/development.lock"
 	@$(INSTALL) --requirement envs/development.lock
+	@touch $@
+
+.venv/.pretrained: .venv/.runtime envs/pretrained.lock
+	@echo "heed: adding transformers from envs/pretrained.lock (160 MB)"
+	@$(INSTALL) --requirement envs/pretrained.lock
 	@touch $@
 
 .venv/.slurm: .venv/.runtime envs/slurm.lock
@@ -63,6 +68,8 @@ help:            ## print this list
 setup: .venv/.runtime ## make the virtual environment only
 
 slurm: .venv/.slurm ## add what `snakemake --workflow-profile slurm` needs (docs/cluster.md)
+
+pretrained: .venv/.pretrained ## add what a pretrained encoder needs (docs/corpora.md)
 
 remotes: .venv/.remotes ## add what a DVC remote over SSH or S3 needs (docs/sharing.md)
 

@@ -44,11 +44,13 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
     tools = sorted((ROOT / "workflow").glob("*.py"))
     names = {name.split(".")[0] for path in [*MODULES, *tools] for name in imports(path)}
     heed_modules = {"heed", *(path.stem for path in tools)}
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["dependencies"] + project["optional-dependencies"]["pretrained"]
     declared = {re.split(r"[<>=\[]", requirement)[0] for requirement in declared}
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
-        for line in (ROOT / "envs/requirements.lock").read_text().splitlines()
+        for name in ("requirements", "pretrained")
+        for line in (ROOT / f"envs/{name}.lock").read_text().splitlines()
     }
     distributions = packages_distributions()
     for name in sorted(names - heed_modules - sys.stdlib_module_names):
@@ -57,7 +59,7 @@ def test_every_package_that_is_imported_is_declared_and_pinned():
         assert packages & declared, (
             f"{name} is imported, but pyproject.toml declares none of {packages or 'its packages'}"
         )
-    assert declared <= pinned, f"not in envs/requirements.lock: {declared - pinned}"
+    assert declared <= pinned, f"not in envs/*.lock: {declared - pinned}"
 
 
 # The terms of classification belong to its task, to the model that it builds, and to the report's

@@ -7,7 +7,8 @@ this check.
 
 The file of a search has the lines of the models that it searches, the file of the recipe of a model
 that matches another in size the line of that one, the file of a model's training whether it is also
-trained longer, and the file of the comparison how models are tuned: dvc.yaml does not know them.
+trained longer, and the file of the comparison how models are tuned and which corpora have a
+pretrained reference model: dvc.yaml does not know them.
 
 It also writes the results `none`, on which the report depends where a study has none of its own: of
 no explanation and of no adversarial model.
@@ -113,13 +114,24 @@ def read_parts(params: Params) -> dict[tuple[str, str], set[str]]:
         section, names = SECTIONS.get(stage), STAGE_MODULES.get(stage, ())
         if section is None:
             parts[stage, ""] = _modules({*task.values()}, names)
-        for key, value in getattr(params, section).items() if section else ():
-            of_model = params.models[value.model] if section == "adversarial_attention" else value
-            tasks = {task[key if section == "experiments" else of_model.experiment]}
+            continue
+        for key, value in getattr(params, section).items():
+            tasks = {task[name] for name in _experiments(params, section, key)}
             # of all recipes, those of parameter-matched controls alone build a network
             is_matched = stage == "recipe" and value.match_parameters_of != key
             parts[stage, key] = _modules(tasks, (*names, *["learning"] * is_matched))
     return parts
+
+
+def _experiments(params: Params, section: str, key: str) -> list[str]:
+    """Return the experiments that an entry of a section is of."""
+    if section == "experiments":
+        return [key]
+    if section == "pretrained":
+        return [*params.experiments_on(key)]
+    entry = getattr(params, section)[key]
+    is_of_model = section == "adversarial_attention"
+    return [(params.models[entry.model] if is_of_model else entry).experiment]
 
 
 def _modules(tasks: set[str], names: tuple[str, ...]) -> set[str]:
@@ -182,7 +194,9 @@ def code_texts() -> dict[Path, str]:
 def read_lines(params: Params) -> dict[Path, dict[str, object]]:
     """Return what stages read of params.yaml that dvc.yaml cannot name, by their files."""
     tuning = {name: how for name in params.models if (how := params.tuning(name))}
-    lines: dict[Path, dict[str, object]] = {code_file("compare"): {"tuning": tuning}}
+    # a corpus that is no longer pretrained leaves a folder that DVC never deletes
+    compared = {"tuning": tuning, "pretrained": sorted(params.pretrained)}
+    lines: dict[Path, dict[str, object]] = {code_file("compare"): compared}
     for name in params.searches:
         models = {model: params.models[model].line() for model in params.searched_models(name)}
         lines[code_file("search", name)] = {"models": models}

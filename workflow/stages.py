@@ -50,7 +50,8 @@ LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversa
 # Reference models take seconds, and say what networks must beat: they start before these.
 LENGTHS |= dict.fromkeys(("embed", "pretrained", "reference_models"), 60)
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
-THREADS = 4  # of the report, and of a corpus of real text: a generated one is small
+# of the report, of the vectors of documents, and of a corpus of real text: a generated one is small
+THREADS = 4
 USELESS = re.compile(
     "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
     "RuleException:\nCalledProcessError|(?s:.)*missing provenance"
@@ -150,7 +151,7 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
             return params.models[key].threads, params.models[key].gpus
         case "score":
             return 1, min(1, params.models[key].gpus)
-        case "report":
+        case "report" | "embed":
             return THREADS, 0
     return 1, 0
 

@@ -21,7 +21,7 @@ CODE = Path("results/code")
 SECTIONS = {
     "search": "searches", "recipe": "models", "train": "models", "score": "models",
     "explain": "models", "adversarial_attention": "adversarial_attention",
-    "reference_models": "experiments",
+    "reference_models": "experiments", "embed": "pretrained", "pretrained": "pretrained",
 }  # fmt: skip
 # These modules choose the command or the modules of a task, show progress, or bring back runs,
 # which are verified. They cannot change any result, but for the report, which prints the contents
@@ -32,10 +32,18 @@ IGNORED = {
 }  # fmt: skip
 # Packages whose version can change a result → the distribution that holds them.
 DISTRIBUTIONS = {
-    "numpy": "numpy", "rouge_score": "rouge-score", "sacrebleu": "sacrebleu", "scipy": "scipy",
-    "sentencepiece": "sentencepiece", "sklearn": "scikit-learn", "spacy": "spacy",
+    "numpy": "numpy",
+    "rouge_score": "rouge-score",
+    "sacrebleu": "sacrebleu",
+    "scipy": "scipy",
+    "sentencepiece": "sentencepiece",
+    "sklearn": "scikit-learn",
+    "spacy": "spacy",
     "torch": "torch",
-}  # fmt: skip
+    "transformers": "transformers",
+}
+# those that only an extra of heed installs
+EXTRAS = {"transformers": "pretrained"}  # fmt: skip
 # fields of syntax trees that do not change the program
 IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -114,8 +122,16 @@ def loaded_modules(*not_yet_loaded: str) -> dict[str, str]:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of those `packages` that can change a result, without a build (+cpu)."""
+    """Return the versions of those `packages` that can change a result, without a build (+cpu).
+
+    Raises HeedError: a package that a study needs is not installed.
+    """
     from importlib import metadata  # here: it takes 20 ms, and most commands compare nothing
 
+    if missing := sorted(name for name in {*packages} & {*EXTRAS} if find_spec(name) is None):
+        raise HeedError(
+            f"params.yaml: this study needs {missing[0]}, which is not installed. Run: make "
+            f"{EXTRAS[missing[0]]}, or pip install -e '.[{EXTRAS[missing[0]]}]'"
+        )
     distributions = sorted(DISTRIBUTIONS[package] for package in {*packages} & {*DISTRIBUTIONS})
     return {name: metadata.version(name).partition("+")[0] for name in distributions}

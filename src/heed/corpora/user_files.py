@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heed.corpora.rows import format_of, is_table, open_text, read_table, reading, write_table
-from heed.files import HeedError, bounded_lines, digest_folder, require_readable, sha256, writing
+from heed.files import (
+    HeedError,
+    bounded_lines,
+    digest_folder,
+    package_folder,
+    require_readable,
+    sha256,
+    writing,
+)
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
@@ -48,9 +56,51 @@ def make_parallel(name: str, source: "Source", folder: Path) -> list[str]:
 
 
 def copy_vectors(name: str, source: "Source", folder: Path) -> list[str]:
-    """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any."""
+    """Copy the word vectors of source `name` into `folder`; return the name of the copy, if any.
+
+    Those of a folder become a file in word2vec's binary format.
+    """
     file = source.vector_file()
-    return [] if file is None else [_copy(name, file, folder / VECTORS)]
+    if file is None:
+        return []
+    if source.vectors_package:
+        package_folder(source.vectors_package, "*.npy")  # its message
+    if not Path(file.path).is_dir():
+        return [_copy(name, file, folder / VECTORS)]
+    _verify(name, file, folder)
+    with writing(folder / VECTORS) as temporary:
+        _write_vectors(Path(file.path), temporary)
+    print_line(f"{folder / VECTORS}: made from {file.path}, verified")
+    return [VECTORS]
+
+
+def _write_vectors(folder: Path, out: Path) -> None:
+    """Write the vectors in a folder, a row of its .npy file for each word of its list."""
+    import numpy as np
+    from pyarrow.parquet import read_table as read_parquet
+
+    arrays, lists = [*folder.glob("*.npy")], [*folder.glob("*.txt"), *folder.glob("*.parquet")]
+    if len(arrays) != 1 or len(lists) != 1:
+        raise HeedError(
+            f"{folder}: expected one .npy file of word vectors and one list of the words, .txt "
+            f"with a word in each line or .parquet; found {len(arrays)} and {len(lists)}"
+        )
+    with reading(arrays[0], None):
+        vectors = np.load(arrays[0], mmap_mode="r", allow_pickle=False)
+    if lists[0].suffix == ".parquet":
+        words = [*map(str, read_parquet(lists[0]).column(0).to_pylist())]
+    else:
+        words = lists[0].read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    if vectors.ndim != 2 or len(vectors) != len(words) or vectors.dtype.kind != "f":
+        raise HeedError(
+            f"{arrays[0]}: expected a vector of fractions for each of the {len(words):,} words in "
+            f"{lists[0].name}, found {vectors.dtype} {vectors.shape}"
+        )
+    rows = [row for row, word in enumerate(words) if " " not in word]  # which ends a word there
+    with out.open("wb") as file:
+        file.write(f"{len(rows)} {vectors.shape[1]}\n".encode())
+        for row in rows:
+            file.write(words[row].encode() + b" " + vectors[row].astype("<f4").tobytes() + b"\n")
 
 
 def _copy(name: str, file: "UserFile", copy: Path, encoding: str | None = None) -> str:

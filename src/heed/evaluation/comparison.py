@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,13 @@ from heed.evaluation.results import (
     LongerTraining,
     ModelResult,
 )
-from heed.evaluation.tested import Tested, TestedModel, read_model, read_reference_models
+from heed.evaluation.tested import (
+    Tested,
+    TestedModel,
+    TestedReference,
+    read_model,
+    read_reference_models,
+)
 from heed.files import HeedError, write_json, writing_folder
 from heed.hyperparameters import Training
 from heed.paths import PREDICTIONS
@@ -34,6 +40,7 @@ class Question:
     """A study's question: the variants that answer it, metrics by experiment, the margins.
 
     `tuning`: how each model is tuned, equal texts for equal spaces and budgets; empty: not.
+    `pretrained` are the corpora with a pretrained reference model.
     """
 
     attention: list[str]
@@ -41,6 +48,7 @@ class Question:
     equivalence_margin: float
     convergence_pp: float | None
     tuning: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    pretrained: Collection[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +56,7 @@ class _Experiment:
     """The test statistics of the models (by variant) and the reference models of an experiment."""
 
     models: dict[str, TestedModel]
-    reference_models: dict[str, Tested]
+    reference_models: dict[str, TestedReference]
     roles: results.Roles
     recipe: Recipe[Any, Any]  # of the first model: of all models task, data and corpus are the same
     metrics: Metrics
@@ -102,7 +110,8 @@ def _read_experiment(
                 f"{PREDICTIONS / other.name}: made of other tokens. Run again: heed train "
                 f"{other.name}"
             )
-    reference_models = read_reference_models(name)
+    has_pretrained = recipe.corpus in question.pretrained
+    reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
     roles = results.assign_roles(hyperparameters, reference_models, question.attention)
     metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
@@ -180,7 +189,7 @@ def _experiment_result(
         models=models,
         reference_models={
             name: results.ReferenceResult(
-                _summarize_scores(each, metrics), _summarize_details(each, metrics)
+                _summarize_scores(each, metrics), _summarize_details(each, metrics), each.encoder
             )
             for name, each in experiment.reference_models.items()
         },
@@ -324,8 +333,8 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
             ends = (results.round_half_up(end, 2) for end in interval)
             metrics["low_pp"], metrics["high_pp"] = ends
             metrics["p_holm"] = _round_p(difference.p_holm)
-    last = next(reversed(experiment.reference_models))
-    return metrics | {last: results.round_half_up(experiment.score_of(last), 4)}
+    _, *learned = experiment.reference_models  # the first is trivial
+    return metrics | {name: results.round_half_up(experiment.score_of(name), 4) for name in learned}
 
 
 def _round_p(p: float) -> float:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from heed.files import HeedError, read_json, reading, write_json
+from heed.hyperparameters.pretrained import EncoderFacts
 from heed.recipe import CorpusStatistics
-from heed.records import FLATTENED, as_json, read_record
+from heed.records import FLATTENED, OMITTED, as_json, read_record
 from heed.task import task_module
 from heed.task.interface import lower_is_better
 
@@ -115,10 +116,19 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class ReferenceResult:
-    """The test scores of a reference model, one value for each fit: one, or one for each fold."""
+    """The test scores of a reference model, one value for each fit: one, or one for each fold.
+
+    A pretrained one has the facts of its encoder.
+    """
 
     summary: Scores
     details: Annotated[Details, FLATTENED]
+    encoder: Annotated[EncoderFacts | None, OMITTED] = None
+
+    @property
+    def parameters(self) -> int | None:
+        """The parameters of a pretrained encoder; None of any other reference model."""
+        return self.encoder.parameters if self.encoder else None
 
 
 @dataclasses.dataclass(frozen=True)

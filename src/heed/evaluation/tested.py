@@ -9,6 +9,7 @@ import pandas as pd
 
 from heed import paths
 from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
+from heed.hyperparameters.pretrained import EncoderFacts
 from heed.recipe import Recipe, read_prediction, read_recipe
 from heed.records import read_record
 from heed.tables import write_csv
@@ -58,6 +59,13 @@ class LongerTested:
     validation: dict[str, list[float]]
     validation_items: int
     standard_errors: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class TestedReference(Tested):
+    """The test statistics of a reference model; a pretrained one has the facts of its encoder."""
+
+    encoder: EncoderFacts | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,17 +124,34 @@ def _read_longer(path: Path, command: str) -> LongerTested | None:
     return longer
 
 
-def read_reference_models(experiment: str) -> dict[str, Tested]:
-    """Return an experiment's reference models, fitted once for each fold. Raises HeedError."""
+def read_reference_models(experiment: str, pretrained: str = "") -> dict[str, TestedReference]:
+    """Return an experiment's reference models, fitted once for each fold.
+
+    `pretrained` is its corpus, where that has a pretrained one. Raises HeedError.
+    """
     folder, command = paths.REFERENCE_MODELS / experiment, f"heed reference_models {experiment}"
     verify_checksums(folder, command)
+    tested = _read_fits(folder, command)
+    if pretrained:
+        folder, command = paths.pretrained_folder(pretrained), f"heed pretrained {pretrained}"
+        verify_checksums(folder, command)
+        path = folder / experiment / paths.ENCODER_FACTS
+        with reading(path, command):
+            facts = read_record(EncoderFacts, read_json(path, command))
+        tested |= _read_fits(folder / experiment, command, facts)
+    return tested
+
+
+def _read_fits(
+    folder: Path, command: str, encoder: EncoderFacts | None = None
+) -> dict[str, TestedReference]:
     table = _read_table(folder / paths.STATISTICS, command)
-    tested: dict[str, Tested] = {}
+    tested: dict[str, TestedReference] = {}
     for name, rows in table.groupby("reference_model", sort=False):
         statistics = rows.set_index("id").drop(columns="reference_model")
         folds = sorted(set(statistics["fold"]))
         tables = [statistics[statistics["fold"] == fold].drop(columns="fold") for fold in folds]
-        tested[str(name)] = Tested(str(name), folds, tables)
+        tested[str(name)] = TestedReference(str(name), folds, tables, encoder)
     return tested
 
 

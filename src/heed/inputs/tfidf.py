@@ -293,6 +293,18 @@ def write_tfidf(
     return TfIdfFile(files, sum(len(hashes) for hashes, _ in columns), min_documents)
 
 
+def write_vectors(
+    vectors: np.ndarray, splits: Mapping[str, np.ndarray], folder: Path, factor: float
+) -> TfIdfFile:
+    """Write `factor` times the documents' vectors (documents, size) in place of TF-IDF features."""
+    files, size = {split: SparseFile(folder) for split in splits}, vectors.shape[1]
+    for split, members in splits.items():
+        rows = np.flatnonzero(members)
+        for some in np.array_split(rows, 1 + len(rows) * size // MERGED):
+            files[split].append(scipy.sparse.csr_matrix(vectors[some] * np.float32(factor)))
+    return TfIdfFile(files, size, 0)
+
+
 def _select_features(
     counted: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[list[np.ndarray], int]:

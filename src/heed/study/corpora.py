@@ -46,10 +46,11 @@ def check_source(source: Source) -> None:
     refuse(
         {
             "vectors needs vectors_sha256, and vectors_sha256 needs vectors": (
-                (source.vectors is None) != (source.vectors_sha256 is None)
+                source.has_vectors != (source.vectors_sha256 is not None)
             ),
+            "one of vectors and vectors_package": source.vectors and source.vectors_package,
             f"{takes} takes no vectors: no translator reads them": (
-                source.vectors
+                source.has_vectors
                 and any(each.parallel for each in KINDS.values() if each.source is kind)
             ),
             f"{takes} needs {_join(missing)}": missing,

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import math
 import os
+import statistics
 import textwrap
 from collections.abc import Iterator, Sized
 from pathlib import Path
@@ -23,6 +24,10 @@ ONCE = 4.1  # of a model: recipe .3, train and score 1.6 each, its part of the r
 REPORT = 9.0  # report and comparison, and the start of snakemake
 TOKENIZE, TOKEN, TYPE = 1.0, 1.0e-6, 20e-6  # for each token and each type
 REFERENCE_MODELS = 0.5  # of an experiment, beside those of its task
+# Of an encoder as large as MiniLM (six layers of 384): to load it, a piece of a word, and a
+# document and class of the linear model on its vectors
+ENCODER, PIECE, VECTOR = 8.0, 2.7e-4, 1e-3
+SENTENCE_ENDS = 2  # pieces that stand for them
 RAY = 10.0  # of starting and stopping Ray, for a search
 ASHA_SHARE = 0.5  # of all epochs, about: halving one by one promotes too many trials
 # to explain one run with `explain.documents: 1`. Measured: 18 on sst-wiki and 29 on movies with 64
@@ -106,6 +111,11 @@ def estimate_cost(params: Params, factor: float | None = None) -> Cost:
         "tokenizing": sum(TOKENIZE + TOKEN * s.tokens + TYPE * s.types for s in sizes.values()),
         "reference_models": sum(
             _reference_model_seconds(params, name, sizes) for name in params.experiments
+        ),
+        "pretrained": sum(
+            _embedding_seconds(params, name, sizes[name])
+            for name in params.pretrained
+            if name in sizes
         ),
         "searches": sum(
             _search_seconds(params, name, sizes[search.corpus], speeds)
@@ -215,10 +225,24 @@ def _reference_model_seconds(params: Params, name: str, sizes: dict[str, CorpusS
     return REFERENCE_MODELS + float(rules.reference_model_seconds(experiment, tokens, outputs))
 
 
+def _embedding_seconds(params: Params, corpus: str, size: CorpusSize) -> float:
+    """Return the core-seconds of a corpus's vectors, and of a linear model on them by class."""
+    encoder = params.encoders[params.pretrained[corpus].encoder]
+    pieces = statistics.fmean(
+        min(SENTENCE_ENDS + PIECES * length, encoder.max_tokens) for length in size.lengths
+    )
+    outputs = sum(
+        size.values.get(getattr(each.data, "label", ""), UNKNOWN_CLASSES)
+        for each in params.experiments_on(corpus).values()
+    )
+    fits = max(1, size.folds) * size.train * outputs * VECTOR
+    return ENCODER + size.documents * pieces * PIECE + fits
+
+
 def _count_stages(params: Params) -> int:
     sections: tuple[Sized, ...] = (
         params.sources, params.corpora, params.searches, params.explain.models,
-        params.adversarial_attention, params.experiments,
+        params.adversarial_attention, params.experiments, params.pretrained, params.pretrained,
     )  # fmt: skip
     # code, compare and report; of a model recipe, train and score
     return 3 + sum(map(len, sections)) + 3 * len(params.models)

@@ -1,10 +1,12 @@
 """The rules on models, presets and searches, of a study with all that follows in its place."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 from heed.hyperparameters import Value
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.records import (
     FLATTENED,
     Key,
@@ -60,7 +62,8 @@ def model_contradictions(params: Params, name: str) -> Mistakes:
     for other, each in params.models.items():
         if other != name and (each.experiment, each.variant) == (model.experiment, model.variant):
             yield key, f"{other} is the variant {model.variant} of {model.experiment} too"
-    if any(model.variant in rules_of(task).REFERENCE_MODELS for task in task_names()):
+    references = (rules_of(task).REFERENCE_MODELS for task in task_names())
+    if model.variant in (PRETRAINED, *itertools.chain(*references)):
         yield (*key, "variant"), f"{model.variant} is the name of a reference model; choose another"
     h = params.apply_defaults(model)
     contradictions = [
@@ -103,7 +106,7 @@ def variant_contradictions(params: Params, name: str, model: Model) -> Iterator[
     yield from rules.variant_contradictions(model.variant, h)
     source = params.corpora[model.corpus].source
     vectors = getattr(h, "vectors", "none")  # translators have no such hyperparameter
-    if vectors != "none" and not params.sources[source].vectors:
+    if vectors != "none" and not params.sources[source].has_vectors:
         message = f"sources.{source} has no word vectors: name a file in its `vectors`"
         yield ("vectors",), f"{vectors}, and {message}"
     if model.variant != PARAMETER_MATCHED:

@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from heed.corpora.declared import Split
+from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.records import UNIONS, Field, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
@@ -157,6 +158,8 @@ def _titles() -> Mapping[str, Any]:
         "explain": Explain,
         "explain.models.NAME": ExplainedModel,
         "adversarial_attention.NAME": AdversarialAttention,
+        "encoders.NAME": Encoder,
+        "pretrained.CORPUS": Pretrained,
     }
 
 

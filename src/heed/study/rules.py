@@ -13,6 +13,7 @@ from heed.corpora.rows import LABELS
 from heed.evaluation.results import BASELINE, assign_roles
 from heed.files import kind_of
 from heed.hyperparameters import Configuration
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.records import Mistake, RecordError, unknown_name
 from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
 from heed.study.model_rules import (
@@ -38,6 +39,7 @@ REFERENCES = (
     ("models", "search", "searches"),
     ("models", "match_parameters_of", "models"),
     ("adversarial_attention", "model", "models"),
+    ("pretrained", "encoder", "encoders"),
     *itertools.chain.from_iterable(
         (
             (name, "experiment", "experiments"),
@@ -105,6 +107,8 @@ def _contradictions(params: Params) -> Mistakes:
         (params.models, model_contradictions),
         (params.explain.models, _noise_contradictions),
         (params.adversarial_attention, _adversarial_model_contradictions),
+        (params.encoders, _encoder_contradictions),
+        (params.pretrained, _pretrained_contradictions),
     ):
         yield from itertools.chain.from_iterable(rule(params, name) for name in names)
 
@@ -114,6 +118,24 @@ def _noise_contradictions(params: Params, name: str) -> Mistakes:
     task = params.experiments[params.models[name].experiment].task
     if RECIPES[task].READS_NOISE and KINDS[params.corpora[noise].kind].parallel:
         yield ("explain", "models", name, "noise"), f"{noise} has sentence pairs, and no labels"
+
+
+def _encoder_contradictions(params: Params, name: str) -> Mistakes:
+    places = params.encoders[name].places
+    if len(places) != 1:
+        found = ", ".join(places) or "none of them"
+        yield ("encoders", name), f"one of package, folder and hub says where it is, found {found}"
+    if params.encoders[name].revision and "hub" not in places:
+        yield ("encoders", name, "revision"), "is that of a model on the hub"
+
+
+def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
+    key, experiments = ("pretrained", name), params.experiments_on(name)
+    if name in params.corpora and KINDS[params.corpora[name].kind].parallel:
+        yield key, f"{name} has sentence pairs, and no labels"
+    elif not experiments:
+        known = {each.corpus for each in params.experiments.values()}
+        yield key, unknown_name(name, "experiment on a corpus", sorted(known))
 
 
 def _describe_no_file(path: Path) -> str:
@@ -252,7 +274,9 @@ def _expected_result_contradictions(
     rules, is_explained = rules_of(task), models[variant] in params.explain.models
     if result.against:
         values = {each: params.hyperparameters(name) for each, name in models.items()}
-        roles = assign_roles(values, rules.REFERENCE_MODELS, params.study.attention)
+        has_pretrained = params.experiments[experiment].corpus in params.pretrained
+        references = [*rules.REFERENCE_MODELS, *[PRETRAINED] * has_pretrained]
+        roles = assign_roles(values, references, params.study.attention)
         compared = [second for first, second, _ in roles.pairs() if first == variant]
         if result.against not in compared:
             yield (

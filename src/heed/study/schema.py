@@ -13,6 +13,7 @@ from heed.evaluation.results import FOREIGN
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SEED, MAX_SEEDS, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
+from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
 from heed.records import FLATTENED, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
@@ -24,7 +25,8 @@ MAX_GPUS = 1024
 PARAMETER_MATCHED = "parameter-matched"
 SINGULAR = {
     "sources": "source", "corpora": "corpus", "experiments": "experiment", "searches": "search",
-    "models": "model", "adversarial_attention": "adversarial model",
+    "models": "model", "adversarial_attention": "adversarial model", "encoders": "encoder",
+    "pretrained": "corpus in `pretrained`",
 }  # fmt: skip
 
 
@@ -129,6 +131,14 @@ class Params:
     models: dict[Name, Model]
     explain: Explain = Explain(documents=1.0, models={})
     adversarial_attention: dict[Name, AdversarialAttention] = key({}, "")
+    encoders: dict[Name, Encoder] = key({}, "pretrained encoders, by a name of your own")
+    pretrained: dict[Name, Pretrained] = key(
+        {}, "the corpora on which a pretrained encoder is a reference model"
+    )
+
+    def experiments_on(self, corpus: str) -> dict[str, Any]:
+        """Return the experiments on a corpus."""
+        return {name: each for name, each in self.experiments.items() if each.corpus == corpus}
 
     @property
     def is_empty(self) -> bool:

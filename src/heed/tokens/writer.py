@@ -4,6 +4,7 @@ import contextlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,9 @@ Cell = str | tuple[str, ...] | tuple[Span, ...] | tuple[Link, ...] | tuple[tuple
 
 AT_ONCE = 20_000  # lines between two updates
 LONGEST = 64 * MAX_SIZE  # bytes of a line: of each number of a vector so many
+LONGEST_WORD = 4096  # bytes of a word in a binary file
+# of a file with a header so many bytes tell whether it is binary: it has control characters in them
+SAMPLE, CONTROLS = 65_536, {*range(32)} - {*b"\t\n\v\f\r"}
 MARK = b"\xef\xbb\xbf"  # a byte order mark
 
 
@@ -236,7 +240,7 @@ def write_vectors(
 
     Row i is the vector of type i: that of the word as it is written, or else of the word in lower
     case. Of a word that is in the file twice the first counts. A type without a vector has zeros,
-    and a vector of zeros counts as none. The file is read line by line.
+    and a vector of zeros counts as none. The file is read word by word.
 
     None is returned if the source's folder `raw` has none. The files of `tokens` are complete;
     `splits` has the split of each document, (documents,).
@@ -255,22 +259,50 @@ def write_vectors(
     shape = (len(tokens.lexicon), size)
     vectors = np.lib.format.open_memmap(out / TYPE_VECTORS, "w+", np.float32, shape)
     has_vector = np.zeros(len(tokens.lexicon), bool)
-    with progress_bar(title) as bar, open_compressed(path) as file:
-        for number, line in enumerate(bounded_lines(path, file, LONGEST), 1):
+    with progress_bar(title) as bar:
+        for number, (location, word, numbers) in enumerate(_read_words(path, size), 1):
             if number % AT_ONCE == 0:
-                bar.update(number, text=f"{number:,} lines")
-            if not line.strip() or (number == 1 and _is_header(line)):
-                continue
-            word, numbers = _parse_line(f"{path}:{number}", line.removeprefix(MARK), size)
-            # what was found is removed, so that the first of two lines counts
+                bar.update(number, text=f"{number:,} words")
+            # what was found is removed, so that the first of two rows counts
             rows = [as_written.pop(word)] if word in as_written else []
             lower_rows = in_lower_case.pop(word, ())
             rows += [row for row in lower_rows if tokens.lexicon[row] in as_written]
             if rows:
-                vector = _parse_numbers(f"{path}:{number}", numbers)
+                vector = _parse_numbers(location, numbers)
                 vectors[rows], has_vector[rows] = vector, vector.any()
     vectors.flush()
     return Vectors(size, float(has_vector.mean()), _token_shares(tokens, has_vector, splits))
+
+
+def _read_words(path: Path, size: int) -> Iterator[tuple[str, str, list[bytes] | bytes]]:
+    """Yield the place of each word in a file, the word, and its numbers as they stand there."""
+    with open_compressed(path) as file:
+        first = file.readline(LONGEST)
+        is_binary = _is_header(first) and not CONTROLS.isdisjoint(file.read(SAMPLE))
+    with open_compressed(path) as file:
+        if is_binary:
+            yield from _read_binary(path, file, size)
+            return
+        for number, line in enumerate(bounded_lines(path, file, LONGEST), 1):
+            if line.strip() and not (number == 1 and _is_header(line)):
+                location = f"{path}:{number}"
+                yield location, *_parse_line(location, line.removeprefix(MARK), size)
+
+
+def _read_binary(path: Path, file: IO[bytes], size: int) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the words of word2vec's binary format: a word, a space, and its numbers in float32.
+
+    Words of some programs begin with the end of a line.
+    """
+    count = int(file.readline(LONGEST).split()[0])
+    for number in range(1, count + 1):
+        location, word = f"{path}: word {number:,}", b""
+        while len(word) < LONGEST_WORD and not word.endswith(b" ") and (byte := file.read(1)):
+            word += byte
+        numbers = file.read(4 * size)
+        if not word.endswith(b" ") or len(numbers) < 4 * size:
+            raise HeedError(f"{location} of {count:,}: cut off, or no word2vec file. Get it again")
+        yield location, _decode(location, word.strip()), numbers
 
 
 def read_vector_size(path: Path) -> int:
@@ -287,7 +319,7 @@ def read_vector_size(path: Path) -> int:
     if not 0 < size <= MAX_SIZE:
         raise HeedError(
             f"{path}:1: expected the number of words and the size of their vectors, or a word and "
-            f"its vector, found {line[:40]!r}. heed reads the text format of word2vec and GloVe"
+            f"its vector, found {line[:40]!r}. heed reads the formats of word2vec and GloVe"
         )
     return size
 
@@ -308,16 +340,25 @@ def _parse_line(location: str, line: bytes, size: int) -> tuple[str, list[bytes]
             f"{location}: expected a word and {size} numbers, as in the first line, found "
             f"{len(numbers)} numbers. If the file was cut off, make it again"
         )
+    return _decode(location, word), numbers
+
+
+def _decode(location: str, word: bytes) -> str:
     try:
-        return unicodedata.normalize("NFC", word.decode()), numbers
+        return unicodedata.normalize("NFC", word.decode())
     except UnicodeDecodeError as error:
         raise HeedError(
             f"{location}: the word is not UTF-8 (byte 0x{word[error.start]:02x}). Convert the file"
         ) from None
 
 
-def _parse_numbers(location: str, fields: list[bytes]) -> np.ndarray:
+def _parse_numbers(location: str, fields: list[bytes] | bytes) -> np.ndarray:
     """Return a vector, float32 (size,). Raises HeedError unless all are finite numbers."""
+    if isinstance(fields, bytes):
+        vector = np.frombuffer(fields, "<f4")
+        if not np.isfinite(vector).all():
+            raise HeedError(f"{location}: expected finite numbers")
+        return vector
     try:
         with np.errstate(over="ignore"):
             vector = np.array([float(field) for field in fields]).astype(np.float32)

@@ -23,7 +23,6 @@ from heed.evaluation.results import (
 from heed.tasks.classification.recipe import Hyperparameters
 from heed.tasks.translation.recipe import Hyperparameters as Translator
 
-
 CELL = Hyperparameters(dropout=0.2)
 
 

@@ -30,6 +30,28 @@ C = "corpora.sample-sentiment"
 E = "experiments.sample-author"
 HUGE = 1_000_000_000
 # a text of the study, its replacement, the key of the mistake, a part of the message
+SHA = "a" * 64
+TINY = f"encoders: {{tiny: {{folder: tiny, sha256: {SHA}}}}}"
+LETTERS = "sample-letters: {encoder: tiny}"
+ENCODERS = [
+    (TINY, "sample-letters: {encoder: tinny}", "pretrained.sample-letters.encoder", "mean tiny?"),
+    (TINY, "sample-leters: {encoder: tiny}", "pretrained.sample-leters", "mean sample-letters?"),
+    (
+        TINY.replace("folder: tiny", "folder: tiny, hub: heed/tiny"),
+        LETTERS,
+        "encoders.tiny",
+        "one of package, folder and hub says where it is, found folder, hub",
+    ),
+    (TINY.replace("folder: tiny, ", ""), LETTERS, "encoders.tiny", "found none of them"),
+    (
+        TINY.replace("folder: tiny", "folder: tiny, revision: a"),
+        LETTERS,
+        "encoders.tiny.revision",
+        "is that of a model on the hub",
+    ),
+    (TINY.replace("}}", ", max_tokens: 4}}"), LETTERS, "encoders.tiny.max_tokens", "at least 8"),
+]
+
 WRONG = [
     ("hidden_size: 32", "hiden_size: 32", f"{D}.hiden_size", "did you mean hidden_size?"),
     ("epochs: 6", "epochs: eight", f"{D}.epochs", "expected a whole number, "),
@@ -116,6 +138,10 @@ WRONG = [
     ("trials: 6", "trials: -6", f"{S}.trials", "at least 0"),
     ("trials: 6", "seed: 3\n    trials: 6", f"{S}.seed", "the study's seeds are [1, 2, 3]"),
     ("trials: 6", "address: 10.0.0.1:6379\n    trials: 6", f"{S}.address", "unknown key"),
+    ("sample-author-mean", "sample-author-pretrained", "models.sample-author-pretrained.variant",
+     "pretrained is the name of a reference model"),
+    *(("searches:\n", f"{encoder}\npretrained: {{{entry}}}\nsearches:\n", key, message)
+      for encoder, entry, key, message in ENCODERS),
     ("choice: [16, 24, 32]", "choice: [16, 24, 0]", f"{S}.space.hidden_size", "found 0"),
 ]  # fmt: skip
 

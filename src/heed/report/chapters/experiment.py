@@ -1,7 +1,7 @@
 """The beginning of an experiment: verdict, corpus, degenerate runs, the talk's gain, its scores."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from heed.evaluation.results import BASELINE, BETTER, WORSE, ModelResult, ReferenceResult
 from heed.report.answer import TestedDifference, verdict_text
@@ -148,12 +148,30 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
             say("Scores on test"),
             columns,
             make_rows(columns, _lines(experiment, attention)),
+            notes=tuple(_notes(experiment)),
             sources=results.comparison_sources,
             location=f"experiments.{experiment.key}",
             mark=experiment.mark,
             style="scores",
         )
     ]
+
+
+def _notes(experiment: Experiment) -> Iterator[Texts]:
+    """Yield a note on a pretrained encoder, whose parameters stand in the table."""
+    for name, each in experiment.result.reference_models.items():
+        if each.encoder:
+            yield (
+                say(
+                    "{name}: the encoder {encoder} ({kind}), trained on other text and used as it "
+                    "is, reads the first {count} pieces of a document; its licence: {licence}.",
+                    name=name,
+                    encoder=each.encoder.name,
+                    kind=each.encoder.kind,
+                    count=each.encoder.max_tokens,
+                    licence=each.encoder.licence or say("not known"),
+                ),
+            )
 
 
 def _model(line: Line) -> Cell:

@@ -165,7 +165,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
         *(
             Column(name, model.heading, metric, score_of(name), meaning=model.meaning)
             for name, model in references
-            if model.heading
+            if model.heading and any(name in each.result.reference_models for each in experiments)
         ),
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ sum of the losses and its gradient: a pass over the rows, a chunk at a time.
 """
 
 import dataclasses
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,7 +22,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from heed.files import HeedError
-from heed.inputs.tfidf import SparseFile, TfIdfFile, count_ngrams, write_tfidf
+from heed.hyperparameters.pretrained import PRETRAINED
+from heed.inputs.tfidf import SparseFile, TfIdfFile, count_ngrams, write_tfidf, write_vectors
 from heed.paths import WORK
 from heed.progress import Bar, progress_bar
 from heed.task import task_module
@@ -52,38 +54,66 @@ Shares = dict[str, np.ndarray]  # probability of each class on validation and te
 
 def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the predictions of both reference models on each fold, and how they were chosen."""
-    parts = "reference_models", "metrics"
-    models, metrics = (task_module(experiment.task, name) for name in parts)
     features: str = experiment.options.linear_features
-    column, classes = f"label_{data.label}", data.classes
-    documents = tokens.documents(["id", column])
-    predictions: dict[tuple[str, int], pd.DataFrame] = {}
-    selection: dict[str, Any] = {"features": features, "tried": list(STRENGTHS)}
     with progress_bar("linear reference model") as bar:
 
         def report(what: str, done: int, total: int) -> None:
             bar.update(done, total, what)
 
         counts = count_ngrams(tokens.texts(), tokens.meta.documents, features, WORK, report)
-        for fold in range(tokens.meta.folds or 1):
-            rows = {name: np.zeros(len(documents), bool) for name in SPLITS}
-            for name, members in rows.items():
-                members[tokens.rows(name, fold)] = True
-            labels = {name: documents[column][members] for name, members in rows.items()}
-            file = write_tfidf(counts, rows, WORK, report)
-            linear, chosen = models.fit_linear(labels, file, classes, bar)
-            del file  # before that of the next fold is written: two would take twice the disk
+        fold_features = functools.partial(write_tfidf, counts, folder=WORK, report=report)
+        fitted = _fit_folds(tokens, data, experiment, "linear", fold_features, bar)
+    return dataclasses.replace(fitted, selection={"features": features} | fitted.selection)
+
+
+def fit_pretrained(
+    tokens: Tokens, data: Data, experiment: DeclaredExperiment, vectors: np.ndarray
+) -> Fitted:
+    """Return the same of the linear model on the documents' vectors, (documents, size).
+
+    Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
+
+    def fold_features(rows: dict[str, np.ndarray]) -> TfIdfFile:
+        return write_vectors(vectors, rows, WORK, 1 / lengths[rows["train"]].mean())
+
+    with progress_bar("pretrained reference model") as bar:
+        return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
+
+
+def _fit_folds(
+    tokens: Tokens, data: Data, experiment: DeclaredExperiment, name: str,
+    fold_features: Callable[[dict[str, np.ndarray]], TfIdfFile], bar: Bar,
+) -> Fitted:  # fmt: skip
+    """Fit the linear model of this name on each fold; beside that on TF-IDF, the majority."""
+    parts = "reference_models", "metrics"
+    models, metrics = (task_module(experiment.task, part) for part in parts)
+    column, classes = f"label_{data.label}", data.classes
+    documents = tokens.documents(["id", column])
+    predictions: dict[tuple[str, int], pd.DataFrame] = {}
+    selection: dict[str, Any] = {"tried": list(STRENGTHS)}
+    for fold in range(tokens.meta.folds or 1):
+        rows = {split: np.zeros(len(documents), bool) for split in SPLITS}
+        for split, members in rows.items():
+            members[tokens.rows(split, fold)] = True
+        labels = {split: documents[column][members] for split, members in rows.items()}
+        # dropped before that of the next fold is written: two would take twice the disk
+        linear, chosen = models.fit_linear(labels, fold_features(rows), classes, bar)
+        fitted = {name: linear}
+        if name == "linear":
             shares = models.majority_shares(labels["train"], classes)
-            majority = {name: np.tile(shares, (len(labels[name]), 1)) for name in SPLITS[1:]}
-            for reference_model, of_parts in (("majority", majority), ("linear", linear)):
-                tables = []
-                for name, values in of_parts.items():
-                    ids, of_part = documents["id"][rows[name]].to_numpy(), labels[name].to_numpy()
-                    tables.append(metrics.prediction_table(ids, of_part, values, classes))
-                    tables[-1].insert(1, "split", name)
-                predictions[reference_model, fold] = pd.concat(tables, ignore_index=True)
-            for key, value in chosen.items():
-                selection.setdefault(key, []).append(value)
+            tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
+            fitted = {"majority": tiled, name: linear}
+        for reference_model, of_parts in fitted.items():
+            tables = []
+            for split, values in of_parts.items():
+                ids, of_part = documents["id"][rows[split]].to_numpy(), labels[split].to_numpy()
+                tables.append(metrics.prediction_table(ids, of_part, values, classes))
+                tables[-1].insert(1, "split", split)
+            predictions[reference_model, fold] = pd.concat(tables, ignore_index=True)
+        for key, value in chosen.items():
+            selection.setdefault(key, []).append(value)
     return Fitted(predictions, lambda table: metrics.statistics_table(table, classes), selection)
 
 

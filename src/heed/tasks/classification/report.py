@@ -1,5 +1,6 @@
 """The report on a classification: the words on the task, its chapter and its appendix."""
 
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.blocks import PAGE, Block, Disclosure, Figure, Group
 from heed.report.chapters import (
     comparisons,
@@ -58,7 +59,19 @@ def describe_reference_models() -> dict[str, ReferenceModel]:
         say("the reference model that always predicts the most frequent class"),
         say("A reference model: it always predicts the most frequent classes or labels."),
     )
-    return {"linear": linear, "majority": majority}
+    pretrained = ReferenceModel(
+        say("Pretrained"),
+        say("a reference model that was trained on other text: a linear model on its vectors"),
+        say(
+            "A reference model: a linear support vector machine, tuned on the validation split, "
+            "on the vectors of an encoder that was trained on other text, which may be like these "
+            "documents, or have them in it. The encoder itself learns nothing here."
+        ),
+        say("a pretrained model"),
+        say("Against the pretrained model"),
+        say("Pretrained model"),
+    )
+    return {"linear": linear, "majority": majority, PRETRAINED: pretrained}
 
 
 def values_text() -> str:

