@@ -195,7 +195,7 @@ def read_lines(params: Params) -> dict[Path, dict[str, object]]:
     """Return what stages read of params.yaml that dvc.yaml cannot name, by their files."""
     tuning = {name: how for name in params.models if (how := params.tuning(name))}
     # a corpus that is no longer pretrained leaves a folder that DVC never deletes
-    compared = {"tuning": tuning, "pretrained": sorted(params.pretrained)}
+    compared: dict[str, object] = {"tuning": tuning, "pretrained": sorted(params.pretrained)}
     lines: dict[Path, dict[str, object]] = {code_file("compare"): compared}
     for name in params.searches:
         models = {model: params.models[model].line() for model in params.searched_models(name)}

@@ -36,7 +36,7 @@ class _Training:
     def __init__(self, learner: Learner, h: Training, device: str, validations: int) -> None:
         self.learner, self.h, self.device, self.validations = learner, h, device, validations
         self.model: nn.Module = learner.model
-        self.average = copy.deepcopy(self.model) if h.ema_decay else self.model
+        self.average = _copy(self.model) if h.ema_decay else self.model
         self.optimizer = _make_optimizer(learner, h)
         self.best, self.best_epoch = _copy_weights(self.average), 0
         self.history: list[dict[str, float]] = []
@@ -155,6 +155,15 @@ def train(
         report_progress(Progress(epoch, h.epochs, learner.items, learner.items, loss, 0.0, metrics))
     learner.model.load_state_dict(training.best)
     return training.history, training.best_epoch, training.machine_kind
+
+
+def _copy(model: nn.Module) -> nn.Module:
+    """Return a copy of a model; on a GPU the weights of its recurrent layers lie in one piece."""
+    copied = copy.deepcopy(model)
+    for module in copied.modules():
+        if isinstance(module, nn.RNNBase):
+            module.flatten_parameters()  # else cuDNN joins them in each call, and torch warns
+    return copied
 
 
 def _copy_weights(model: nn.Module) -> dict[str, Tensor]:
