@@ -342,6 +342,7 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
         _keep(section, lambda _, entry: entry["experiment"] in experiments)
     _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
     _keep(tree.get("adversarial_attention") or {}, lambda _, entry: entry["model"] in explained)
+    _keep(tree.get("pretrained") or {}, lambda corpus, _: corpus != name)
 
 
 def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:

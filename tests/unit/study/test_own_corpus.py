@@ -18,7 +18,7 @@ from heed.files import HeedError, sha256
 from heed.study import Source, load
 from heed.study.cost import estimate_cost
 from heed.study.own_corpus import add_corpus, remove_corpus
-from heed.study.own_entries import MAX_TOKENS
+from heed.study.own_entries import MAX_TOKENS, remove_entries
 from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
@@ -493,3 +493,11 @@ def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new,
     with pytest.raises(HeedError, match=message):
         remove_corpus("table")
     assert Path("params.yaml").read_text() == edited
+
+
+def test_a_corpus_that_is_removed_has_no_pretrained_reference_model_any_more():
+    entries = {"mine": {"encoder": "tiny"}, "other": {"encoder": "tiny"}}
+    tree = {"corpora": {name: {"source": name} for name in entries}, "pretrained": entries}
+    tree |= {name: {} for name in ("sources", "experiments", "models", "searches")}
+    remove_entries(tree, "mine", Path("params.yaml"))
+    assert [*tree["pretrained"]] == ["other"]
