@@ -125,7 +125,8 @@ def row(clone: Path, split: str) -> list[str]:
         f"{statistics.tokens / statistics.documents:.0f}", str(len(comparison.seeds)),
         *(f"{scores[name]:.4f}" if name in scores else "–" for name in MODELS),
         named, f"{below:.1f}", by_others, f"{by_others_below:.1f}",
-        str(verdicts.count(NOT_CONVERGED)), minutes[1] if minutes else "?", *(clone / ANSWER).read_text().split(),
+        str(verdicts.count(NOT_CONVERGED)), minutes[1] if minutes else "?",
+        *(clone / ANSWER).read_text().split(),
     ]  # fmt: skip
 
 
