@@ -112,17 +112,17 @@ def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int)
     Of a study that is there already the seeds stay. All of it counts.
     """
     minutes, factor, plan = float(options.minutes or 0), None, _Plan(options, entries)
+    own = _extended_study(options)
     for reduction in own_entries.REDUCTIONS:
         smaller = entries.without(*reduction)
         params = parse(_with_entries(options, smaller)[0][PARAMS], PARAMS)
         factor = factor or measure_study(params)
         cost = estimate_cost(params, factor)
-        least, is_new = len(params.seeds), params.study.name != options.study
-        seeds = cost.seeds_within(minutes, cores)
+        least, seeds = len(params.seeds), cost.seeds_within(minutes, cores)
         plan = _Plan(options, smaller, factor, tuple(_describe_fit(entries, smaller, minutes)))
         if seeds >= least:
             most = max(least, min(MOST_SEEDS, seeds))
-            chosen = replace(options, seeds=options.seeds or (most if is_new else None))
+            chosen = replace(options, seeds=options.seeds or (None if own else most))
             return replace(plan, options=chosen)
     needed = cost.minutes(least, cores)
     fewer = max(100, round(0.8 * minutes / needed * cost.sizes[entries.name].train, -2))
@@ -274,12 +274,17 @@ def _written_twice(classes: Iterable[str]) -> list[str]:
 # --- writing the study ----------------------------------------------------------------------------
 
 
+def _extended_study(options: CorpusOptions) -> Path | None:
+    """Return the file of the active own study that the corpus is added to; None: of a new one."""
+    own = studies.find_active_own_study()
+    return own if own and own.stem == options.study else None
+
+
 def _with_entries(
     options: CorpusOptions, entries: own_entries.CorpusEntries
 ) -> tuple[dict[Path, str], list[str]]:
     """Return the files of a new study, or the named active one, with the entries; and lines."""
-    own = studies.find_active_own_study()
-    extends = own is not None and options.study == own.stem
+    own, extends = studies.find_active_own_study(), _extended_study(options) is not None
     if options.study and own is None:
         read_yaml(read_text(PARAMS), PARAMS)  # its message: a mistake hides whose study it is
     study = options.study or entries.name

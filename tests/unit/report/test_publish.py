@@ -105,16 +105,17 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
         assert f'href="{name}"' in page and (into / name).is_file()
     assert f"Provenance: heed {__version__}, {commit[:10]}</a>" in page
     assert 'href="../../statistics.md"' in page and "make pdf" in page
-    assert_summaries(root, into)
+    assert_summaries(root, into, generated)
 
 
-def assert_summaries(root: Path, published_report: Path) -> None:
+def assert_summaries(root: Path, published_report: Path, is_generated: bool) -> None:
     """README.md and the index have the summary of a published report in their place, and link to
     it.
     """
     text = (root / "README.md").read_text()
     assert_matrix_of(published_report, text)
-    assert "**Two corpora: attention " in text
+    use = "" if is_generated else "Use the linear model on 1 of 2. "
+    assert f"**{use}Two corpora: attention " in text
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
     assert text.endswith("\nafter\n")
     index = (root / INDEX).read_text()

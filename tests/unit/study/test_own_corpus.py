@@ -314,6 +314,8 @@ def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
     assert load("params.yaml").seeds == [1, 2, 3, 4]
     add_table(file="other.csv", minutes=1000, study="table")
     assert load("params.yaml").seeds == [1, 2, 3, 4]
+    add_table(file="other.csv", minutes=1000, study="named")
+    assert len(load("params.yaml").seeds) == 10
 
 
 def test_a_class_with_few_rows_is_named():
