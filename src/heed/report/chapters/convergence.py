@@ -106,6 +106,7 @@ def _table(results: Results, experiment: Experiment, lines: list[Line]) -> Table
 
 def _columns(experiment: Experiment, measure: Measure, seed: int) -> tuple[Column, ...]:
     heading, unit = say("{metric}, seed {seed}", metric=measure.name, seed=seed), measure.unit
+    longer = say("{metric}, longer", metric=measure.name)
 
     def printed(name: str) -> Callable[[Line], str]:
         return lambda line: line.measure.format(getattr(line.longer, name)) if line.longer else DASH
@@ -120,14 +121,16 @@ def _columns(experiment: Experiment, measure: Measure, seed: int) -> tuple[Colum
         *join_columns(lambda _: experiment),
         Column("variant", say("Model"), value=name),
         Column("epochs", say("Epochs"), RIGHT, lambda line: _join(line.model.trained_epochs)),
-        Column("best_epochs", say("Kept"), RIGHT, lambda line: _join(line.model.best_epochs)),
+        Column(
+            "best_epochs", say("Epochs kept"), RIGHT, lambda line: _join(line.model.best_epochs)
+        ),
         Column("metric", "", value=plain("metric")),
         Column("score", "", decimals(4), plain("score")),
         Column("", heading, RIGHT, printed("score")),
         Column("longer_epochs", say("Twice the epochs"), RIGHT, plain("epochs")),
-        Column("longer_best_epoch", say("Kept"), RIGHT, plain("best_epoch")),
+        Column("longer_best_epoch", say("Epoch kept"), RIGHT, plain("best_epoch")),
         Column("longer_score", "", decimals(4), plain("longer_score")),
-        Column("", heading, RIGHT, printed("longer_score")),
+        Column("", longer, RIGHT, printed("longer_score")),
         Column("difference_pp", say("Difference"), POINTS, plain("difference_pp"), unit=unit),
         Column("margin_pp", say("Margin"), decimals(2), plain("margin_pp"), unit=unit),
         Column("standard_error_pp", "", decimals(2), plain("standard_error_pp")),
