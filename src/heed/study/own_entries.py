@@ -14,6 +14,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
+from heed.hyperparameters.pretrained import PRETRAINED
+from heed.pretrained import installed_encoder
 from heed.records import RecordError, read_section
 from heed.study.corpora import AnyCorpus
 from heed.study.corpus_size import count_tokens
@@ -278,6 +280,9 @@ def make_entries(
         for variant, values in VARIANTS.items():
             models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
+    if encoder := installed_encoder():
+        sections |= {"encoders": {encoder[0]: {**encoder[1]}}}
+        sections |= {"pretrained": {name: {"encoder": encoder[0]}}}
     sections |= {"experiments": experiments, "models": models}
     return CorpusEntries(name, task, sections, preset, max_tokens, epochs, fewest)
 
@@ -285,7 +290,8 @@ def make_entries(
 def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
     """Yield lines on the models and the sizes that were chosen for this corpus."""
     preset = PRESETS[entries.task][entries.preset]
-    reference_models = " and ".join(rules_of(entries.task).REFERENCE_MODELS)
+    references = [*[PRETRAINED] * (PRETRAINED in entries.sections)]
+    reference_models = " and ".join([*rules_of(entries.task).REFERENCE_MODELS, *references])
     experiments = [*entries.sections["experiments"]]
     for experiment in experiments[:SHOWN]:
         yield (
@@ -310,9 +316,11 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
 def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:
     """Add the entries to the YAML tree of params. Raises HeedError where one is there already."""
     for section, lines in entries.sections.items():
-        if not tree[section]:
+        if not tree.setdefault(section, CommentedMap()):
             tree[section].fa.set_block_style()
         for name, values in lines.items():
+            if section == "encoders" and name in tree[section]:
+                continue  # of another corpus too
             if name in tree[section]:
                 raise HeedError(f"{path}: {section}: {name} is there already. Use another --name")
             tree[section][name] = as_yaml(values)
@@ -342,7 +350,10 @@ def remove_entries(tree: Any, name: str, path: Path) -> None:
         _keep(section, lambda _, entry: entry["experiment"] in experiments)
     _keep(explained, lambda model, entry: model in models and entry["noise"] != name)
     _keep(tree.get("adversarial_attention") or {}, lambda _, entry: entry["model"] in explained)
-    _keep(tree.get("pretrained") or {}, lambda corpus, _: corpus != name)
+    pretrained = tree.get("pretrained") or {}
+    pretrained.pop(name, None)
+    used = {entry["encoder"] for entry in pretrained.values()}
+    _keep(tree.get("encoders") or {}, lambda encoder, _: encoder in used)
 
 
 def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:

@@ -15,10 +15,10 @@ from heed.cli.commands import OWN, make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.study import Source, load
+from heed.study import Source, load, own_entries
 from heed.study.cost import estimate_cost
 from heed.study.own_corpus import add_corpus, remove_corpus
-from heed.study.own_entries import MAX_TOKENS, remove_entries
+from heed.study.own_entries import MAX_TOKENS
 from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
@@ -308,6 +308,22 @@ def test_a_study_of_some_minutes_has_what_fits_and_says_what_it_leaves_out():
     assert re.search(r"Even so it takes about [\d.]+ minutes\. .*: --train 100\n", message)
 
 
+def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_last_corpus(
+    monkeypatch,
+):
+    encoder = {"package": "an-encoder", "sha256": "0" * 64}
+    monkeypatch.setattr(own_entries, "installed_encoder", lambda: ("small", encoder))
+    assert "reference models linear and majority and pretrained" in add_table()
+    add_table(file="other.csv", study="table")
+    params = load()
+    assert [*params.encoders] == ["small"] and [*params.pretrained] == ["table", "other"]
+    assert params.pretrained["other"].encoder == "small"
+    remove_corpus("table")
+    assert [*load().encoders] == ["small"] and [*load().pretrained] == ["other"]
+    remove_corpus("other")
+    assert "small" not in Path("params.yaml").read_text()
+
+
 @pytest.mark.usefixtures("measured")
 def test_the_seeds_that_were_asked_for_stay_and_so_do_those_of_a_study():
     add_table(minutes=1000, seeds=4)
@@ -495,11 +511,3 @@ def test_a_mistake_in_the_active_study_is_named_and_nothing_is_changed(old, new,
     with pytest.raises(HeedError, match=message):
         remove_corpus("table")
     assert Path("params.yaml").read_text() == edited
-
-
-def test_a_corpus_that_is_removed_has_no_pretrained_reference_model_any_more():
-    entries = {"mine": {"encoder": "tiny"}, "other": {"encoder": "tiny"}}
-    tree = {"corpora": {name: {"source": name} for name in entries}, "pretrained": entries}
-    tree |= {name: {} for name in ("sources", "experiments", "models", "searches")}
-    remove_entries(tree, "mine", Path("params.yaml"))
-    assert [*tree["pretrained"]] == ["other"]
