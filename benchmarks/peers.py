@@ -238,7 +238,7 @@ def comparisons(
         package = "libmultilabel" if name == "classifier" else "joeynmt"
         script = ROOT / "benchmarks" / SCRIPTS[package]
         steps = str(PEER_STEPS) if name == "classifier" else name
-        found[name][PEERS[package]] = [pythons[package], script, folder, steps]
+        found[name][PEERS[package]] = [pythons[package], "-P", script, folder, steps]
     return found
 
 
