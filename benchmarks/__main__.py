@@ -8,7 +8,9 @@ import sys
 
 from benchmarks.workload import Row
 
-ALL = ("recurrent", "training", "scaling", "memory", "tokenizing", "translation", "stages")
+ALL = (
+    "recurrent", "training", "products", "scaling", "memory", "tokenizing", "translation", "stages",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ seeds: [1, 2, 3, 4, 5]
 sources:
   rank: {kind: sample-rank, documents: 1800, seed: 1}
   topic: {kind: sample-topic, documents: 4600, seed: 1}
-  translation: {kind: sample-translation, documents: 14000, seed: 1}
+  translation: {kind: sample-translation, documents: 28000, seed: 1}
 corpora:
   rank: {source: rank, kind: sample-rank, split: {kind: random, test: 1000, validation: 0.2}, tokenizer: whitespace}
   topic: {source: topic, kind: sample-topic, split: {kind: random, test: 3000, validation: 0.2}, tokenizer: whitespace}
@@ -39,14 +39,14 @@ defaults:
      dropout: 0.2, batch_size: 32, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last}
   translation:
     {source_vocabulary: 200, target_vocabulary: 200, embedding_dim: 64, hidden_size: 64, dropout: 0.1, tied_readout: true,
-     epochs: 6, batch_size: 32, learning_rate: 0.01, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last, ema_decay: 0.99, beam: 1}
+     epochs: 4, batch_size: 32, training_share: 0.25, lr_schedule: cosine, max_grad_norm: 1.0, monitor: last, ema_decay: 0.99, beam: 1}
 models:
 """  # noqa: E501
 MODELS = "".join(
     f"  {name}-{precision}: {{experiment: {name}, search: none, precision: {precision}, {rate}}}\n"
     for name, rate in [
         ("rank", "learning_rate: 0.01, epochs: 4"), ("topic", "learning_rate: 0.003, epochs: 2"),
-        ("translation", "learning_rate: 0.01"),
+        ("translation", "learning_rate: 0.004"),
     ]
     for precision in ("float32", "bfloat16")
 )  # fmt: skip

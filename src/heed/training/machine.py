@@ -246,9 +246,8 @@ def make_deterministic() -> None:
     """Make torch use deterministic algorithms, no denormal numbers, one thread, fast products."""
     import torch
 
-    is_onednn = products_library() == "onednn"
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16" if is_onednn else "ieee"
-
+    precision = "bf16" if products_library() == "onednn" else "ieee"
+    torch.backends.mkldnn.matmul.fp32_precision = precision  # type: ignore[attr-defined]
     # cuBLAS is not deterministic without
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
