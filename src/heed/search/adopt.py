@@ -13,8 +13,9 @@ def adopt(name: str, params: Path, searches: Path) -> str:
     """Write the winners of search `name` into its models in params.yaml; set its trials to 0.
 
     So an edit of the code does not repeat the search. Comments are kept; a parameter-matched model
-    has no hyperparameters of its own. Returns a message for people. Raises HeedError: no such
-    search; it has not run; no model names it.
+    has no hyperparameters of its own. Models that were searched each for itself go on naming the
+    search, by whose `adopted` they are known to be tuned alike. Returns a message for people.
+    Raises HeedError: no such search; it has not run; no model names it.
     """
     with editing(params) as (study, tree):
         search = study.section("searches", name)
@@ -31,14 +32,19 @@ def adopt(name: str, params: Path, searches: Path) -> str:
         }
         for model, (best, winner) in winners.items():
             section = tree["models"][model]
-            section.pop("search", None)
+            if search.model:
+                section.pop("search", None)
             if study.models[model].match_parameters_of == model:
                 section.update(best)
                 tree["models"].yaml_set_comment_before_after_key(
                     model, before=f"adopted from search {name}: {winner}", indent=2
                 )
-        section = "searches" if name in tree["searches"] else "later_searches"
-        tree[section][name]["trials"] = 0
+        for each in [name] if search.model else study.chain(name):
+            entry = tree["searches" if each in tree["searches"] else "later_searches"][each]
+            if not search.model and study.searches[each].trials:
+                entry["adopted"] = study.searches[each].trials
+                entry.setdefault("epochs", study.hyperparameters(models[0]).epochs)
+            entry["trials"] = 0
     took: dict[str, list[str]] = {winner: [] for _, winner in winners.values()}
     for model, (_, winner) in winners.items():
         took[winner].append(model)

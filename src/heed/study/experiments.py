@@ -253,6 +253,9 @@ class Search:
     trials: int = key(
         0, "how many configurations to try; 0: keep the configured values", ge=0, le=MAX_COUNT
     )
+    adopted: int = key(0, "written by `heed adopt`: the trials of a search of each model whose "
+        "winners are now in the models, which so still are tuned alike", ge=0,
+        le=MAX_COUNT)  # fmt: skip
     trainings: int = key(0, "budget of a model in full trainings: all its trials together train at "
         "most so many times `epochs`; 0: `trials` alone limits them", ge=0,
         le=MAX_COUNT)  # fmt: skip

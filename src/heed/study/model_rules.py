@@ -153,7 +153,8 @@ def search_contradictions(params: Params, name: str) -> Mistakes:
     }
     found = [(field, message) for (field, message), holds in mistakes.items() if holds]
     found += _wrong_model(params, name)
-    models = [] if found else params.searched_models(name)
+    is_over = search.adopted and not search.trials
+    models = [] if found or is_over else params.searched_models(name)
     for model in models:
         found += _trial_contradictions(params, name, model)
     for field, message in dict.fromkeys(found):

@@ -197,7 +197,12 @@ class Params:
         Empty: not at all; FOREIGN: by the winner of another model.
         """
         chain = self.chain(self.models[model].search)
-        searches = [each for name in chain if (each := self.search(name)).trials]
+        named = (self.search(name) for name in chain)
+        searches = [
+            dataclasses.replace(each, trials=each.trials or each.adopted)
+            for each in named
+            if each.trials or each.adopted
+        ]
         if not searches:
             return ""
         if self.models[model].match_parameters_of != model or searches[0].model not in ("", model):

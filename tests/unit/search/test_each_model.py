@@ -191,14 +191,15 @@ def test_tpe_begins_with_the_models_own_configuration_and_learns_from_it(study):
     assert not [each for each in far.study.trials if each.value is not None]
 
 
-def test_each_model_takes_its_own_winner(study):
-    Path("params.yaml").write_text(EACH)
+@pytest.mark.parametrize("epochs", ["    epochs: 3\n", ""])
+def test_each_model_takes_its_own_winner(study, epochs):
+    text = EACH.replace("    epochs: 3\n", epochs)
+    Path("params.yaml").write_text(text)
     for model, rate in zip(BOTH, (0.02, 0.03), strict=True):
         folder = Path("results/search/tiny/hunt", model)
         write_results(folder)
-        write_yaml(
-            folder / "best.yaml", {"learning_rate": rate, "epochs": 2, "monitor": "accuracy"}
-        )
+        best = {"learning_rate": rate, "epochs": round(100 * rate), "monitor": "accuracy"}
+        write_yaml(folder / "best.yaml", best)
         stages.recipe(model)
         assert read_model_recipe(model).hyperparameters.learning_rate == rate
     stages.recipe("tiny-parameter-matched")
@@ -207,8 +208,12 @@ def test_each_model_takes_its_own_winner(study):
     assert "tiny-baseline" in message and "now 0" in message
     adopted = parse(Path("params.yaml").read_text())
     assert [adopted.models[model].overrides["learning_rate"] for model in BOTH] == [0.02, 0.03]
-    assert adopted.searches["hunt"].trials == 0 and adopted.searched_models("hunt") == []
-    assert {adopted.tuning(model) for model in adopted.models} == {""}
+    assert (adopted.searches["hunt"].trials, adopted.searches["hunt"].adopted) == (0, 12)
+    before = parse(text)
+    assert {adopted.tuning(model) for model in BOTH} == {before.tuning(BOTH[0])}, "still alike"
+    stages.search("hunt", "")
+    stages.recipe("tiny-baseline")
+    assert read_model_recipe("tiny-baseline").hyperparameters.learning_rate == 0.02
 
 
 def test_models_are_tuned_alike_by_one_space_and_one_budget():

@@ -59,9 +59,6 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 
 
 def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
-    def itself(each: TestedDifference) -> TestedDifference:
-        return each
-
     measure = experiment.measure
     within = say(
         "corrected p of the tests that the difference lies within {margin}",
@@ -84,15 +81,15 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         Column("second", "", value="second"),
         Column("family", "", value="result.family"),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
-        interval_column(results, itself),
-        *interval_columns(itself, "low_pp", "high_pp"),
+        interval_column(results, _itself),
+        *interval_columns(_itself, "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, "result.p"),
-        corrected_p_column(itself),
+        corrected_p_column(_itself),
         Column(
             "equivalence_p_holm", say("Equivalence p"), PROBABILITY, "result.equivalence_p_holm",
             paper=False, meaning=within,
         ),
-        Column("verdict", say("Verdict"), VERDICT, verdict_cell(itself)),
+        Column("verdict", say("Verdict"), VERDICT, verdict_cell(_itself)),
         Column("tuned_alike", "", value=lambda each: str(each.result.tuned_alike).lower()),
         *((odds_ratio,) if counts_right else ()),
         Column("g", "g", HEDGES_G, "result.effect.g", meaning=g),
@@ -119,6 +116,10 @@ def _undeciding_columns(measure: Measure) -> tuple[Column, ...]:
         ),
         Column("seeds_sign_smallest_p", "", PROBABILITY, f"{others}.seeds_sign_smallest_p"),
     )  # fmt: skip
+
+
+def _itself(each: TestedDifference) -> TestedDifference:
+    return each
 
 
 def _compared(each: TestedDifference) -> Phrase:

@@ -230,12 +230,6 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
         level=level,
     )
     verdict = say("What the tests support on a difference, in a word.")
-    tuned_alike = say(
-        "The two models were not each searched in the same space with the same budget, or, "
-        "without a search, their trainings differ in more than the architecture. Part of the "
-        "difference may be one of tuning."
-    )
-    has_remark = any(each.remark for one in results.experiments for each in one.comparisons)
     return {
         "verdict": (say("verdict"), verdict),
         "better": (say("better, worse"), better),
@@ -243,8 +237,18 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
         "undecided": (say("undecided"), undecided),
         "not-converged": (say("not converged"), not_converged),
         "corrected-p": (say("corrected p"), corrected_p),
-        **({TUNED_ALIKE: (say("not tuned alike"), tuned_alike)} if has_remark else {}),
+        **_word_of_tuning(results),
     }
+
+
+def _word_of_tuning(results: Results) -> dict[str, tuple[str, str]]:
+    remarks = (each.remark for one in results.experiments for each in one.comparisons)
+    meaning = say(
+        "The two models were not each searched in the same space with the same budget, or, "
+        "without a search, their trainings differ in more than the architecture. Part of the "
+        "difference may be one of tuning."
+    )
+    return {TUNED_ALIKE: (say("not tuned alike"), meaning)} if any(remarks) else {}
 
 
 def _alternatives(texts: Iterable[str]) -> str:
