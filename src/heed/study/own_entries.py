@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 TEST, VALIDATION = 0.2, 0.1  # shares of a random split
 MAX_TOKENS = 300  # no more of a document is read: a recurrent network takes its time by the token
+HEADS = 4  # of self-attention, where they divide the states
 # What is compared, and how each variant differs from the others. Its hyperparameters are a preset.
 VARIANTS: dict[str, dict[str, object]] = {
     "baseline": {"pooling": "last", "skip": False},  # the last word says little (docs/presets.md)
     "mean": {"pooling": "mean"},
     "pooling": {"pooling": "attention"},
-    "attention": {"pooling": "mean", "attention": "multi-head", "heads": 4},
+    "attention": {"pooling": "mean", "attention": "multi-head", "heads": HEADS},
     # it keeps up with the linear model where the others do not (docs/presets.md)
     "hybrid": {"pooling": "attention", "tfidf_branch": "both"},
 }
@@ -260,6 +261,7 @@ def make_entries(
     fewest = max(FEWEST_EPOCHS, fewest)
     epochs = max(usual, fewest)
     settings |= {"epochs": epochs} if epochs != usual else {}
+    size = HEADS  # of the embeddings, beside states whose size is a multiple of 8
     if options.vectors:
         from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
 
@@ -278,7 +280,8 @@ def make_entries(
         experiments[key] = {"task": task, "corpus": name, "data": {"label": label}, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}
         for variant, values in VARIANTS.items():
-            models[f"{key}-{variant}"] = {"experiment": key, **settings, **values}
+            heads = {"heads": math.gcd(size, HEADS)} if "heads" in values else {}
+            models[f"{key}-{variant}"] = {"experiment": key, **settings, **values, **heads}
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
     if encoder := installed_encoder():
         sections |= {"encoders": {encoder[0]: {**encoder[1]}}}
@@ -308,9 +311,6 @@ def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) ->
         f"  {entries.max_tokens:,} tokens of a text are read, from {which}: of {whole:.0f}% of the "
         "texts all"
     )
-    recommend_linear = task_module(entries.task, "presets").recommend_linear
-    if reason := recommend_linear(statistics.splits["train"], statistics.mean_length):
-        yield f"  {reason}"
 
 
 def add_entries(tree: Any, entries: CorpusEntries, path: Path) -> None:

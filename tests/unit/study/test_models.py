@@ -12,7 +12,7 @@ from heed.study import load, parse
 from heed.study.model_rules import find_mistakes
 from heed.study.reader import use_todays_names
 from heed.study.section import PRESETS, SECTIONS
-from heed.tasks.classification.presets import choose_preset, recommend_linear
+from heed.tasks.classification.presets import choose_preset
 from tests.conftest import ROOT
 
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
@@ -209,19 +209,16 @@ def test_every_preset_of_heeds_own_is_valid_and_described(task: str, name: str) 
 
 
 @pytest.mark.parametrize(
-    ("trained", "tokens", "name", "is_linear_recommended"),
+    ("trained", "tokens", "name"),
     [
-        (1, 1.0, "tiny", False), (500, 12.0, "tiny", False), (720, 12.0, "small", False),
-        (30_000, 60.0, "small", False), (500, 260.0, "long", True), (1_600, 770.0, "long", True),
-        (1_500, 265.0, "long", False), (30_000, 770.0, "long", False),
+        (1, 1.0, "tiny"), (719, 150.0, "tiny"), (720, 12.0, "small"), (9_999, 60.0, "small"),
+        (10_000, 60.0, "large"), (500, 260.0, "long"), (10_000, 151.0, "large-long"),
     ],
 )  # fmt: skip
 def test_a_preset_is_chosen_by_length_and_number_of_training_documents(
-    trained: int, tokens: float, name: str, is_linear_recommended: bool
+    trained: int, tokens: float, name: str
 ) -> None:
     assert choose_preset(trained, tokens) == name
-    recommended = "linear model is recommended" in recommend_linear(trained, tokens)
-    assert recommended == is_linear_recommended
 
 
 # --- heed model add, heed model remove ------------------------------------------------------------

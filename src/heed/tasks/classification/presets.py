@@ -23,14 +23,14 @@ _ALL: Configuration = {
     "tfidf_loss": "separate",
 }
 _SHORT: Configuration = _ALL | {
-    "embedding_dim": 200,
+    "embedding_dim": 128,
     "hidden_size": 64,
     "linear_size": 256,
     "learning_rate": 0.004,
     "tfidf_rate": 2.0,
 }
 _LONG: Configuration = _ALL | {
-    "embedding_dim": 100,
+    "embedding_dim": 64,
     "hidden_size": 32,
     "truncation": "ends",
     "learning_rate": 0.004,
@@ -42,7 +42,6 @@ PRESETS: dict[str, Preset] = {
         "fewer than 1,000 texts: small batches and more epochs, for enough steps",
         _SHORT
         | {
-            "embedding_dim": 100,
             "learning_rate": 0.008,
             "batch_size": 16,
             "epochs": 20,
