@@ -18,7 +18,6 @@ from heed.files import HeedError, sha256
 from heed.study import Source, load, own_entries
 from heed.study.cost import estimate_cost
 from heed.study.own_corpus import add_corpus, remove_corpus
-from heed.study.own_entries import MAX_TOKENS
 from heed.study.own_files import CorpusOptions, changed_file_warnings
 from heed.study.studies import activate_study, list_studies, make_study
 from tests.conftest import ROOT
@@ -225,7 +224,7 @@ def test_word_vectors_are_of_the_source_and_their_size_is_that_of_the_embeddings
     params = load("params.yaml")
     assert params.sources["table"].vectors_sha256 == sha256("words.vec")
     values = params.hyperparameters("table-attention")
-    assert (values.vectors, values.embedding_dim, values.heads) == ("tuned", 3, 4)
+    assert (values.vectors, values.embedding_dim, values.heads) == ("tuned", 3, 1)
     with pytest.raises(HeedError, match=r"none.vec: not there"):
         add_table(file="more.csv", vectors="none.vec")
     Path("bad.vec").write_text("word\n")
@@ -249,12 +248,11 @@ def test_separators_are_taken_as_a_shell_passes_them():
 
 
 def test_most_texts_are_read_whole_and_very_long_ones_in_part():
-    lengths = [10 * (i + 1) for i in range(60)]
+    lengths = [20 * (i + 1) for i in range(60)]
     table = TABLE.assign(text=["word " * length for length in lengths])
     message = add_table(table)
-    assert "300 tokens of a text are read, from both ends: of 50% of the texts all" in message
-    assert "the linear model is recommended: 43 texts of 308 tokens to train on are" in message
-    assert load("params.yaml").hyperparameters("table-mean").max_tokens == MAX_TOKENS == 300
+    assert "800 tokens of a text are read, from both ends: of " in message
+    assert load("params.yaml").hyperparameters("table-mean").max_tokens == 800
     add_table(file="short.csv")
     assert load("params.yaml").hyperparameters("short-mean").max_tokens == 10
 
@@ -272,9 +270,7 @@ def test_the_preset_is_that_of_the_texts_that_are_trained_on():
     assert "preset small" in add_table(table)
     assert "preset tiny" in add_table(table, "less.csv", train=500)
     table["text"] = "word " * 200 + table["text"]
-    assert "the linear model is recommended" not in add_table(table, "long.csv")
-    message = add_table(table, "few.csv", train=100)
-    assert "the linear model is recommended: 100 texts of 204 tokens to train on are" in message
+    assert "preset long" in add_table(table, "few.csv", train=100)
 
 
 LONG_TABLE = TABLE.assign(text=[f"{text} {'word ' * 200}" for text in TABLE["text"]])

@@ -38,7 +38,7 @@ SHAPES = {
     "long texts": (
         lambda folder: [write_articles(folder, 16)],
         {"name": "mine", "text_column": ["body"], "label_column": ["section"], "language": "en"},
-        (2, "en", 300),
+        (2, "en", 700),
     ),
     "German texts": (
         lambda folder: [write_letters(folder, 60)],
@@ -58,7 +58,7 @@ def test_a_corpus_of_each_shape_is_added_and_trained_on(tmp_path, own_clone, sha
     add_corpus(CorpusOptions(files, **options), cores=2)
     params = load()
     assert [*params.models] == [f"mine-{variant}" for variant in VARIANTS]
-    text = Path("params.yaml").read_text()
+    text = re.sub(r", epochs: \d+", "", Path("params.yaml").read_text())
     Path("params.yaml").write_text(re.sub("(preset: [a-z-]+)", r"\1, epochs: 1", text))
     stages.download("mine")
     stages.tokenize("mine")
