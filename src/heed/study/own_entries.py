@@ -14,6 +14,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
 from heed.files import HeedError, sha256
+from heed.hyperparameters import Configuration
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.pretrained import installed_encoder
 from heed.records import RecordError, read_section
@@ -247,20 +248,18 @@ def make_entries(
 ) -> CorpusEntries:
     """Return the entries of a corpus, whose section is `corpus`, with sizes for what it is like."""
     task = task_of_labels(has_several=bool(options.label_separator))
-    choose_preset = task_module(task, "presets").choose_preset
-    preset = choose_preset(statistics.splits["train"], statistics.mean_length)
+    trained, length = statistics.splits["train"], statistics.mean_length
+    preset = task_module(task, "presets").choose_preset(trained, length)
+    values = PRESETS[task][preset].values
     # of most documents all is read, and no more than the preset reads
-    longest = int(PRESETS[task][preset].values.get("max_tokens", MAX_TOKENS))
+    longest = int(values.get("max_tokens", MAX_TOKENS))
     max_tokens = min(longest, 10 * -(-statistics.long_length // 10)) or 10
     found = {key: [*each] if isinstance(each, tuple) else each for key, each in vars(form).items()}
     source: dict[str, object] = {"kind": KIND.source.name, **files.source()}
     source |= {key: each for key, each in found.items() if each or (key, each) == ("quote", "")}
     settings: dict[str, object] = {"preset": preset, "max_tokens": max_tokens}
-    usual, batch_size = (int(PRESETS[task][preset].values[key]) for key in ("epochs", "batch_size"))
-    fewest = min(MOST_EPOCHS, math.ceil(STEPS * batch_size / statistics.splits["train"]))
-    fewest = max(FEWEST_EPOCHS, fewest)
-    epochs = max(usual, fewest)
-    settings |= {"epochs": epochs} if epochs != usual else {}
+    epochs, fewest = _choose_epochs(values, trained)
+    settings |= {"epochs": epochs} if epochs != values["epochs"] else {}
     size = HEADS  # of the embeddings, beside states whose size is a multiple of 8
     if options.vectors:
         from heed.tokens.writer import read_vector_size  # not at the top: scikit-learn takes long
@@ -270,24 +269,36 @@ def make_entries(
         settings |= {"vectors": "tuned", "embedding_dim": size}
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
-    models: dict[str, dict[str, object]] = {}
+    models = dict(experiments)
     names = [as_name(label) for label in statistics.classes]
     for number, (label, own) in enumerate(zip(statistics.classes, names, strict=True), 1):
-        key, title = name, name
-        if len(statistics.classes) > 1:
+        key, title = name, f"{name} by {label}" if len(names) > 1 else name
+        if len(names) > 1:
             key = f"{name}-{own if own and names.count(own) == 1 else f'label-{number}'}"
-            title = f"{name} by {label}"
         experiments[key] = {"task": task, "corpus": name, "data": {"label": label}, "title": title}
         experiments[key] |= {"metric": options.metric} if options.metric else {}
-        for variant, values in VARIANTS.items():
-            heads = {"heads": math.gcd(size, HEADS)} if "heads" in values else {}
-            models[f"{key}-{variant}"] = {"experiment": key, **settings, **values, **heads}
+        for variant, own_values in VARIANTS.items():
+            heads = {"heads": math.gcd(size, HEADS)} if "heads" in own_values else {}
+            models[f"{key}-{variant}"] = {"experiment": key, **settings, **own_values, **heads}
     sections = {"sources": {name: source}, "corpora": {name: corpus}}
-    if encoder := installed_encoder():
-        sections |= {"encoders": {encoder[0]: {**encoder[1]}}}
-        sections |= {"pretrained": {name: {"encoder": encoder[0]}}}
-    sections |= {"experiments": experiments, "models": models}
+    sections |= _pretrained_sections(name) | {"experiments": experiments, "models": models}
     return CorpusEntries(name, task, sections, preset, max_tokens, epochs, fewest)
+
+
+def _pretrained_sections(corpus: str) -> dict[str, dict[str, dict[str, object]]]:
+    """Return the sections of a corpus's pretrained reference model; {} where none is installed."""
+    if not (encoder := installed_encoder()):
+        return {}
+    name, section = encoder
+    return {"encoders": {name: {**section}}, "pretrained": {corpus: {"encoder": name}}}
+
+
+def _choose_epochs(preset: Configuration, trained: int) -> tuple[int, int]:
+    """Return the epochs for so many documents, for STEPS steps, and the fewest that will do."""
+    usual, batch_size = int(preset["epochs"]), int(preset["batch_size"])
+    needed = min(MOST_EPOCHS, math.ceil(STEPS * batch_size / trained))
+    epochs = max(usual, needed)
+    return epochs, min(epochs, max(FEWEST_EPOCHS, needed))
 
 
 def describe_entries(entries: CorpusEntries, statistics: OwnCorpusStatistics) -> Iterator[str]:
