@@ -1,4 +1,4 @@
-"""Results stay as they were in heed 0.2.0 (tests/golden/compare.py); tokens of all corpora do."""
+"""Results stay as they were (tests/golden/compare.py), and the tokens of all corpora."""
 
 import csv
 import json
@@ -49,10 +49,8 @@ def test_a_study_in_a_fresh_clone_has_the_golden_results(name, tmp_path):
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def clone(tmp_path: Path) -> Path:
     """Return a folder with the golden files of the small study where a clone has its results."""
-    monkeypatch.setattr(compare, "RENAMED", {})
-    monkeypatch.setattr(compare, "RENAMED_WORDS", {})
     for path, name in compare.golden_files(compare.GOLDEN / "small").items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / name)
@@ -133,24 +131,6 @@ def test_json_values_are_compared_but_for_the_versions_of_packages(clone):
     path.write_text(text.replace('"alpha": 0.05', '"alpha": 0.06'))
     line = f"{compare.COMPARISON}: /significance, alpha: expected '0.05', found '0.06'"
     assert found_in(clone) == ([line], [line])
-
-
-def test_what_has_another_name_today_is_compared_through_a_map(clone, monkeypatch):
-    tables = clone / "reports/tables"
-    text = (tables / "author_comparisons.csv").read_text()
-    text = text.replace("equivalence_p_holm", "p_of_equivalence").replace("not converged", "open")
-    (tables / "author_comparisons.csv").unlink()
-    (tables / "author_pairs.csv").write_text(text)
-    assert all(found_in(clone))
-    names = {
-        "author_comparisons.csv": "author_pairs.csv",
-        "author_comparisons.csv:equivalence_p_holm": "p_of_equivalence",
-        "author_comparisons.csv:verdict=not converged": "open",
-    }
-    monkeypatch.setattr(compare, "RENAMED", names)
-    assert found_in(clone) == ([], [])
-    change(tables / "author_pairs.csv", 2, "p_of_equivalence", "7777")
-    assert len(found_in(clone)[0]) == 1
 
 
 # --- tokens ---------------------------------------------------------------------------------------
