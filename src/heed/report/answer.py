@@ -15,12 +15,13 @@ from heed.evaluation.results import (
     Significance,
     clip_interval,
 )
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import format_coverage, format_interval, format_number, format_p
 from heed.report.language import say, say_count
 from heed.report.measures import Measure, degenerate_sentence, equal_weights_control, measure_of
 
 LINEAR = "linear"
-REFERENCES = (LINEAR, "pretrained")  # that are recommended where they do as well: simplest first
+REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedSeq
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import Node
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from heed.files import HeedError, locked, write_text
 from heed.hyperparameters import Value
@@ -18,6 +20,7 @@ from heed.paths import LOCKS, is_name
 from heed.records import unknown_name
 from heed.study.reader import load, parse, read_text, read_yaml
 
+PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 EDITS = LOCKS.with_name("edits")  # hashes of params.yaml before and after each edit by a command
 NAMED = ("experiment", "variant", "corpus")  # by the arguments of `heed model add`
 
@@ -79,8 +82,7 @@ def add_model(path: Path, experiment: str, variant: str, settings: list[str], li
 def set_seeds(path: Path, count: int) -> str:
     """Write the seeds 1 to `count` into params; return a message. Raises HeedError."""
     with editing(path) as (params, tree):
-        tree["seeds"] = seeds = CommentedSeq(range(1, count + 1))
-        seeds.fa.set_flow_style()
+        tree["seeds"] = as_yaml([*range(1, count + 1)])
     more = count - len(params.seeds)
     kept = " Those that are trained stay" if more > 0 else ""
     return f"{path}: seeds 1 to {count}, {len(params.seeds)} before.{kept}"
@@ -215,3 +217,16 @@ def _yaml() -> YAML:
     yaml.width = 10_000
     yaml.preserve_quotes = True
     return yaml
+
+
+def as_yaml(value: Any) -> Any:
+    """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
+    if isinstance(value, dict):
+        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
+    elif isinstance(value, list):
+        made = CommentedSeq(map(as_yaml, value))
+    else:
+        is_quoted = isinstance(value, str) and not PLAIN.fullmatch(value)
+        return DoubleQuotedScalarString(value) if is_quoted else value
+    made.fa.set_flow_style()
+    return made

@@ -25,7 +25,7 @@ from heed.files import HeedError, write_texts
 from heed.paths import PARAMS, is_name
 from heed.study import own_entries, studies
 from heed.study.cost import estimate_cost, format_number, measure_study, summarise_cost
-from heed.study.editing import changed_text
+from heed.study.editing import as_yaml, changed_text
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
 
@@ -295,7 +295,7 @@ def _with_entries(
         if options.minutes:
             own_entries.ask_what_is_there(tree)
         if options.seeds:
-            tree["seeds"] = own_entries.as_yaml([*range(1, options.seeds + 1)])
+            tree["seeds"] = as_yaml([*range(1, options.seeds + 1)])
         if options.title:
             tree["study"]["title"] = DoubleQuotedScalarString(options.title)
 

@@ -2,14 +2,12 @@
 
 import dataclasses
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+from ruamel.yaml.comments import CommentedMap
 
 from heed.corpora.publication import SPLITS
 from heed.corpora.table import KIND
@@ -20,6 +18,7 @@ from heed.pretrained import installed_encoder
 from heed.records import RecordError, read_section
 from heed.study.corpora import AnyCorpus
 from heed.study.corpus_size import count_tokens
+from heed.study.editing import as_yaml
 from heed.study.own_files import CorpusOptions, UserFiles, as_name, require_user_file
 from heed.study.section import PRESETS, rules_of, task_of_labels
 from heed.task import task_module
@@ -50,7 +49,6 @@ REDUCTIONS: tuple[tuple[tuple[str, ...], int, int], ...] = (
 )  # fmt: skip
 FEWEST_TOKENS, FEWEST_EPOCHS = 60, 6  # of a text that are read, of a training
 STEPS, MOST_EPOCHS = 1_000, 60  # of a training: with fewer steps it had not converged
-PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)  # text that YAML and DVC read alike unquoted
 # the options of a corpus that are keys of its section
 OPTIONS = (
     "label_separator split_column id_column group_column rationale_column drop_unlabelled "
@@ -269,7 +267,7 @@ def make_entries(
         settings |= {"vectors": "tuned", "embedding_dim": size}
         source |= {"vectors": options.vectors, "vectors_sha256": sha256(options.vectors)}
     experiments: dict[str, dict[str, object]] = {}
-    models = dict(experiments)
+    models: dict[str, dict[str, object]] = {}
     names = [as_name(label) for label in statistics.classes]
     for number, (label, own) in enumerate(zip(statistics.classes, names, strict=True), 1):
         key, title = name, f"{name} by {label}" if len(names) > 1 else name
@@ -371,16 +369,3 @@ def _keep(section: Any, is_kept: Callable[[str, Any], bool]) -> None:
     """Delete all other entries of a section of the YAML tree."""
     for name in [name for name, entry in section.items() if not is_kept(name, entry)]:
         del section[name]
-
-
-def as_yaml(value: Any) -> Any:
-    """Return a value of an entry, on one line; DVC refuses some texts of YAML 1.2 unquoted."""
-    if isinstance(value, dict):
-        made: Any = CommentedMap({key: as_yaml(each) for key, each in value.items()})
-    elif isinstance(value, list):
-        made = CommentedSeq(map(as_yaml, value))
-    else:
-        is_quoted = isinstance(value, str) and not PLAIN.fullmatch(value)
-        return DoubleQuotedScalarString(value) if is_quoted else value
-    made.fa.set_flow_style()
-    return made

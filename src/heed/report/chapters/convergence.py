@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from heed.evaluation.results import LongerTraining, ModelResult
+from heed.evaluation.results import NOT_CONVERGED, LongerTraining, ModelResult
 from heed.report.blocks import Block, Cell, Column, Disclosure, Paragraph, Span, Table, make_rows
 from heed.report.chapters.shared import difference_value, glossary_address, join_columns
 from heed.report.experiments import Experiment
@@ -12,12 +12,7 @@ from heed.report.language import say
 from heed.report.measures import Measure
 from heed.report.results import Results
 
-CONVERGED, NOT_CONVERGED, DIVERGED, NOT_TRIED = (
-    "converged",
-    "not converged",
-    "diverged",
-    "not tried",
-)
+CONVERGED, DIVERGED, NOT_TRIED = "converged", "diverged", "not tried"
 
 
 @dataclasses.dataclass(frozen=True)
