@@ -13,8 +13,8 @@ from heed.paths import TIMING
 from heed.progress import progress_bar
 from heed.recipe import read_best
 from heed.search import results
+from heed.search.candidates import STARTS, TrialSetup, find_candidates, make_setup
 from heed.search.cluster import ray_running, read_address
-from heed.search.plan import STARTS, Plan, find_candidates, make_plan
 from heed.study import Params, Search
 from heed.study.model_rules import search_space
 from heed.tables import write_csv
@@ -40,20 +40,20 @@ def run_search(
                 write_yaml(_of_model(out, search, model) / "best.yaml", given)
                 write_text(_of_model(out, search, model) / "trials.csv", "trial\n")
         return f"{name}: no trials, hyperparameters as given"
-    plans = {
-        model: make_plan(params, name, best, tokens, model) for model, best in previous.items()
+    setups = {
+        model: make_setup(params, name, best, tokens, model) for model, best in previous.items()
     }
-    tried, where = _run_on_ray(params, name, previous, plans, cores, address or read_address())
+    tried, where = _run_on_ray(params, name, previous, setups, cores, address or read_address())
     winners = {model: _winner(search, name, model, trials) for model, trials in tried.items()}
     with writing_folder(searches / name, checksums=True) as out:
         for model, best in winners.items():
-            folder, plan = _of_model(out, search, model), plans[model]
-            winner = previous[model] | best.configuration | epochs_and_select(plan, best)
+            folder, setup = _of_model(out, search, model), setups[model]
+            winner = previous[model] | best.configuration | epochs_and_select(setup, best)
             write_yaml(folder / "best.yaml", winner)
-            _write_results(folder, params, name, plan, tried[model], best)
-    _write_timing(name, search, plans, tried, time.time() - started, where)
-    for plan in plans.values():
-        shutil.rmtree(plan.work, ignore_errors=True)
+            _write_results(folder, params, name, setup, tried[model], best)
+    _write_timing(name, search, setups, tried, time.time() - started, where)
+    for setup in setups.values():
+        shutil.rmtree(setup.work, ignore_errors=True)
     return "\n".join(
         f"{name}: {'' if search.model else f'{model}, '}trial {best.trial} of {len(tried[model])}, "
         f"validation {search.metric} {best.score:.4f} at epoch {best.best_epoch}"
@@ -84,40 +84,41 @@ def _winner(
 
 
 def _run_on_ray(
-    params: Params, name: str, previous: dict[str, Configuration], plans: dict[str, Plan],
+    params: Params, name: str, previous: dict[str, Configuration], setups: dict[str, TrialSetup],
     cores: int, address: str,
 ) -> tuple[dict[str, list[results.Trial]], str]:  # fmt: skip
     search = params.search(name)
     # before Ray starts, and for tpe too: the error of a space that is too small
     candidates = {
-        model: find_candidates(params, name, previous[model], plan) for model, plan in plans.items()
+        model: find_candidates(params, name, previous[model], setup)
+        for model, setup in setups.items()
     }
-    for plan in plans.values():
-        plan.work.mkdir(parents=True, exist_ok=True)
+    for setup in setups.values():
+        setup.work.mkdir(parents=True, exist_ok=True)
     with progress_bar(name) as bar, ray_running(address, cores, search.cpu, search.gpu) as where:
         from heed.search.trials import Job, run_trials  # ray reads its environment now
 
-        of_models = f" of each of {len(plans)} models" if len(plans) > 1 else ""
+        of_models = f" of each of {len(setups)} models" if len(setups) > 1 else ""
         print_line(f"{name}: {search.trials} trials{of_models} on {where}")
-        jobs = {model: Job(plan, search, candidates[model]) for model, plan in plans.items()}
+        jobs = {model: Job(setup, search, candidates[model]) for model, setup in setups.items()}
         return run_trials(jobs, bar), where
 
 
-def epochs_and_select(plan: Plan, best: results.Trial) -> Configuration:
+def epochs_and_select(setup: TrialSetup, best: results.Trial) -> Configuration:
     """Return `epochs` and `monitor` of best.yaml, with which a training repeats the trial `best`.
 
     A learning rate with a schedule depends on the number of epochs, which then is unchanged.
     """
-    h = plan.recipe.changed(best.configuration).hyperparameters
+    h = setup.recipe.changed(best.configuration).hyperparameters
     has_schedule = h.warmup > 0 or h.lr_schedule != "none"
-    return {"epochs": h.epochs if has_schedule else best.best_epoch, "monitor": plan.metric}
+    return {"epochs": h.epochs if has_schedule else best.best_epoch, "monitor": setup.metric}
 
 
 def _write_results(
-    out: Path, params: Params, name: str, plan: Plan, trials: Sequence[results.Trial],
+    out: Path, params: Params, name: str, setup: TrialSetup, trials: Sequence[results.Trial],
     best: results.Trial,
 ) -> None:  # fmt: skip
-    search, model = params.search(name, plan.recipe.model), plan.recipe.model
+    search, model = params.search(name, setup.recipe.model), setup.recipe.model
     tables = {"trials": results.trial_table(trials), "epochs": results.epoch_table(trials)}
     for table_name, table in tables.items():
         write_csv(out / f"{table_name}.csv", table)
@@ -132,20 +133,20 @@ def _write_results(
         epochs=sum(trial.epochs for trial in trials),
         by_parameter=results.scores_by_parameter(trials),
         expected_best=results.expected_best(draws, search.metric, search.sampler),
-        training=plan.recipe.hyperparameters.epochs if with_own else None,
+        training=setup.recipe.hyperparameters.epochs if with_own else None,
     )  # fmt: skip
     results.write_search(out, result)
 
 
 def _write_timing(
-    name: str, search: Search, plans: dict[str, Plan], tried: dict[str, list[results.Trial]],
+    name: str, search: Search, setups: dict[str, TrialSetup], tried: dict[str, list[results.Trial]],
     seconds: float, where: str,
 ) -> None:  # fmt: skip
     rows = []
     for model, trials in tried.items():
         of_model = {} if search.model else {"model": model}
         for trial in trials:
-            file = plans[model].trial_folder(trial.trial) / STARTS
+            file = setups[model].trial_folder(trial.trial) / STARTS
             lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
             row = {"trial": trial.trial, "stop": trial.stop, "epochs": len(trial.history)}
             rows.append(of_model | row | {"starts": [json.loads(line) for line in lines]})

@@ -26,7 +26,7 @@ from heed.files import HeedError, read_json, write_json
 from heed.hyperparameters import Configuration
 from heed.progress import Bar, Counts, Progress, SearchProgress
 from heed.search import results
-from heed.search.plan import DRAWS, STARTS, Candidates, Plan, round_value
+from heed.search.candidates import DRAWS, STARTS, Candidates, TrialSetup, round_value
 from heed.study import Dimension, Search
 from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens
@@ -53,16 +53,15 @@ class Report(TypedDict, total=False):
 
 @dataclasses.dataclass
 class Job:
-    """The search of one model: its plan, what may be tried, and what its trials have used."""
+    """The search of one model: what its trials share, may try, and have used."""
 
-    plan: Plan
+    setup: TrialSetup
     search: Search
     candidates: Candidates
 
     def __post_init__(self) -> None:
-        self.draws: TpeDraws | RandomDraws = RandomDraws(self.candidates)
-        if self.search.sampler == "tpe":
-            self.draws = TpeDraws(self.plan, self.search, self.candidates)
+        is_tpe = self.search.sampler == "tpe"
+        self.draws = TpeDraws(self.setup, self.search, self.candidates) if is_tpe else None
         self.budget = Budget(self)
         self.started = 0
 
@@ -79,11 +78,11 @@ class Budget:
     """
 
     def __init__(self, job: Job) -> None:
-        plan, search = job.plan, job.search
-        self.job, self.reports = job, plan.recipe.hyperparameters.epochs * plan.reports
+        setup, search = job.setup, job.search
+        self.job, self.reports = job, setup.recipe.hyperparameters.epochs * setup.reports
         self.total = search.trainings * self.reports or math.inf
         # of a search that was killed, too
-        past = {each: read_reports(plan.trial_folder(each)) for each in range(search.trials)}
+        past = {each: read_reports(setup.trial_folder(each)) for each in range(search.trials)}
         self.spent = {number: max(reports) for number, reports in past.items() if reports}
         self.promised: dict[int, int] = {}
         self.cut: set[int] = set()
@@ -114,9 +113,9 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
     """
     for name in ("ray.tune", "ray.train", "ray.air"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    plans = {model: job.plan for model, job in jobs.items()}
-    plan, search = next((job.plan, job.search) for job in jobs.values())
-    shutil.rmtree(plan.work / RAY, ignore_errors=True)
+    setups = {model: job.setup for model, job in jobs.items()}
+    setup, search = next((job.setup, job.search) for job in jobs.values())
+    shutil.rmtree(setup.work / RAY, ignore_errors=True)
     monitor = _Monitor(jobs, SearchProgress(bar))
     # Draws that are independent may wait for a place, which lets a cluster grow; those of tpe learn
     # from what has ended, and within a budget each that waits has a part of it promised.
@@ -126,7 +125,7 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
 
     def trainable(config: dict[str, Any]) -> None:  # as Tune calls it
         trial = config["trial"]
-        run_trial(plans[trial["model"]], trial["number"], trial["configuration"])
+        run_trial(setups[trial["model"]], trial["number"], trial["configuration"])
 
     tuner = tune.Tuner(
         tune.with_resources(trainable, {"cpu": search.cpu, "gpu": search.gpu}),
@@ -139,7 +138,7 @@ def run_trials(jobs: dict[str, Job], bar: Bar) -> dict[str, list[results.Trial]]
             trial_dirname_creator=lambda trial: "{}-{:04}".format(*_key(trial)),
         ),
         run_config=tune.RunConfig(
-            name=RAY, storage_path=str(plan.work), verbose=0, callbacks=[monitor],
+            name=RAY, storage_path=str(setup.work), verbose=0, callbacks=[monitor],
             failure_config=tune.FailureConfig(max_failures=search.retries),
         ),
     )  # fmt: skip
@@ -154,32 +153,32 @@ def _count_places(search: Search) -> int:
     return max(1, int(min(has.get("CPU", 1.0) / search.cpu, gpus)))
 
 
-def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
+def run_trial(setup: TrialSetup, number: int, configuration: Configuration) -> None:
     """Train one configuration in a Ray worker; Tune may stop it at each of its reports.
 
     One that diverged reports the worst score and the reason: were it raised, Ray would start it
     again.
     """
-    if plan.gpu:  # the training claims a slot of a GPU with so many
-        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / plan.gpu))
+    if setup.gpu:  # the training claims a slot of a GPU with so many
+        os.environ["HEED_RUNS_PER_GPU"] = str(int(1 / setup.gpu))
     else:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    folder = plan.trial_folder(number)
+    folder = setup.trial_folder(number)
     folder.mkdir(parents=True, exist_ok=True)
-    reporter = _Reporter(plan, folder)
+    reporter = _Reporter(setup, folder)
     if (folder / ENDED).exists():
         for each in reporter.reported.values():
             tune.report(each)
         return
     saved = checkpoint.load(folder / checkpoint.CHECKPOINT)
     history = saved[1]["history"] if saved else []
-    h = plan.recipe.hyperparameters
+    h = setup.recipe.hyperparameters
     _record_start(folder, len(history), machine_kind(choose_device(h.device), h.precision))
     reporter.repeat(history)
     try:
         train_model(
-            plan.recipe.changed(configuration), load_tokens(plan.tokens), plan.seed,
-            reporter.report_progress, folder, plan.reports,
+            setup.recipe.changed(configuration), load_tokens(setup.tokens), setup.seed,
+            reporter.report_progress, folder, setup.reports,
         )  # fmt: skip
     except DivergedError as error:
         reporter.best = -math.inf
@@ -190,21 +189,21 @@ def run_trial(plan: Plan, number: int, configuration: Configuration) -> None:
 class _Reporter:
     """Reports the scores of a trial to Ray Tune, and writes them into the trial's folder."""
 
-    def __init__(self, plan: Plan, folder: Path) -> None:
-        self.plan, self.path, self.reported = plan, folder / REPORTED, read_reports(folder)
+    def __init__(self, setup: TrialSetup, folder: Path) -> None:
+        self.setup, self.path, self.reported = setup, folder / REPORTED, read_reports(folder)
         self.best = -math.inf  # of the whole epochs so far; before the first, of the report
 
     def repeat(self, history: list[dict[str, float]]) -> None:
         """Report again what a killed trial had reported in the whole epochs of `history`."""
-        reports = self.plan.reports
+        reports = self.setup.reports
         for epoch, row in enumerate(history, 1):
             for number in range(reports * (epoch - 1) + 1, reports * epoch):
                 if number in self.reported:
                     tune.report(self.reported[number])
-            self.report(reports * epoch, row[f"validation_{self.plan.metric}"], row=row)
+            self.report(reports * epoch, row[f"validation_{self.setup.metric}"], row=row)
 
     def report_progress(self, progress: Progress) -> None:
-        reports, metric = self.plan.reports, self.plan.metric
+        reports, metric = self.setup.reports, self.setup.metric
         if progress.validation is not None:
             metrics = {f"validation_{name}": value for name, value in progress.validation.items()}
             row = {"epoch": progress.epoch, "train_loss": progress.loss, **metrics}
@@ -216,8 +215,8 @@ class _Reporter:
     def report(
         self, number: int, score: float, row: dict[str, float] | None = None, diverged: str = ""
     ) -> None:
-        value = results.higher_is_better(score, self.plan.metric)
-        if number % self.plan.reports == 0:
+        value = results.higher_is_better(score, self.setup.metric)
+        if number % self.setup.reports == 0:
             self.best = max(self.best, value)
         best = self.best if math.isfinite(self.best) else value
         entries: Report = {"report": number, "score": value, "best": best}
@@ -286,7 +285,7 @@ def _make_scheduler(job: Job) -> TrialScheduler:
         return FIFOScheduler()
     return AsyncHyperBandScheduler(
         time_attr="report", metric="score", mode="max",
-        max_t=job.plan.recipe.hyperparameters.epochs * search.reports,
+        max_t=job.setup.recipe.hyperparameters.epochs * search.reports,
         grace_period=round(search.grace_period * search.reports),
         reduction_factor=search.reduction_factor,
     )  # fmt: skip
@@ -306,7 +305,8 @@ class _Suggester(Searcher):
             number = job.started
             if number == job.search.trials or not job.budget.promise(number):
                 continue
-            if configuration := job.draws.draw(number):
+            drawn = job.candidates.drawn
+            if configuration := job.draws.draw(number) if job.draws else drawn[number]:
                 job.started += 1
                 self.running[trial_id] = model, number
                 trial = {"model": model, "number": number, "configuration": configuration}
@@ -324,24 +324,11 @@ class _Suggester(Searcher):
         if ended := self.running.pop(trial_id, None):
             job = self.jobs[ended[0]]
             job.budget.promised.pop(ended[1], None)
-            job.draws.learn(ended[1], result["best"] if result else None)
+            if job.draws:
+                job.draws.learn(ended[1], result["best"] if result else None)
 
     def save(self, checkpoint_path: str) -> None:
         """Save nothing for Ray: the trials' folders hold the whole state of the search."""
-
-
-class RandomDraws:
-    """The configurations of a random search, drawn beforehand."""
-
-    def __init__(self, candidates: Candidates) -> None:
-        self.drawn = candidates.drawn
-
-    def draw(self, number: int) -> Configuration | None:
-        """Return the configuration of a trial."""
-        return self.drawn[number]
-
-    def learn(self, number: int, best: float | None) -> None:
-        """Learn nothing."""
 
 
 class TpeDraws:
@@ -351,13 +338,13 @@ class TpeDraws:
     killed begins with these.
     """
 
-    def __init__(self, plan: Plan, search: Search, candidates: Candidates) -> None:
+    def __init__(self, setup: TrialSetup, search: Search, candidates: Candidates) -> None:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         sampler = optuna.samplers.TPESampler(seed=search.seed)
         self.study = optuna.create_study(direction="maximize", sampler=sampler)
-        for path in sorted(plan.work.glob(f"trials/*/{CONFIGURATION}")):
+        for path in sorted(setup.work.glob(f"trials/*/{CONFIGURATION}")):
             self.study.enqueue_trial(read_json(path, "the search again"))
-        self.plan, self.candidates = plan, candidates
+        self.setup, self.candidates = setup, candidates
         self.distributions = {key: _distribution(each) for key, each in candidates.space.items()}
         self.drawn: list[Configuration] = []
         self.running: dict[int, optuna.Trial] = {}
@@ -375,7 +362,7 @@ class TpeDraws:
             if configuration not in self.drawn and self.candidates.is_valid(configuration):
                 self.drawn.append(configuration)
                 self.running[number] = drawn
-                write_json(self.plan.trial_folder(number) / CONFIGURATION, configuration)
+                write_json(self.setup.trial_folder(number) / CONFIGURATION, configuration)
                 return configuration
             self.study.tell(drawn, state=optuna.trial.TrialState.FAIL)
         return None
@@ -435,7 +422,7 @@ class _Monitor(tune.Callback):
         """Mark the trial, and delete its checkpoint, which is three times the model."""
         model, number = key = _key(trial)
         job = self.jobs[model]
-        folder = job.plan.trial_folder(number)
+        folder = job.setup.trial_folder(number)
         ended = folder / ENDED
         if not ended.exists():
             ended.write_text(results.BUDGET if number in job.budget.cut else "", encoding="utf-8")
@@ -473,15 +460,18 @@ class _Monitor(tune.Callback):
         return [self._trial(model, number) for number in tried]
 
     def _trial(self, model: str, number: int) -> results.Trial:
-        plan, key = self.jobs[model].plan, (model, number)
-        reports, ended = read_reports(plan.trial_folder(number)), plan.trial_folder(number) / ENDED
+        setup, key = self.jobs[model].setup, (model, number)
+        reports, ended = (
+            read_reports(setup.trial_folder(number)),
+            setup.trial_folder(number) / ENDED,
+        )
         history = [each["row"] for each in reports.values() if "row" in each]
-        length = max([len(history), *(number / plan.reports for number in reports)])
+        length = max([len(history), *(number / setup.reports for number in reports)])
         if key in self.errors:  # no score: its earlier epochs cannot win
             history = []
-        h = plan.recipe.hyperparameters
+        h = setup.recipe.hyperparameters
         trial = results.Trial.from_history(
-            number, self.configurations[key], history, length, results.WAITING, plan.metric
+            number, self.configurations[key], history, length, results.WAITING, setup.metric
         )
         if key in self.errors:
             stop = results.FAILED
@@ -499,7 +489,7 @@ class _Monitor(tune.Callback):
         text = "no score yet"
         best = max(self.best, key=self.best.__getitem__, default=None)
         if best is not None and self.best[best] > results.WORST:
-            metric = self.jobs[best[0]].plan.metric
+            metric = self.jobs[best[0]].setup.metric
             score = results.higher_is_better(self.best[best], metric)
             of_model = f"{best[0]}, " if len(self.jobs) > 1 else ""
             text = f"best {metric} {score:.4f} ({of_model}trial {best[1]})"

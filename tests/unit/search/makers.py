@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from heed.search.plan import Plan, make_plan
+from heed.search.candidates import TrialSetup, make_setup
 from heed.search.results import FINISHED, Trial
 from heed.study import parse
 
@@ -46,9 +46,9 @@ models:
 
 def planned(
     text: str = STUDY, search: str = "hunt", previous: dict | None = None, model: str = ""
-) -> Plan:
-    """Return the plan of a search, of one of its models, of a study on the corpus `tiny`."""
-    return make_plan(parse(text), search, previous or {}, Path("data/tokens/tiny"), model)
+) -> TrialSetup:
+    """Return what the trials of a search on the corpus `tiny` share."""
+    return make_setup(parse(text), search, previous or {}, Path("data/tokens/tiny"), model)
 
 
 def heed(*command: str, **environment: str) -> subprocess.CompletedProcess:

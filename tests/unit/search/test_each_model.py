@@ -13,7 +13,7 @@ from heed.files import HeedError, write_yaml
 from heed.models.size import count_parameters
 from heed.recipe import read_best, read_model_recipe
 from heed.search.adopt import adopt
-from heed.search.plan import Candidates, find_candidates
+from heed.search.candidates import Candidates, find_candidates
 from heed.search.results import BUDGET, read_search, write_search
 from heed.search.stage import run_search
 from heed.search.trials import Job, TpeDraws, _Suggester
@@ -36,8 +36,8 @@ UNIFORM = "  tiny-uniform: {experiment: tiny, search: hunt, attention: uniform}\
 
 
 def job(text: str = EACH, model: str = "tiny-attention") -> Job:
-    params, plan = parse(text), planned(text, model=model)
-    return Job(plan, params.search("hunt", model), find_candidates(params, "hunt", {}, plan))
+    params, setup = parse(text), planned(text, model=model)
+    return Job(setup, params.search("hunt", model), find_candidates(params, "hunt", {}, setup))
 
 
 def test_the_models_that_name_a_search_are_searched_each_in_what_has_an_effect():
@@ -116,15 +116,15 @@ def test_the_group_recipe_has_what_a_task_has(task):
 
 def test_the_first_configuration_is_the_models_own_and_the_others_are_small_enough(study):
     text = EACH.replace("trainings: 3", "max_parameters: 700")
-    plan = planned(text, model="tiny-attention")
-    own, *drawn = find_candidates(parse(text), "hunt", {}, plan).drawn
+    setup = planned(text, model="tiny-attention")
+    own, *drawn = find_candidates(parse(text), "hunt", {}, setup).drawn
     assert own == {"learning_rate": 0.01, "hidden_size": 6, "heads": 3}
     assert len(drawn) == 11 and own not in drawn
-    network, meta = task_module("classification", "learning"), read_meta(plan.tokens)
-    sizes = network.sizes(plan.recipe.data, meta)
+    network, meta = task_module("classification", "learning"), read_meta(setup.tokens)
+    sizes = network.sizes(setup.recipe.data, meta)
 
     def count(values: dict) -> int:
-        h = plan.recipe.changed(values).hyperparameters
+        h = setup.recipe.changed(values).hyperparameters
         return count_parameters(lambda: network.build(h, sizes))
 
     counts = [count(each) for each in drawn]
@@ -132,7 +132,7 @@ def test_the_first_configuration_is_the_models_own_and_the_others_are_small_enou
     same = find_candidates(parse(EACH), "hunt", {}, planned(EACH, model="tiny-attention"))
     assert any(count(each) > 700 for each in same.drawn[1:])
     with pytest.raises(HeedError, match=r"searches.hunt.space: tiny-attention: .*`max_parameters`"):
-        find_candidates(parse(text.replace("700", "7")), "hunt", {}, plan)
+        find_candidates(parse(text.replace("700", "7")), "hunt", {}, setup)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -165,7 +165,7 @@ def test_no_search_uses_more_than_its_budget_and_the_models_own_trial_runs_to_it
 def test_what_a_killed_search_has_used_counts(study):
     first = job()
     for number, report in ((0, 3), (1, 2)):
-        folder = first.plan.trial_folder(number)
+        folder = first.setup.trial_folder(number)
         folder.mkdir(parents=True)
         line = json.dumps({"report": report, "score": 0.5, "best": 0.5})
         (folder / "reported.jsonl").write_text(f"{line}\n")
@@ -185,7 +185,7 @@ def test_tpe_begins_with_the_models_own_configuration_and_learns_from_it(study):
     assert [each.value for each in draws.study.trials] == [0.7]
     assert draws.draw(1) not in (None, own)
     outside = Candidates(draws.candidates.space, lambda _: True, [], own | {"hidden_size": 99})
-    far = TpeDraws(draws.plan, parse(text).search("hunt", "tiny-attention"), outside)
+    far = TpeDraws(draws.setup, parse(text).search("hunt", "tiny-attention"), outside)
     assert far.draw(0)["hidden_size"] == 99, "clipped to nothing"
     far.learn(0, 0.7)
     assert not [each for each in far.study.trials if each.value is not None]

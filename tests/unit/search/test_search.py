@@ -22,8 +22,8 @@ from heed.files import CHECKSUMS, HeedError, write_json, write_yaml
 from heed.recipe import read_model_recipe
 from heed.search import trials
 from heed.search.adopt import adopt
+from heed.search.candidates import Candidates, draw
 from heed.search.cluster import _without_idle_processes, read_address
-from heed.search.plan import Candidates, draw
 from heed.search.results import (
     ASHA,
     FAILED,
@@ -92,7 +92,7 @@ def test_the_reports_of_a_trial_are_read_up_to_a_truncated_line(tmp_path):
 def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_everything(
     study, monkeypatch
 ):
-    plan, told = dataclasses.replace(planned(), reports=2), []
+    setup, told = dataclasses.replace(planned(), reports=2), []
 
     def killed(report: dict, at: int) -> None:
         told.append(report)
@@ -103,24 +103,24 @@ def test_a_trial_that_was_killed_repeats_its_whole_epochs_and_one_that_ended_eve
     monkeypatch.setattr(trials.tune, "report", lambda report: killed(report, 5))
     configuration = {"learning_rate": 0.01, "hidden_size": 4, "heads": 2}
     with pytest.raises(KeyboardInterrupt):  # in the middle of the third epoch
-        trials.run_trial(plan, 0, configuration)
+        trials.run_trial(setup, 0, configuration)
     first = told.copy()
     monkeypatch.setattr(trials.tune, "report", told.append)
     told.clear()
-    trials.run_trial(plan, 0, configuration)
+    trials.run_trial(setup, 0, configuration)
     assert [each["report"] for each in told] == [1, 2, 3, 4, 5, 6]
     assert told[:5] == first, "the same scores, also of the epoch that was trained again"
     whole = told.copy()
-    (plan.trial_folder(0) / trials.ENDED).touch()
-    (plan.trial_folder(0) / "checkpoint.safetensors").unlink()
+    (setup.trial_folder(0) / trials.ENDED).touch()
+    (setup.trial_folder(0) / "checkpoint.safetensors").unlink()
     told.clear()
-    trials.run_trial(plan, 0, configuration)
+    trials.run_trial(setup, 0, configuration)
     assert told == whole
 
 
 def test_tpe_draws_valid_configurations_and_begins_with_those_drawn_before_a_kill(study):
     params = parse(STUDY)
-    plan, search = planned(), params.searches["hunt"]
+    setup, search = planned(), params.searches["hunt"]
     space = search.space | {"bigram_buckets": Dimension(integer=[0, 3])}
     search = dataclasses.replace(search, trials=12, seed=1000)
     is_valid = functools.partial(is_valid_configuration, params, "tiny-attention")
@@ -133,8 +133,8 @@ def test_tpe_draws_valid_configurations_and_begins_with_those_drawn_before_a_kil
             draws.learn(number, float(drawn[-1]["learning_rate"]))
         return drawn
 
-    first = drawn(trials.TpeDraws(plan, search, candidates), 6)
-    twelve = drawn(trials.TpeDraws(plan, search, candidates), 12)
+    first = drawn(trials.TpeDraws(setup, search, candidates), 6)
+    twelve = drawn(trials.TpeDraws(setup, search, candidates), 12)
     assert twelve[:6] == first
     assert len({json.dumps(each) for each in twelve}) == 12
     for c in twelve:
@@ -311,8 +311,8 @@ def test_a_search_after_another_starts_from_its_winner(study):
 def test_the_epochs_of_a_scheduled_learning_rate_stay(study):
     best_in_epoch_2 = trial(0, 0.5, 0.7, 0.6)
     for extra, epochs in (("", 2), (", lr_schedule: linear", 3), (", warmup: 0.1", 3)):
-        plan = planned(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
-        found = epochs_and_select(plan, best_in_epoch_2)["epochs"]
+        setup = planned(STUDY.replace("dropout: 0.2}", f"dropout: 0.2{extra}}}"))
+        found = epochs_and_select(setup, best_in_epoch_2)["epochs"]
         assert found == epochs, "fewer epochs would be another learning rate"
 
 

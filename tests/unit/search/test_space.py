@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from heed.files import HeedError
-from heed.search.plan import draw
+from heed.search.candidates import draw
 from heed.search.stage import run_search
 from heed.study import Dimension, parse
 from heed.study.experiments import GROUPS

@@ -1,4 +1,4 @@
-"""The plan of a search: its configurations, and what its trials share."""
+"""The configurations that a search may try, and what its trials share."""
 
 import dataclasses
 import hashlib
@@ -20,7 +20,7 @@ from heed.study import Dimension, Params, rules
 from heed.study.model_rules import search_space
 from heed.study.recipes import resolve
 from heed.task import import_stage_modules, task_module
-from heed.tokens.meta import read_meta
+from heed.tokens.meta import Meta, read_meta
 
 STARTS = "starts.jsonl"  # of a trial, in its folder
 DRAWS = 1000  # of one configuration, before the space is said to have too few
@@ -30,7 +30,7 @@ Space = Mapping[str, Dimension]
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class TrialSetup:
     """The part of a search that its trials share, sent to every worker. Paths are absolute.
 
     `gpu` is the share of a GPU that a trial takes, and `reports` the number of reports an epoch.
@@ -38,6 +38,7 @@ class Plan:
 
     recipe: Recipe[Any, Any]
     tokens: Path
+    meta: Meta
     work: Path
     seed: int
     metric: str
@@ -49,10 +50,10 @@ class Plan:
         return self.work / "trials" / f"{number:04}"
 
 
-def make_plan(
+def make_setup(
     params: Params, name: str, previous: Configuration, tokens: Path, model: str = ""
-) -> Plan:
-    """Return the plan of a search, of one of its models.
+) -> TrialSetup:
+    """Return what the trials of a search share, of one of its models.
 
     Its work folder depends on space, recipe, seed, code and version of torch; not on where and how
     long trials run. `previous` is the winner of the search that this one follows.
@@ -73,8 +74,8 @@ def make_plan(
     code = [loaded_modules("heed.search.trials"), versions(["torch"])]
     key = json.dumps([recipe.as_dict(), section, code], sort_keys=True)
     work = WORK / f"search-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    return Plan(
-        recipe, tokens.resolve(), work.resolve(), search.seed, search.metric, search.gpu,
+    return TrialSetup(
+        recipe, tokens.resolve(), meta, work.resolve(), search.seed, search.metric, search.gpu,
         search.reports if search.scheduler == "asha" else 1,
     )  # fmt: skip
 
@@ -93,13 +94,15 @@ class Candidates:
     own: Configuration | None
 
 
-def find_candidates(params: Params, name: str, previous: Configuration, plan: Plan) -> Candidates:
-    """Return what a search may try for the model of `plan`. HeedError: the space has too little."""
-    model, declared = plan.recipe.model, params.searches[name]
+def find_candidates(
+    params: Params, name: str, previous: Configuration, setup: TrialSetup
+) -> Candidates:
+    """Return what a search may try for a model. Raises HeedError: its space has too little."""
+    model, declared = setup.recipe.model, params.searches[name]
     space, own = search_space(params, name, model), None
     if not declared.model:
-        own = {key: getattr(plan.recipe.hyperparameters, key) for key in space}
-    is_small = _size_limit(plan, declared.max_parameters)
+        own = {key: getattr(setup.recipe.hyperparameters, key) for key in space}
+    is_small = _size_limit(setup, declared.max_parameters)
 
     def is_valid(configuration: Configuration) -> bool:
         is_possible = rules.is_valid_configuration(params, model, previous | configuration)
@@ -113,15 +116,15 @@ def find_candidates(params: Params, name: str, previous: Configuration, plan: Pl
     return Candidates(space, is_valid, drawn if own is None else [own, *drawn], own)
 
 
-def _size_limit(plan: Plan, limit: int) -> Callable[[Configuration], bool]:
+def _size_limit(setup: TrialSetup, limit: int) -> Callable[[Configuration], bool]:
     """Return whether a network has at most so many parameters; 0: all have."""
-    network, data = task_module(plan.recipe.task, "learning"), plan.recipe.data
-    sizes = network.sizes(data, read_meta(plan.tokens)) if limit else None
+    network, data = task_module(setup.recipe.task, "learning"), setup.recipe.data
+    sizes = network.sizes(data, setup.meta) if limit else None
 
     def is_small(configuration: Configuration) -> bool:
         from heed.models.size import count_parameters
 
-        h = plan.recipe.changed(configuration).hyperparameters
+        h = setup.recipe.changed(configuration).hyperparameters
         return not limit or count_parameters(lambda: network.build(h, sizes)) <= limit
 
     return is_small
