@@ -3,19 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from heed.paths import (
-    COMPARISON,
-    METRICS,
-    PARAMS,
-    PUBLISHED,
-    RAW,
-    REPORTS,
-    RESULTS,
-    SEARCHES,
-    TOKENS,
-    prediction_file,
-    recipe_file,
-)
+from heed import paths
 from heed.terminal import print_line
 
 if TYPE_CHECKING:
@@ -27,7 +15,7 @@ def download(source: str) -> None:
     from heed.corpora.source import download
     from heed.study import load
 
-    download(source, load().section("sources", source), RAW / source)
+    download(source, load().section("sources", source), paths.RAW / source)
 
 
 def tokenize(corpus: str) -> None:
@@ -36,7 +24,7 @@ def tokenize(corpus: str) -> None:
     from heed.tokens.corpus import tokenize
 
     section = load().section("corpora", corpus)
-    tokenize(corpus, section, RAW / section.source, TOKENS / corpus, count_cores())
+    tokenize(corpus, section, paths.RAW / section.source, paths.TOKENS / corpus, count_cores())
 
 
 def search(name: str, address: str = "") -> None:
@@ -46,8 +34,10 @@ def search(name: str, address: str = "") -> None:
 
     params = load()
     section = params.section("searches", name)
-    folder = SEARCHES / section.experiment
-    print_line(run_search(params, name, folder, TOKENS / section.corpus, count_cores(), address))
+    folder = paths.SEARCHES / section.experiment
+    print_line(
+        run_search(params, name, folder, paths.TOKENS / section.corpus, count_cores(), address)
+    )
 
 
 def recipe(model: str) -> None:
@@ -61,10 +51,10 @@ def recipe(model: str) -> None:
 
     params = load()
     section = params.section("models", model)
-    searches = SEARCHES / section.experiment
-    resolved = make_recipe(params, model, searches, TOKENS / section.corpus)
-    write_recipe(recipe_file(model), resolved)
-    write_prediction(prediction_file(model), params.prediction(model))
+    searches = paths.SEARCHES / section.experiment
+    resolved = make_recipe(params, model, searches, paths.TOKENS / section.corpus)
+    write_recipe(paths.recipe_file(model), resolved)
+    write_prediction(paths.prediction_file(model), params.prediction(model))
 
 
 def train(model: str, seeds: list[int] | None = None) -> None:
@@ -157,7 +147,7 @@ def embed(corpus: str) -> None:
 
     params = load()
     encoder = params.encoders[params.section("pretrained", corpus).encoder]
-    write_embedding(corpus, load_tokens(TOKENS / corpus), encoder, count_cores())
+    write_embedding(corpus, load_tokens(paths.TOKENS / corpus), encoder, count_cores())
 
 
 def pretrained(corpus: str) -> None:
@@ -189,7 +179,7 @@ def compare() -> None:
         asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning,
         [*params.pretrained],
     )  # fmt: skip
-    comparison = compare(models, params.seeds, question, COMPARISON, METRICS)
+    comparison = compare(models, params.seeds, question, paths.COMPARISON, paths.METRICS)
     for message in mixed_machine_kinds(comparison):
         print_line(message)
 
@@ -201,7 +191,7 @@ def report(check: bool = False) -> None:
     """
     from heed.study import load
 
-    inputs = load(), read_comparison(), PUBLISHED, RESULTS, REPORTS
+    inputs = load(), read_comparison(), paths.PUBLISHED, paths.RESULTS, paths.REPORTS
     if check:
         from heed.pipeline import LOCK
         from heed.report.render import check_report
@@ -221,8 +211,8 @@ def read_comparison() -> "Comparison":
     from heed.evaluation.results import read_comparison
     from heed.files import verify_checksums
 
-    verify_checksums(COMPARISON, "heed compare")
-    return read_comparison(COMPARISON / "comparison.json")
+    verify_checksums(paths.COMPARISON, "heed compare")
+    return read_comparison(paths.COMPARISON / "comparison.json")
 
 
 def count_cores() -> int:
@@ -242,9 +232,9 @@ def _read_params() -> dict[str, object]:
 
     from heed.files import require_readable
 
-    require_readable(PARAMS, ". Run heed in the top folder of a clone, or name --seeds")
+    require_readable(paths.PARAMS, ". Run heed in the top folder of a clone, or name --seeds")
     try:
-        values = yaml.safe_load(PARAMS.read_text(encoding="utf-8"))
+        values = yaml.safe_load(paths.PARAMS.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
@@ -257,7 +247,8 @@ def read_seeds() -> list[int]:
     seeds = _read_params().get("seeds")
     if not (isinstance(seeds, list) and seeds and all(type(s) is int and s > 0 for s in seeds)):
         raise HeedError(
-            f"{PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says more"
+            f"{paths.PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says "
+            "more"
         )
     return seeds
 

@@ -355,12 +355,8 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
 
 
 def _read_xlsx(path: Path, form: Format) -> Rows:
-    try:
-        import openpyxl
-    except ImportError:
-        raise HeedError(
-            f"{path}: to read Excel files: pip install openpyxl. Or save the sheet as .csv"
-        ) from None
+    import openpyxl
+
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except Exception as error:  # openpyxl raises whatever its XML and zip readers do

@@ -8,7 +8,7 @@ import copy
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -91,21 +91,29 @@ def character_ngrams(words: list[str], buckets: int) -> CharacterNgrams:
 
 
 @dataclasses.dataclass(frozen=True)
-class Bags:
+class OnDevice:
+    """A record of tensors that move to a device together; NumPy's arrays stay where they are."""
+
+    def to(self, device: str) -> Self:
+        """Return the record with its tensors, and its records of tensors, on `device`."""
+        if device == "cpu":
+            return self
+        tensors = {name: each for name, each in vars(self).items() if hasattr(each, "to")}
+        moved = {name: each.to(device) for name, each in tensors.items()}
+        return dataclasses.replace(self, **moved)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bags(OnDevice):
     """Bags of rows of a table: bag i has `ids[begin[i]:begin[i + 1]]`, with `weights` or none."""
 
     ids: torch.Tensor
     begin: torch.Tensor
     weights: torch.Tensor | None = None
 
-    def to(self, device: str) -> "Bags":
-        """Return the bags on `device`."""
-        weights = None if self.weights is None else self.weights.to(device)
-        return Bags(self.ids.to(device), self.begin.to(device), weights)
-
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
+class Batch(OnDevice):
     """Documents padded to the longest; features that a model does not use are None."""
 
     ids: torch.Tensor  # vocabulary indices (batch, time)
@@ -116,17 +124,6 @@ class Batch:
     characters: Bags | None = None  # the character n-grams of each type in the batch
     character_of: torch.Tensor | None = None  # the bag in `characters` of each token (batch, time)
     linear: Bags | None = None  # the TF-IDF features of each document
-
-    def to(self, device: str) -> "Batch":
-        """Return the batch on `device`; `rows` stay on the CPU."""
-        if device == "cpu":
-            return self
-        moved = {
-            field.name: value.to(device)
-            for field in dataclasses.fields(self)
-            if field.name != "rows" and (value := getattr(self, field.name)) is not None
-        }
-        return dataclasses.replace(self, **moved)
 
 
 class EncodedCorpus:

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 
 from heed.hyperparameters.translator import Segmentation
-from heed.inputs.batches import MAX_PADDED_TOKENS, shuffled_batches
+from heed.inputs.batches import MAX_PADDED_TOKENS, OnDevice, shuffled_batches
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
 
 
 @dataclasses.dataclass(frozen=True)
-class PairBatch:
+class PairBatch(OnDevice):
     """Sentence pairs, each side padded to its longest.
 
     source: vocabulary indices (batch, source time), without BOS and EOS; lengths (batch,) from 1
@@ -25,16 +25,6 @@ class PairBatch:
     target: torch.Tensor
     target_lengths: torch.Tensor
     rows: np.ndarray
-
-    def to(self, device: str) -> "PairBatch":
-        """Return the batch on `device`; `rows` stay on the CPU."""
-        if device == "cpu":
-            return self
-        moved = {
-            name: getattr(self, name).to(device)
-            for name in ("source", "source_lengths", "target", "target_lengths")
-        }
-        return dataclasses.replace(self, **moved)
 
     @property
     def predicted_tokens(self) -> int:

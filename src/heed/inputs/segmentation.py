@@ -84,14 +84,12 @@ class Detokenizer:
             write_text(folder / f"{name}.{kind}.csv", table.to_csv(index=False))
 
     @classmethod
-    def read(cls, folder: Path, name: str, words: int) -> "Detokenizer":
-        """Return the spacing written as `name`, of so many words. Raises OSError or ValueError."""
+    def read(cls, folder: Path, name: str) -> "Detokenizer":
+        """Return the spacing written as `name`."""
         table, exceptions = (
             pd.read_csv(folder / f"{name}.{kind}.csv", dtype=np.int64).to_numpy()
             for kind in COLUMNS
         )
-        if table.shape != (words, 5) or not (exceptions[:, :2] < 2 * words).all():
-            raise ValueError(f"{name}.detokenizer.csv and {name}.exceptions.csv have other words")
         alternates = frozenset(np.flatnonzero(table[:, 4]).tolist())
         joined = {(a, b): bool(is_joined) for a, b, is_joined in exceptions.tolist()}
         return cls(table[:, :2].reshape(-1), table[:, 2:4].reshape(-1), alternates, joined)
@@ -191,19 +189,13 @@ class Words:
 
 
 class Pieces:
-    """Pieces of words, of a model of sentencepiece; ValueError if it is none of heed."""
+    """Pieces of words, of a model of sentencepiece."""
 
     def __init__(self, model: bytes) -> None:
         import sentencepiece  # only here: words need no library
 
         self._bytes = model
-        try:
-            self._model: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError as error:
-            raise ValueError(f"no model of sentencepiece: {error}") from None
-        special = tuple(map(self._model.id_to_piece, range(min(len(self), len(SPECIAL_OF_PAIRS)))))
-        if special != SPECIAL_OF_PAIRS:
-            raise ValueError(f"its first pieces are {special}, not {SPECIAL_OF_PAIRS}")
+        self._model: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
 
     def __len__(self) -> int:
         return int(self._model.vocab_size())
@@ -280,10 +272,8 @@ def read_segmenter(folder: Path, name: str, h: Segmentation) -> Segmenter:
         if h.segmentation != "words":
             return Pieces(path.read_bytes())
         words = tuple(path.read_text(encoding="utf-8").split("\n")[:-1])
-        if words[: len(SPECIAL_OF_PAIRS)] != SPECIAL_OF_PAIRS:
-            raise ValueError(f"its first words are not {', '.join(SPECIAL_OF_PAIRS)}")
-        return Words(words, h.lowercase, Detokenizer.read(folder, name, len(words)))
-    except (OSError, ValueError) as error:
+        return Words(words, h.lowercase, Detokenizer.read(folder, name))
+    except (OSError, ValueError, RuntimeError) as error:
         raise HeedError(
             f"{path}: the units of a run cannot be read ({error}). Run again: heed train"
         ) from None

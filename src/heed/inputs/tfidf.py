@@ -66,9 +66,8 @@ class HashedTfIdf:
         self.idf = np.concatenate(parts).astype(np.float32)
 
     def transform(self, texts: list[str]) -> scipy.sparse.csr_matrix:
-        """Return float32 features (texts, columns). Raises ValueError before `fit`."""
-        if self.idf is None:
-            raise ValueError("fit first")
+        """Return float32 features (texts, columns), after `fit`."""
+        assert self.idf is not None
         from sklearn.preprocessing import normalize
 
         parts = []

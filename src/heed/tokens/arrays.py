@@ -216,9 +216,8 @@ class MarkedTokens:
 def load_tokens(path: str | Path) -> Any:
     """Open data/tokens/CORPUS: return Tokens, or ParallelTokens of a parallel corpus.
 
-    The task of an experiment knows which of them it reads.
-
-    Raises HeedError when a file is missing, or differs from what `heed tokenize` wrote.
+    The task of an experiment knows which of them it reads. Raises HeedError when a file is missing,
+    or differs from what `heed tokenize` wrote.
     """
     path = Path(path)
     command = f"heed tokenize {path.name}"

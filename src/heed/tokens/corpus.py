@@ -90,9 +90,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
     """Yield the documents, or `sample` of them, drawn at random, in their order.
 
-    For a sample they are read twice, since their number is needed first.
-
-    Raises HeedError when a file cannot be read.
+    For a sample they are read twice, since their number is needed first. Raises HeedError when a
+    file cannot be read.
     """
     try:
         with progress_bar(f"{name}: reading and cleaning") as bar:
@@ -115,11 +114,8 @@ def _clean_documents(
     """Clean the documents, or a sample of them, into the table, with all duplicates.
 
     Return their labels, for each language a number for each text, as `find_duplicates` takes it,
-    and how often each treatment was applied.
-
-    A parallel document with an empty text, or one of more than `max_characters`, is dropped and
-    counted. A text of `optional_languages` may be empty.
-
+    and how often each treatment was applied. A parallel document with an empty text, or one of more
+    than `max_characters`, is dropped and counted. A text of `optional_languages` may be empty.
     Raises HeedError when no document is left, none has text, or params.yaml names a language that
     is not there.
     """

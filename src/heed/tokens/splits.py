@@ -97,10 +97,8 @@ class SplitCorpus:
 def split_corpus(corpus: "Corpus", labels: DocumentLabels, texts: list[np.ndarray]) -> SplitCorpus:
     """Split the documents, drop duplicates, and leave out training documents beyond the limit.
 
-    `labels` are of all documents, `texts` as `find_duplicates` takes them.
-
-    Raises HeedError when the documents are too few for this split, or nothing can be learned from
-    them.
+    `labels` are of all documents, `texts` as `find_duplicates` takes them. Raises HeedError when
+    the documents are too few for this split, or nothing can be learned from them.
     """
     columns = split_columns(corpus.split, labels.strata, labels.groups, labels.published_split)
     dropped, duplicates = find_duplicates(texts, columns, corpus.drop_duplicates)
@@ -122,9 +120,7 @@ def require_learnable(labels: dict[str, pd.Categorical], columns: dict[str, np.n
     """Raise HeedError unless each split has documents, and the labels of train differ.
 
     Of a corpus with several labels one that differs suffices: the study may use that one. Texts in
-    several languages have no labels.
-
-    `labels` and `columns`, of splits, are (documents,) each.
+    several languages have no labels. `labels` and `columns`, of splits, are (documents,) each.
     """
     for name, column in columns.items():
         of_fold = f" of fold {name.removeprefix('split_')}" if name != "split" else ""
@@ -176,7 +172,6 @@ def split_columns(
 
     `strata` are the label, or all labels together, of each document: names, or their numbers; so
     are `groups`. `source_split` has the split of each document in its source, for kind given.
-
     Raises HeedError when the corpus has too few documents for this split.
     """
     drawing = _Drawing(split, strata, groups)
@@ -253,9 +248,8 @@ class _Drawing:
     def fold_share(self, share: float) -> Fraction:
         """Return a share as some of several folds, about as large: a group is not divided.
 
-        There are no more folds than groups, nor than documents of the most frequent label.
-
-        Raises HeedError when there are fewer than two groups.
+        There are no more folds than groups, nor than documents of the most frequent label. Raises
+        HeedError when there are fewer than two groups.
         """
         count = len(np.unique(self.groups))
         if count < 2:

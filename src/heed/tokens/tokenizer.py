@@ -88,12 +88,9 @@ def clean_spans(text: str, spans: Sequence[Span], cleaned: str, location: str) -
     """Return the spans of a text in its cleaned form, without spans of characters that are cut.
 
     A span has the same words before and after. Its ends move as far as the text before them gets
-    shorter or longer when it is cleaned alone.
-
-    `cleaned` is the same text, cleaned, and perhaps cut; `location` is for the message.
-
-    Raises HeedError when a span begins or ends within what cleaning takes for one character, such
-    as `<br />` or a letter with its accent.
+    shorter or longer when it is cleaned alone. `cleaned` is the same text, cleaned, and perhaps
+    cut; `location` is for the message. Raises HeedError when a span begins or ends within what
+    cleaning takes for one character, such as `<br />` or a letter with its accent.
     """
     if cleaned == text:
         return tuple(spans)
@@ -282,10 +279,8 @@ def tokenize_sentences(texts: list[str], tokenizer: Tokenizer) -> Side:
 def tokenize_chunks(chunks: Iterable[list[str]], tokenizer: str, processes: int) -> Iterator[Chunk]:
     """Yield the tokens of each chunk of cleaned texts; the same for any number of processes.
 
-    Few chunks are read ahead of what is yielded, so that not all are in memory. Fewer than FEW
-    are tokenised in this process.
-
-    Raises HeedError when a process was killed.
+    Few chunks are read ahead of what is yielded, so that not all are in memory. Fewer than FEW are
+    tokenised in this process. Raises HeedError when a process was killed.
     """
     chunks = iter(chunks)
     first = list(itertools.islice(chunks, FEW))

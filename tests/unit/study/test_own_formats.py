@@ -406,9 +406,3 @@ def test_a_second_file_is_a_study_of_its_own_unless_it_joins(monkeypatch, capsys
     assert [*load("params.yaml").corpora] == ["two"]
     heed(monkeypatch, "corpus", "add", "three.csv", "--study", "two")
     assert [*load("params.yaml").corpora] == ["two", "three"]
-
-
-def test_excel_without_openpyxl_says_what_to_install(monkeypatch):
-    Path("t.xlsx").write_bytes(b"PK")
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    assert "t.xlsx: to read Excel files: pip install openpyxl" in refused(monkeypatch, "t.xlsx")
