@@ -10,16 +10,14 @@ import pytest
 from safetensors.torch import load_file
 
 import heed
-from heed.files import HeedError
 from heed.recipe import read_model_recipe
-from heed.study import load
 from heed.tasks.classification.adversarial_attention import AdversarialLearner
 from heed.tasks.classification.recipe import corpus_contradiction
 from heed.tasks.classification.rules import no_effect
 from heed.tokens.arrays import load_tokens
 from heed.tokens.meta import Vectors, read_meta
 from heed.training.run import read_run
-from tests.conftest import ROOT, RUN, change_recipe, hashes, train
+from tests.conftest import RUN, change_recipe, hashes, train
 
 
 @pytest.fixture
@@ -101,13 +99,3 @@ def test_the_recipe_asks_for_the_size_of_the_vectors(workplace):
     assert corpus_contradiction(dataclasses.replace(h, embedding_dim=300), wide) is None
     assert corpus_contradiction(dataclasses.replace(h, vectors="none"), meta) is None
     assert "vectors: tuned, whose size it is" in no_effect(h)["embedding_dim"], "not searched"
-
-
-def test_a_model_whose_source_has_no_vectors_is_a_mistake_in_params(tmp_path):
-    text = (ROOT / "tests/studies/small.yaml").read_text()
-    (tmp_path / "params.yaml").write_text(
-        text.replace("attention: multi-head, heads: 4}", "attention: multi-head, vectors: frozen}")
-    )
-    message = r"models\.sample-sentiment-attention\.vectors: frozen, and sources\.sample has no"
-    with pytest.raises(HeedError, match=message):
-        load(tmp_path / "params.yaml")

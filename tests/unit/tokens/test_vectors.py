@@ -36,18 +36,22 @@ zero 0 0
 """
 ROWS = {"the": (1, 0.5), "Cat": (2, -0.1), "cat": (3, 3), "DOG": (4, 4), "dog": (4, 4)}
 TOKENIZED = Path("data/tokens/animals")
+CORPUS = Corpus(
+    source="animals", kind="table", text_column="text", label_column="label",
+    split_column="part", split=Split(kind="given"), tokenizer="whitespace",
+)  # fmt: skip
 
 
 def make_corpus(vectors: bytes) -> Path:
     """Download and tokenise a table and its word vectors; return the folder of the tokens."""
     Path("table.csv").write_text(TABLE)
     Path("words.vec").write_bytes(vectors)
-    corpus = Corpus(
-        source="animals", kind="table", text_column="text", label_column="label",
-        split_column="part", split=Split(kind="given"), tokenizer="whitespace",
-    )  # fmt: skip
-    download("animals", vectors_source(sha256("words.vec")), Path("data/raw/animals"))
-    tokenize("animals", corpus, Path("data/raw/animals"), TOKENIZED, 1)
+    return tokenized(vectors_source(sha256("words.vec")))
+
+
+def tokenized(source: Source) -> Path:
+    download("animals", source, Path("data/raw/animals"))
+    tokenize("animals", CORPUS, Path("data/raw/animals"), TOKENIZED, 1)
     return TOKENIZED
 
 
@@ -195,13 +199,8 @@ def test_a_folder_has_an_array_and_a_list_of_its_words(folder, kind):
     plain = sha256(make_corpus(WORDS.encode()) / "vectors.npy")
     rows = [line.rsplit(" ", 2) for line in WORDS.splitlines()]
     names, numbers = [row[0] for row in rows], np.float64([row[1:] for row in rows])
-    download("animals", folder_source(names, numbers, kind), Path("data/raw/animals"))
-    corpus = Corpus(
-        source="animals", kind="table", text_column="text", label_column="label",
-        split_column="part", split=Split(kind="given"), tokenizer="whitespace",
-    )  # fmt: skip
-    tokenize("animals", corpus, Path("data/raw/animals"), TOKENIZED, 1)
-    assert sha256(TOKENIZED / "vectors.npy") == plain
+    made = tokenized(folder_source(names, numbers, kind))
+    assert sha256(made / "vectors.npy") == plain
 
 
 @pytest.mark.parametrize(
@@ -238,13 +237,7 @@ def test_real_vectors_of_a_package_have_words_of_like_meaning_near(folder):
         kind="table", path="table.csv", sha256=sha256("table.csv"), vectors_package=GLOVE,
         vectors_sha256=GLOVE_SHA256,
     )  # fmt: skip
-    corpus = Corpus(
-        source="animals", kind="table", text_column="text", label_column="label",
-        split_column="part", split=Split(kind="given"), tokenizer="whitespace",
-    )  # fmt: skip
-    download("animals", source, Path("data/raw/animals"))
-    tokenize("animals", corpus, Path("data/raw/animals"), TOKENIZED, 1)
-    tokens = load_tokens(TOKENIZED)
+    tokens = load_tokens(tokenized(source))
     assert tokens.meta.vectors.size == 50 and tokens.meta.vectors.types == 1.0
     row = dict(zip(tokens.lexicon, tokens.vectors(), strict=True))
     assert np.allclose(row["the"][:3], [0.418, 0.24968, -0.41242])  # the first line of glove.6B.50d
