@@ -85,12 +85,10 @@ def table_texts() -> Iterator[Text]:
 
 
 def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[str, str]]:
-    """Yield the sentences on parts of networks, and their labels in drawings."""
+    """Yield the sentences on parts of networks."""
     for part in parts:
         if part.sentence:
             yield (part.sentence, part.plural) if part.plural else part.sentence
-        if part.label:
-            yield part.label
 
 
 def _descriptions(hyperparameters: type) -> Iterator[str]:
