@@ -197,12 +197,14 @@ def _join_flags(path: Path, table: "pa.Table", flags: tuple[str, ...]) -> "pa.Ta
 # --- files ----------------------------------------------------------------------------------------
 
 
-def is_text_encoding(name: str) -> bool:
-    """Return whether Python has an encoding of text with this name."""
-    try:
-        return SAMPLE_TEXT.encode(name).decode(name) == SAMPLE_TEXT
-    except (LookupError, ValueError):  # unknown, or no encoding of text
-        return False
+def check_encoding(name: str) -> None:
+    """Raise ValueError unless Python has an encoding of text with this name."""
+    with contextlib.suppress(LookupError, ValueError):  # unknown, or no encoding of text
+        if SAMPLE_TEXT.encode(name).decode(name) == SAMPLE_TEXT:
+            return
+    raise ValueError(
+        f"expected an encoding that Python knows, such as windows-1252, found {name!r}"
+    )
 
 
 def suffix_of(path: Path) -> str:
@@ -217,12 +219,11 @@ def is_table(path: Path) -> bool:
 
 def open_text(path: Path, encoding: str | None, newline: str | None = "") -> TextIO:
     """Open a file, compressed or not, as text; its line ends stay as they are, or become \\n."""
-    if encoding and not is_text_encoding(encoding):
-        raise HeedError(
-            f"{path}: expected an encoding that Python knows, such as windows-1252, found "
-            f"{encoding!r}"
-        )
     encoding = encoding or "utf-8-sig"  # without the byte order mark that some programs write
+    try:
+        check_encoding(encoding)
+    except ValueError as error:
+        raise HeedError(f"{path}: {error}") from None
     if path.suffix.lower() != ".gz":
         return path.open(encoding=encoding, newline=newline)
     return gzip.open(path, "rt", encoding=encoding, newline=newline)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from heed.corpora.declared import MAX_SHARE, MIN_SHARE, SHA256, Corpus, Source, Split
 from heed.corpora.kinds import KINDS, SOURCE_KINDS
-from heed.corpora.rows import READERS, is_text_encoding
+from heed.corpora.rows import READERS, check_encoding
 from heed.paths import MAX_NAME
 from heed.records import Limits, Types
 from heed.tokens.meta import TOKENIZERS, Tokenizer
@@ -23,13 +23,6 @@ def refuse(mistakes: dict[str, object]) -> None:
     for message, holds in mistakes.items():
         if holds:
             raise ValueError(message)
-
-
-def _check_encoding(name: str) -> None:
-    if not is_text_encoding(name):
-        raise ValueError(
-            f"expected an encoding that Python knows, such as windows-1252, found {name!r}"
-        )
 
 
 def check_source(source: Source) -> None:
@@ -211,7 +204,7 @@ AnySource = Annotated[
         hashes=dict[LanguageOrPair, Annotated[str, Limits(pattern=SHA256)]] | None,
         format=Literal[tuple(READERS)] | None,
         header=Annotated[list[Annotated[str, Limits(blank=True)]], Limits(min_length=1)] | None,
-        encoding=Annotated[str, _check_encoding] | None,
+        encoding=Annotated[str, check_encoding] | None,
         delimiter=Annotated[
             str,
             Limits(
