@@ -120,17 +120,12 @@ def check_corpus(corpus: Corpus) -> None:
 
 
 def _check_languages_of_corpus(corpus: Corpus) -> None:
-    kind, columns = KINDS[corpus.kind], corpus.columns or {}
+    columns = corpus.columns or {}
     if columns:
         _check_languages(columns, "columns")
-    languages = {*kind.languages} or {key for key in columns if "-" not in key}
-    named = {*(corpus.tokenizers or ()), *(corpus.optional_languages or ())}
-    unknown = named - languages if languages or not kind.parallel else set()
     is_aligned = any("-" in key for key in columns)
     refuse(
         {
-            f"tokenizers and optional_languages: the corpus has no language {_join(unknown)}. Its "
-            f"languages: {', '.join(sorted(languages)) or 'none'}": unknown,
             "columns: a column is named twice": len({*columns.values()}) < len(columns),
             "`columns` with an alignment need alignment_base (0 or 1), and alignment_base needs an "
             "alignment": columns and (corpus.alignment_base is None) == is_aligned,

@@ -156,6 +156,10 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
             f"corpus {name} has {folds} folds: the number of seeds must be a multiple of {folds}, "
             f"found {len(params.seeds)}",
         )
+    languages = corpus_languages(corpus, source)
+    for field in ("tokenizers", "optional_languages"):
+        for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
+            yield (*key, field), unknown_name(language, "language", languages)
     for file in source.copied_files():
         if problem := _describe_no_file(Path(file.path)):
             yield ("sources", corpus.source, *file.key.split(".")), f"{file.path}: {problem}"

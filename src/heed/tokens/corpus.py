@@ -116,8 +116,7 @@ def _clean_documents(
     Return their labels, for each language a number for each text, as `find_duplicates` takes it,
     and how often each treatment was applied. A parallel document with an empty text, or one of more
     than `max_characters`, is dropped and counted. A text of `optional_languages` may be empty.
-    Raises HeedError when no document is left, none has text, or params.yaml names a language that
-    is not there.
+    Raises HeedError when no document is left, or none has text.
     """
     is_parallel = KINDS[corpus.kind].parallel
     names = [DROPPED.get(key, key) if is_parallel else key for key in TREATMENTS]
@@ -141,7 +140,6 @@ def _clean_documents(
         raise HeedError(f"{raw}: corpus {name} has no document{missing}")
     if cleaned["empty"] == documents:
         raise HeedError(f"{raw}: no document of corpus {name} has text")
-    _require_languages(name, corpus, list(digests))
     columns = [key for key in table.columns if key.startswith(("group", "split", LABEL))]
     numbers = {language: number_texts(each) for language, each in digests.items()}
     return DocumentLabels(table.read(columns).to_pandas()), numbers, dict(cleaned)
@@ -201,16 +199,6 @@ def _make_row(document: Document, texts: dict[str, str], raw: Path) -> dict[str,
         for link in each
     )
     return row
-
-
-def _require_languages(name: str, corpus: "Corpus", languages: list[str]) -> None:
-    """Raise HeedError when params.yaml names a language that the corpus does not have."""
-    for key in ("tokenizers", "optional_languages"):
-        if unknown := {*(getattr(corpus, key) or ())} - {*languages}:
-            raise HeedError(
-                f"params.yaml: corpora.{name}.{key}: no language {min(unknown)}. The languages of "
-                f"the corpus: {', '.join(languages)}"
-            )
 
 
 def text_column(language: str) -> str:

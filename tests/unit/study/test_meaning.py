@@ -77,6 +77,11 @@ CASES = [
      "sample-author-mean: {experiment: sample-author}\n"
      "  sample-author-other: {experiment: sample-author, feed_forward_size: 64}",
      "models.sample-author-other", "has the settings of sample-author-mean: nothing but the name"),
+    (SMALL, "kind: sample-letters,", "kind: sample-letters, tokenizers: {en: en},",
+     "corpora.sample-letters.tokenizers", "there is no language en. Known: none"),
+    (SAMPLE, "kind: sample-translation-short,",
+     "kind: sample-translation-short, optional_languages: [soldan, solden],",
+     "corpora.translation.optional_languages", "did you mean soldan? Known: norvic, soldan"),
     (SMALL, "choice: [16, 24, 32]", "choice: [16, 24, 24.0]", f"{S}.space.hidden_size",
      "names a value twice"),
     (SMALL, "{label: author}", '{label: author}, published: {experiment: imbd, comparable: true}',

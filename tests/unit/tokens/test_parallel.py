@@ -173,8 +173,6 @@ PAIRS = {"german": GERMAN, "english": ENGLISH, "part": SPLITS}
          r"expected equal numbers of lines, found de.txt 2, en.txt 3"),
         ({"de": ["", "b"], "en": ["a", ""]}, {}, lines_corpus(),
          "corpus mine has no document with a text in each language"),
-        ({"de": GERMAN, "en": ENGLISH}, {}, lines_corpus(tokenizers={"fr": "fr"}),
-         r"corpora.mine.tokenizers: no language fr. The languages of the corpus: de, en"),
         ({"de": GERMAN, "en": ENGLISH}, {}, table_corpus(),
          "files of lines: a corpus of these takes no `columns`"),
         ({}, PAIRS, lines_corpus(), r"pairs.csv: a table: expected `columns` of the corpus"),
@@ -258,28 +256,14 @@ def test_a_source_needs_a_table_or_a_file_for_each_language(keys, message):
         check_source(Source(kind="parallel", **keys))
 
 
-OTHER = {"columns": None, "split_column": None}
-
-
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"columns": {"de": "x"}}, "columns: expected two languages or more, found de"),
         ({"columns": {"de": "x", "en": "x"}}, "columns: a column is named twice"),
         ({"columns": {"de": "x", "en": "y", "de-en": "z"}}, "need alignment_base"),
-        ({"optional_languages": ["fr"]}, "the corpus has no language fr"),
         ({"alignment_base": 0}, "need alignment_base .0 or 1., and alignment_base needs"),
-        ({"tokenizers": {"fr": "fr"}}, "the corpus has no language fr. Its languages: de, en"),
         ({"split": RANDOM}, "split_column needs split kind given"),
-        (OTHER | {"kind": "multi30k", "tokenizers": {"it": "xx"}}, "no language it. Its languages"),
-        (
-            OTHER | {"kind": "imdb", "tokenizers": {"en": "en"}},
-            "no language en. Its languages: none",
-        ),
-        (
-            OTHER | {"kind": "imdb", "optional_languages": ["en"]},
-            "no language en. Its languages: none",
-        ),
         ({"kind": "imdb", "split_column": None}, "columns go with kind parallel"),
     ],
 )
