@@ -32,11 +32,6 @@ def download(name: str, source: "Source", folder: Path) -> None:
     else:
         files = {file.name: file for file in kind.files}
         names = source.files or [file.name for file in kind.files if not file.on_request]
-        if unknown := sorted({*names} - {*files}):
-            raise HeedError(
-                f"params.yaml: sources.{name}.files: there is no {unknown[0]}. Known: "
-                f"{', '.join(files)}"
-            )
         for file_name in names:
             _fetch(name, files[file_name], folder / file_name, SIZE_FACTOR * kind.size)
     names = [*names, *copy_vectors(name, source, folder)]

@@ -71,7 +71,7 @@ class DocumentReader:
             prefix, number = f"{key}/" if len(tables) > 1 else "", 0
             for batch in batches:
                 path = (batch.schema.metadata or {}).get(PATH, key.encode()).decode()
-                split = self._split_of_file(key, path)
+                split = self._split_of_file(key)
                 for row in self._read_rows(path, batch):
                     number, self.rows = number + 1, self.rows + 1
                     if document := self._document(row, f"{prefix}row/{number}", split):
@@ -92,14 +92,10 @@ class DocumentReader:
             "rows, of which this is the first."
         )
 
-    def _split_of_file(self, key: str, path: str) -> str:
-        if self.corpus.split.kind != "given" or self.corpus.split_column:
+    def _split_of_file(self, key: str) -> str:
+        split = split_of_key(key)
+        if self.corpus.split.kind != "given" or self.corpus.split_column or not split:
             return ""
-        if (split := split_of_key(key)) is None:
-            raise HeedError(
-                f"{path}: the key {key!r} of `paths` is no split: expected train, validation, test "
-                "(or dev, valid, val), or a split_column"
-            )
         self.splits.add(key, split)
         return split
 

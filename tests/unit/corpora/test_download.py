@@ -19,6 +19,7 @@ from heed.corpora.kinds import SOURCE_KINDS
 from heed.corpora.publication import File, read_members, read_published_lines
 from heed.files import CHECKSUMS, HeedError, sha256
 from heed.study import Source, load
+from heed.study.corpora import check_source
 from tests.conftest import ROOT
 
 CONTENT = bytes(range(256)) * 400
@@ -276,8 +277,8 @@ def test_a_host_that_requires_a_login_is_explained(tmp_path, monkeypatch):
         match=r"Kaggle data set rmisra/news-category-dataset.*HEED_MIRROR.*heed download huffpost",
     ):
         source.download("huffpost", Source(kind="huffpost"), Path("data/raw/huffpost"))
-    with pytest.raises(HeedError, match=r"Known: classifier_data_train.json"):
-        source.download("letters", Source(kind="letters", files=["eval"]), Path("data/raw/letters"))
+    with pytest.raises(ValueError, match="files: eval: no file of letters, whose files are class"):
+        check_source(Source(kind="letters", files=["eval"]))
 
 
 @pytest.mark.drill("download: disk full")

@@ -90,10 +90,6 @@ def test_files_named_after_parts_are_a_split(tmp_path, capsys):
     [
         ({"train": "text,label|a,x", "test": "text|b"}, "test.csv: there is no column 'label'"),
         ({"train": "text,label|a,x", "test": "text,label|b,y,z"}, "test.csv:2: expected 2 fields"),
-        (
-            {"one": "text,label|a,x"},
-            "one.csv: the key 'one' of `paths` is no split: expected train",
-        ),
     ],
 )
 def test_each_of_several_files_is_checked(tmp_path, files, message):
