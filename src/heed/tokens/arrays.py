@@ -225,23 +225,14 @@ def load_tokens(path: str | Path) -> Any:
     meta = read_meta(path)
     with reading(path, command, "the token arrays cannot be read"):
         if meta.languages:
-            sides = {name: _read_side(path, name) for name in meta.languages}
-            for side in sides.values():
-                _require_fit(meta.documents, side.offsets, side.ids)
-            return ParallelTokens(path, meta, sides)
-        tokens = Tokens(
+            return ParallelTokens(
+                path, meta, {each: _read_side(path, each) for each in meta.languages}
+            )
+        return Tokens(
             path, meta, open_array(path / "ids.npy"), np.load(path / "offsets.npy"),
             _read_lexicon(path), open_array(path / "sentences.npy"),
             np.load(path / "sentence_offsets.npy"),
         )  # fmt: skip
-        _require_fit(meta.documents, tokens.offsets, tokens.ids)
-        _require_fit(meta.documents, tokens.sentence_offsets, tokens.sentence_starts)
-        return tokens
-
-
-def _require_fit(documents: int, offsets: np.ndarray, values: np.ndarray) -> None:
-    if len(offsets) != documents + 1 or offsets[-1] != len(values):
-        raise ValueError("the arrays do not fit each other")
 
 
 def _read_side(path: Path, language: str) -> Side:

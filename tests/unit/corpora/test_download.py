@@ -326,10 +326,6 @@ def test_an_archive_gives_its_files_and_a_broken_file_of_lines_is_named(tmp_path
     path = tmp_path / "lines.json.gz"
     path.write_bytes(gzip.compress(b'{"a": "b"}\n\n' * 1000))
     assert list(read_published_lines(path))[:2] == [(1, {"a": "b"}), (3, {"a": "b"})]
-    for content, message in (
-        (gzip.compress(b"{}\n")[:-9], "lines.json.gz: not a whole gzip file"),
-        (b"{}\n{\n", "lines.json.gz:2: not a JSON object"),
-    ):
-        path.write_bytes(content)
-        with pytest.raises(HeedError, match=message):
-            list(read_published_lines(path))
+    path.write_bytes(gzip.compress(b"{}\n")[:-9])
+    with pytest.raises(HeedError, match=r"lines.json.gz: not a whole gzip file"):
+        list(read_published_lines(path))
