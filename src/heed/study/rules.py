@@ -1,17 +1,14 @@
 """Rules across sections of params.yaml: each yields the key of a mistake, and a message."""
 
 import dataclasses
-import errno
 import itertools
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
 from heed.corpora.rows import LABELS
 from heed.evaluation.results import BASELINE, assign_roles
-from heed.files import kind_of
 from heed.hyperparameters import Configuration
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.records import Mistake, RecordError, unknown_name
@@ -138,15 +135,6 @@ def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
         yield key, unknown_name(name, "experiment on a corpus", sorted(known))
 
 
-def _describe_no_file(path: Path) -> str:
-    """Return what a user's path names that is no file, or ""; one that is not there may come."""
-    try:
-        found = kind_of(path)
-    except OSError as error:
-        return "is a link to itself" if error.errno == errno.ELOOP else ""
-    return "" if found in ("a file", "a folder") else f"expected a file, found {found}"
-
-
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
     kind, source = KINDS[corpus.kind], params.sources[corpus.source]
@@ -160,9 +148,6 @@ def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     for field in ("tokenizers", "optional_languages"):
         for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):
             yield (*key, field), unknown_name(language, "language", languages)
-    for file in source.copied_files():
-        if problem := _describe_no_file(Path(file.path)):
-            yield ("sources", corpus.source, *file.key.split(".")), f"{file.path}: {problem}"
     documents = kind.documents or (source.documents or 0) / kind.joined
     if documents and (corpus.split.test or 0) >= documents:
         message = f"{corpus.split.test} of {documents:.0f} documents, so none is left to train on"

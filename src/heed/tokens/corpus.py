@@ -90,22 +90,18 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
 def _read_sample(name: str, corpus: "Corpus", raw: Path) -> Iterator[Document]:
     """Yield the documents, or `sample` of them, drawn at random, in their order.
 
-    For a sample they are read twice, since their number is needed first. Raises HeedError when a
-    file cannot be read.
+    For a sample they are read twice, since their number is needed first.
     """
-    try:
-        with progress_bar(f"{name}: reading and cleaning") as bar:
-            drawn = None
-            if corpus.sample is not None:
-                count = sum(1 for _ in read_documents(corpus, raw))
-                order = np.random.default_rng(corpus.split.seed).permutation(count)
-                drawn = {*order[: corpus.sample].tolist()}
-            for number, document in enumerate(read_documents(corpus, raw)):
-                bar.update(number + 1, text=f"{number + 1:,} documents")
-                if drawn is None or number in drawn:
-                    yield document
-    except OSError as error:
-        raise HeedError(f"{raw}: cannot be read: {error.strerror or error}") from None
+    with progress_bar(f"{name}: reading and cleaning") as bar:
+        drawn = None
+        if corpus.sample is not None:
+            count = sum(1 for _ in read_documents(corpus, raw))
+            order = np.random.default_rng(corpus.split.seed).permutation(count)
+            drawn = {*order[: corpus.sample].tolist()}
+        for number, document in enumerate(read_documents(corpus, raw)):
+            bar.update(number + 1, text=f"{number + 1:,} documents")
+            if drawn is None or number in drawn:
+                yield document
 
 
 def _clean_documents(

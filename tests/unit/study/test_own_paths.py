@@ -99,7 +99,7 @@ READERS: dict[str, tuple[Callable[[str], None], Callable[[], object], str]] = {
     "graph": (str, lambda: read_study("x.yaml"), "x.yaml"),
     "check": (replace_params, load, "params.yaml"),
     "seeds": (replace_params, read_seeds, "params.yaml"),
-    "download": (replace_table, lambda: download("ok"), "params.yaml:11: sources.ok.path: x.csv"),
+    "download": (replace_table, lambda: download("ok"), "x.csv"),
     "text": (str, lambda: read_text("./x.csv"), "./x.csv"),
 }
 
