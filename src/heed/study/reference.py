@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from heed.corpora.declared import Split
 from heed.hyperparameters.pretrained import Encoder, Pretrained
-from heed.records import UNIONS, Field, OneOf, keys_of, limits_of, marks_of, plain_type
+from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
 from heed.study.schema import AdversarialAttention, AnyParams, Explain, ExplainedModel, Model
@@ -64,18 +64,14 @@ def _schema(kind: Any, limits: Mapping[str, object]) -> Schema:
     return schema | {names_of[name]: limits[name] for name in names_of if name in limits}
 
 
-def _limits(field: Field) -> dict[str, object]:
-    """Return the limits of a field; a text that is empty by default may be so."""
-    return {**field.limits} | ({"blank": True} if field.default == "" else {})
-
-
 def _schema_of_record(kind: Any) -> Schema:
     """Return the JSON schema of a record; a model has the hyperparameters of any task."""
-    keys = keys_of(kind)
-    properties = {
-        name: _schema(field.declared, _limits(field)) | _described(field.description)
-        for name, field in keys.items()
-    }
+    keys, properties = keys_of(kind), {}
+    for name, field in keys.items():
+        # a text that is empty by default may be so
+        limits = {**field.limits} | ({"blank": True} if field.default == "" else {})
+        described = {"description": field.description} if field.description else {}
+        properties[name] = _schema(field.declared, limits) | described
     if kind is Model:
         sections = [_schema_of_record(each)["properties"] for each in SECTIONS.values()]
         for name in dict.fromkeys(itertools.chain(*sections)):
@@ -87,10 +83,6 @@ def _schema_of_record(kind: Any) -> Schema:
         "required": [key for key, field in keys.items() if field.default is dataclasses.MISSING],
         "additionalProperties": False,
     }
-
-
-def _described(description: str) -> Schema:
-    return {"description": description} if description else {}
 
 
 INTRODUCTION = """\

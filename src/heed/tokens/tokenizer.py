@@ -175,13 +175,11 @@ def _sentence_ends() -> np.ndarray:
     return np.asarray([get_string_id(end) for end in Sentencizer.default_punct_chars], np.uint64)
 
 
-def _is_sign(character: str) -> bool:
-    """Return whether Unicode calls a character punctuation or a symbol."""
-    return unicodedata.category(character)[0] in "PS"
-
-
 def _cuts(text: str) -> list[int]:
-    """Return where pieces longer than LONGEST_PIECE are cut: only before signs, never in a word."""
+    """Return where pieces longer than LONGEST_PIECE are cut, never in a word.
+
+    Only before signs: what Unicode calls punctuation or a symbol.
+    """
     cuts = []
     for piece in re.finditer(r"\S+", text):
         start, end = piece.span()
@@ -189,7 +187,8 @@ def _cuts(text: str) -> list[int]:
             places = itertools.chain(
                 range(start + LONGEST_PIECE, start, -1), range(start + LONGEST_PIECE + 1, end)
             )
-            start = next((place for place in places if _is_sign(text[place])), end)
+            signs = (place for place in places if unicodedata.category(text[place])[0] in "PS")
+            start = next(signs, end)
             cuts += [start] if start < end else []
     return cuts
 

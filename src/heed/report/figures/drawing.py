@@ -179,7 +179,6 @@ def marker(series: int) -> str:
 
 
 def _edit_svg(text: str, alt_text: str) -> str:
-
     def round_coordinate(match: re.Match[str]) -> str:
         return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
 
@@ -249,18 +248,15 @@ def _right_of(axes: Axes, points: float) -> Transform:
     return axes.transAxes + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)
 
 
-def spread_apart(
-    positions: Sequence[float], gap: float, low: float = 0.0, high: float = 1.0
-) -> list[float]:
+def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
     """Return positions near these, in the same order, no two closer than `gap`.
 
-    They lie between `low` and `high` where there is room for all of them; else they begin at
-    `high`, and the last ones are below `low`.
+    They lie between 0 and 1 where there is room for all of them; else the last ones are below 0.
     """
     order = np.argsort(positions, kind="stable")
     steps = gap * np.arange(len(order))
-    upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, low)) + steps
-    downwards = np.minimum.accumulate(np.minimum(upwards[::-1] + steps, high)) - steps
+    upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, 0.0)) + steps
+    downwards = np.minimum.accumulate(np.minimum(upwards[::-1] + steps, 1.0)) - steps
     placed = np.empty(len(order))
     placed[order] = downwards[::-1]
     return list(map(float, placed))
