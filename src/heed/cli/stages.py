@@ -101,11 +101,11 @@ def explain(model: str, seeds: list[int] | None = None, documents: float = 0.0) 
 
     Seeds that are done are kept until all are.
     """
-    from heed.explanation.stage import ExplainedModel, read_explain, write_explanations
+    from heed.explanation.stage import read_explain, write_explanations
     from heed.progress import progress_bar
 
     declared = read_explain()
-    noise = declared.models.get(model, ExplainedModel()).noise
+    noise = declared.models[model].noise if model in declared.models else None
     with progress_bar(model) as bar:
         summary = write_explanations(
             model, seeds or read_seeds(), documents or declared.documents,

@@ -6,14 +6,13 @@ read without heed.study, on whose code these stages shall not depend. A seed tha
 .heed/work until all are.
 """
 
-import dataclasses
 import functools
 import hashlib
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +20,7 @@ import torch
 
 from heed import paths
 from heed.digests import loaded_modules
+from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.explanation.rankings import draw_documents
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY
 from heed.files import HeedError, require_readable, sha256, write_json, writing_folder
@@ -41,34 +41,8 @@ Tables = dict[str, list[pd.DataFrame]]  # name → the table of each seed
 Section = TypeVar("Section")
 
 
-@dataclasses.dataclass(frozen=True)
-class ExplainedModel:
-    """An entry of `explain.models`; `heed.study.schema` has its meaning."""
-
-    noise: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Explain:
-    """The section `explain`; `heed.study.schema` has its meaning."""
-
-    documents: Annotated[float, {"gt": 0}] = 1.0
-    models: dict[str, ExplainedModel] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True)
-class AdversarialAttention:
-    """An entry of `adversarial_attention`; `heed.study.schema` has its meaning."""
-
-    model: str
-    goal: Literal["differ", "deceive"]
-    strength: Annotated[float, {"gt": 0}]
-    epochs: Annotated[int, {"gt": 0}]
-    diagnostic_mlps: bool = True
-
-
-def _read_params(kind: type[Section], *keys: str) -> Section:
-    """Return the part of params.yaml at these keys, or all defaults. Raises HeedError."""
+def _read_params(kind: type[Section], keys: tuple[str, ...], default: Section | None) -> Section:
+    """Return the part of params.yaml at these keys, or the default. Raises HeedError."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -80,7 +54,7 @@ def _read_params(kind: type[Section], *keys: str) -> Section:
         entry = YAML(typ="safe").load(text)
         for key in keys:
             entry = (entry or {}).get(key)
-        return read_record(kind, entry or {})
+        return default if default and not entry else read_record(kind, entry or {})
     except (OSError, ValueError, TypeError, YAMLError, AttributeError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise HeedError(
@@ -90,12 +64,12 @@ def _read_params(kind: type[Section], *keys: str) -> Section:
 
 def read_explain() -> Explain:
     """Return `explain` of params.yaml. Raises HeedError when it is wrong."""
-    return _read_params(Explain, "explain")
+    return _read_params(Explain, ("explain",), UNEXPLAINED)
 
 
 def read_adversarial_model(name: str) -> AdversarialAttention:
     """Return `adversarial_attention.NAME` of params.yaml. Raises HeedError when it is wrong."""
-    return _read_params(AdversarialAttention, "adversarial_attention", name)
+    return _read_params(AdversarialAttention, ("adversarial_attention", name), None)
 
 
 def write_explanations(

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from heed.hyperparameters import MAX_COUNT, MAX_THREADS, Training, Value, required
 from heed.hyperparameters import hyperparameter as key
 from heed.recipe import Name
-from heed.records import FLATTENED, Limits, OneOf, Types
-from heed.study.section import FOLLOWS, RECIPES, Count, Seed
+from heed.records import FLATTENED, FOLLOWS, Limits, OneOf, Types
+from heed.study.section import RECIPES, Count, Seed
 from heed.task.interface import DeclaredExperiment
 
 # The metrics of an adversarial model that an expected result may name → their meaning.

@@ -9,12 +9,13 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from heed.corpora.declared import Split
+from heed.explanation.declared import AdversarialAttention, Explain, ExplainedModel
 from heed.hyperparameters.pretrained import Encoder, Pretrained
-from heed.records import UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
+from heed.records import FOLLOWS, UNIONS, OneOf, keys_of, limits_of, marks_of, plain_type
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import EXPERIMENTS, Dimension, ExpectedResult, Published, Search, Study
-from heed.study.schema import AdversarialAttention, AnyParams, Explain, ExplainedModel, Model
-from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS
+from heed.study.schema import AnyParams, Model
+from heed.study.section import PRESETS, RECIPES, SECTIONS
 
 Schema = dict[str, Any]
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}

@@ -7,18 +7,19 @@ wrote these keys on every line; they are still read, and must say what follows.
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from heed.evaluation.results import FOREIGN
+from heed.explanation.declared import UNEXPLAINED, AdversarialAttention, Explain
 from heed.files import HeedError
 from heed.hyperparameters import MAX_SEED, MAX_SEEDS, MAX_THREADS, Configuration, required
 from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.recipe import Name
-from heed.records import FLATTENED, Key, Mistake, Types, read_record, unknown_name
+from heed.records import FLATTENED, FOLLOWS, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import AnyExperiment, Search, Study
-from heed.study.section import FOLLOWS, PRESETS, RECIPES, SECTIONS, Count
+from heed.study.section import PRESETS, RECIPES, SECTIONS
 
 MAX_GPUS = 1024
 # the control with as many parameters as the model in its `match_parameters_of`
@@ -60,47 +61,6 @@ class Model:
         return self.overrides | own
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ExplainedModel:
-    """A model that `heed explain` tests; its name is a key of `models`."""
-
-    corpus: str = key("", FOLLOWS)
-    noise: str = required(
-        "the corpus whose words are put beside texts to see whether they disturb the model; "
-        "its words must not speak of the label. The model's own corpus is possible where "
-        "rationale, which is left out, covers all words that do. A translator does not read it: "
-        "name its own corpus"
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Explain:
-    """The models to be explained, and on how many documents; without this section none is."""
-
-    documents: float = required("multiplies the numbers of test documents: 1 is 500 for tests of "
-        "the weights, 250 for leave-one-out and adversarial weights, 60 for tests that change the "
-        "input most", ge=0.002, le=100)  # fmt: skip
-    models: dict[Name, ExplainedModel] = required("the models, by name")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AdversarialAttention:
-    """A copy of a model that is trained on to have other weights, from the weights of each run."""
-
-    model: str = required("the base: a key of `explain.models`, a classifier that learns weights")
-    corpus: str = key("", FOLLOWS)
-    goal: Literal["differ", "deceive"] = required(
-        "differ: weights unlike the base's for the same predictions; deceive: no weight on "
-        "rationales"
-    )
-    strength: float = required("lambda, what the goal counts against the predictions; in trials "
-        "0.01 for differ, 0.3 for deceive", ge=1e-12, le=1000)  # fmt: skip
-    epochs: Count = required("passes over the training split; the last is kept")
-    diagnostic_mlps: bool = key(True, "whether to train networks that read each word alone and "
-        "weigh it by the weights of both models: half of an adversarial model's time in the sample "
-        "study")  # fmt: skip
-
-
 PRESETS_KEY = key({}, "hyperparameters under a name, for the models that name it")
 OF_TASKS = [
     (task, section, key(section(), f"for the models of experiments with task {task}"))
@@ -129,7 +89,7 @@ class Params:
     )
     defaults: Any = required()
     models: dict[Name, Model]
-    explain: Explain = Explain(documents=1.0, models={})
+    explain: Explain = UNEXPLAINED
     adversarial_attention: dict[Name, AdversarialAttention] = key({}, "")
     encoders: dict[Name, Encoder] = key({}, "pretrained encoders, by a name of your own")
     pretrained: dict[Name, Pretrained] = key(

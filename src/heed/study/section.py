@@ -8,7 +8,6 @@ from heed.hyperparameters import MAX_COUNT, MAX_SEED, Preset
 from heed.records import Limits, fields_of
 from heed.task import part_modules, task_module, task_names
 
-FOLLOWS = "of heed 0.2.0: follows from the rest; leave it out"
 Count = Annotated[int, Limits(gt=0, le=MAX_COUNT)]
 Seed = Annotated[int, Limits(ge=0, le=MAX_SEED)]
 # The part `recipe` of each task, as heed/task/interface.py describes it.

@@ -19,6 +19,7 @@ from heed.explanation.adversarial_attention import (
     deceive_loss,
     differ_loss,
 )
+from heed.explanation.declared import AdversarialAttention
 from heed.explanation.diagnostic_mlp import (
     PLACES,
     SPLIT_WITHOUT,
@@ -28,10 +29,7 @@ from heed.explanation.diagnostic_mlp import (
     place_ids,
 )
 from heed.explanation.rankings import Subject
-from heed.explanation.stage import (
-    AdversarialAttention,
-    write_adversarial_model,
-)
+from heed.explanation.stage import write_adversarial_model
 from heed.explanation.test import jensen_shannon
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
@@ -280,8 +278,9 @@ def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
     """Return the adversarial model of the hierarchical one, for a corpus without rationale."""
     (run,), tokens = read_runs("tiny-hybrid", [1]), load_tokens("data/tokens/tiny")
     run = dataclasses.replace(run, recipe=run.recipe.changed({"label_smoothing": smoothing}))
+    declared = AdversarialAttention(model="tiny-hybrid", goal=goal, strength=1.0, epochs=1)
     return AdversarialLearner(
-        load_subject(run, tokens, np.arange(60)), AdversarialAttention("tiny-hybrid", goal, 1.0, 1),
+        load_subject(run, tokens, np.arange(60)), declared,
         {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
         split_documents(run.recipe, tokens, 1), run,
     )  # fmt: skip

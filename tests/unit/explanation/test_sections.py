@@ -107,7 +107,7 @@ def test_a_stage_reads_its_section(text, scale, tmp_path, monkeypatch):
     [
         ("explain: {documents: many}", "explain: documents"),
         ("explain: {documents: 0}", "explain: documents"),
-        ("explain: {models: [m]}", "explain: models"),
+        ("explain: {documents: 1, models: [m]}", "explain: models"),
         ("a: [", "explain: "),
         ("adversarial_attention: {}", "adversarial_attention.liar: model"),
         (

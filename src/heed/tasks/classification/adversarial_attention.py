@@ -17,9 +17,9 @@ from torch import nn
 
 from heed.explanation import adversarial_attention as adversarial
 from heed.explanation import rankings
+from heed.explanation.declared import AdversarialAttention
 from heed.explanation.diagnostic_mlp import DiagnosticTraining, Weights, make_guides
 from heed.explanation.rankings import GROUPS, Subject, network_of
-from heed.explanation.stage import AdversarialAttention
 from heed.files import HeedError
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.models.classifier import Classifier, weighted_sum
