@@ -19,7 +19,6 @@ def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
     try:
         open_streams()
-        run_in_utf8()
         run_own_code()
         _run_command()
     except HeedError as error:
@@ -91,16 +90,6 @@ def restart_without_cache() -> None:
     if sys.platform == "linux" and is_own and not is_set:
         arguments = [sys.executable, *sys.orig_argv[1:]]
         os.execve(sys.executable, arguments, environment_without_cache())
-
-
-def run_in_utf8() -> None:
-    """Replace this process where its locale has another encoding of arguments and file names.
-
-    params.yaml names files, and has texts of the command line, in UTF-8.
-    """
-    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
-        environment = os.environ | {"PYTHONUTF8": "1"}
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 def run_own_code() -> None:
