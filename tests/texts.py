@@ -85,10 +85,12 @@ def table_texts() -> Iterator[Text]:
 
 
 def part_texts(parts: Iterable[hyperparameters.Part]) -> Iterator[str | tuple[str, str]]:
-    """Yield the sentences on parts of networks."""
+    """Yield the sentences on parts of networks, and their labels in drawings."""
     for part in parts:
         if part.sentence:
             yield (part.sentence, part.plural) if part.plural else part.sentence
+        if part.label:
+            yield part.label
 
 
 def _descriptions(hyperparameters: type) -> Iterator[str]:

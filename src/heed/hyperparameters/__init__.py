@@ -94,6 +94,7 @@ class Part:
 
     sentence: str  # in the report, on what it does; it may name {hyperparameters}
     meaning: str = ""  # in the hyperparameter's description; empty where the name says it
+    label: str = ""  # in the drawing of a network
     count: str = ""  # the hyperparameter that is counted
     plural: str = ""  # the sentence for several
     recurrent: bool = False  # whether states are computed one after the other
@@ -106,34 +107,37 @@ def part(default: str, start: str, parts: dict[str, Part]) -> Any:
 
 
 ENCODERS = {
-    "bilstm": Part("a BiLSTM makes a state of each word", "a BiLSTM", recurrent=True),
-    "gru": Part("a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU",
+    "bilstm": Part("a BiLSTM makes a state of each word", "a BiLSTM", label="BiLSTM",
         recurrent=True),
+    "gru": Part("a bidirectional GRU makes a state of each word", "gru: a bidirectional GRU",
+        label="BiGRU", recurrent=True),
     "transformer": Part("a transformer of {count} layer makes a state of each word",
-        "a transformer: self-attention without recurrence", count="encoder_layers",
+        "a transformer: self-attention without recurrence", label="transformer",
+        count="encoder_layers",
         plural="a transformer of {count} layers makes a state of each word"),
     "embeddings": Part("each word is its embedding, without a network that reads its neighbours",
-        "the embeddings themselves (features only: a control)"),
+        "the embeddings themselves (features only: a control)", label="embeddings"),
     "none": Part("", "none: the linear branch alone (a control)"),
 }  # fmt: skip
 ATTENTIONS = {
     "none": Part(""),
     "multi-head": Part("self-attention of {count} head lets each state read all others",
-        "multi-head scaled dot-product", count="heads",
+        "multi-head scaled dot-product", label="self-attention", count="heads",
         plural="self-attention of {count} heads lets each state read all others"),
     "single-head": Part("self-attention with the score {score} lets each state read all others",
-        "single-head with any `score`, without projections"),
+        "single-head with any `score`, without projections", label="self-attention"),
     "uniform": Part("the layer of self-attention, but with equal weights in place of learned ones",
-        "uniform: multi-head with equal weights in place of learned ones (a control)"),
+        "uniform: multi-head with equal weights in place of learned ones (a control)",
+        label="equal weights"),
 }  # fmt: skip
 POOLINGS = {
-    "last": Part("the text is the last state"),
-    "mean": Part("the text is the mean of the states"),
-    "max": Part("the text is the maximum of the states in each of their numbers"),
+    "last": Part("the text is the last state", label="last state"),
+    "mean": Part("the text is the mean of the states", label="mean"),
+    "max": Part("the text is the maximum of the states in each of their numbers", label="maximum"),
     "attention": Part("the text is the average of the states, weighted by a learned query (score "
-        "{score})", "attention: by a learned query and `score`"),
+        "{score})", "attention: by a learned query and `score`", label="learned query"),
     "max-attention": Part("the text is the average of the states, weighted by their own maximum as "
-        "query", "max-attention: the query is the maximum of the states"),
+        "query", "max-attention: the query is the maximum of the states", label="maximum as query"),
 }  # fmt: skip
 SOURCE_ENCODERS = {
     "bidirectional": Part(

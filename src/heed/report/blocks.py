@@ -358,7 +358,7 @@ def walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
 
 @dataclasses.dataclass(frozen=True)
 class Term(Block):
-    """A word with its explanation.
+    """A word with its explanation, and a small drawing of it where it has one.
 
     Links to `#KEY` have the explanation as their tooltip in the page.
     """
@@ -366,6 +366,12 @@ class Term(Block):
     key: str
     name: str
     texts: Texts
+    drawing: Figure | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The drawing, which is written like every figure."""
+        return (self.drawing,) if self.drawing else ()
 
     def __str__(self) -> str:
         """Return the explanation without styles."""

@@ -1,4 +1,4 @@
-"""The glossary: a line for each variant, and for each word of the report.
+"""The glossary: a line and a drawing for each variant, and a line for each word of the report.
 
 A variant's name is the user's own, and says nothing certain; its hyperparameters do.
 """
@@ -22,6 +22,7 @@ from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.blocks import Block, Disclosure, Group, Section, Span, Term
 from heed.report.chapters.hyperparameters import format_setting
 from heed.report.chapters.shared import DEGENERATE, TUNED_ALIKE, glossary_key
+from heed.report.figures.networks import Hyperparameters, draw_network
 from heed.report.language import say, say_count
 from heed.report.measures import describe_reference_models, explain_degenerate
 from heed.report.results import Results
@@ -31,10 +32,11 @@ MAX_DIFFERENCES = 4  # hyperparameters that are named where two variants are the
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A variant in those experiments where its description is the same."""
+    """A variant in those experiments where it is the same: its description and its network."""
 
     name: str
     description: str
+    hyperparameters: Hyperparameters
     experiments: list[str]  # titles
 
 
@@ -53,7 +55,8 @@ def read_variants(results: Results) -> dict[str, list[Variant]]:
             if other != name:
                 network = _describe_as(model.hyperparameters, other, result)
             text = " ".join([*_roles(results, result, name), network])
-            entry = variants.setdefault(name, {}).setdefault(text, Variant(name, text, []))
+            new = Variant(name, text, model.hyperparameters, [])
+            entry = variants.setdefault(name, {}).setdefault(text, new)
             entry.experiments.append(experiment.title)
     return {name: list(entries.values()) for name, entries in variants.items()}
 
@@ -168,7 +171,8 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
         key = glossary_key(entry.name) + (f"--{number + 1}" if number else "")
         where = Span(f"{', '.join(entry.experiments)}: ", "small")
         texts = (entry.description,) if len(entries) == 1 else (where, entry.description)
-        yield Term(key, entry.name, texts)
+        drawing = draw_network(entry.hyperparameters, entry.name, entry.description, key)
+        yield Term(key, entry.name, texts, drawing)
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
