@@ -7,12 +7,40 @@ training (teacher forcing), one at a time in a search, with the same result.
 import abc
 import dataclasses
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import PADDING
 from heed.models.recurrent import State
+
+
+class Places:
+    """Cells of a table (sentences, width), one for each row of a batch that has several a sentence.
+
+    Made of the number of each row's sentence, (rows,), which ascends. `sentences` are those that
+    have a row.
+    """
+
+    def __init__(self, rows: Tensor) -> None:
+        self.sentences, sentence, counts = torch.unique_consecutive(
+            rows, return_inverse=True, return_counts=True
+        )
+        self.shape = len(counts), int(counts.max())
+        first = counts.cumsum(0) - counts
+        place = torch.arange(len(rows), device=rows.device) - first[sentence]
+        self.cell = sentence * self.shape[1] + place
+
+    def spread(self, values: Tensor, empty: float = 0.0) -> Tensor:
+        """Return the table (sentences, width, …) of values (rows, …), with `empty` elsewhere."""
+        size = values.shape[1:]
+        table = values.new_full((self.shape[0] * self.shape[1], *size), empty)
+        return table.index_copy_(0, self.cell, values).view(*self.shape, *size)
+
+    def gather(self, table: Tensor) -> Tensor:
+        """Return the values (rows, …) of a table (sentences, width, …)."""
+        return table.flatten(0, 1).index_select(0, self.cell)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,17 +50,18 @@ class Memory:
     states: (batch, source time, size)
     padding: (batch, source time), True at padding
     keys: what attention derives from the states alone, once a sentence: (batch, …) each
+    places: of the decoder's batch, where several of its rows read the same sentence
     """
 
     states: Tensor
     padding: Tensor
     keys: State = ()
+    places: Places | None = None
 
-    def select(self, rows: Tensor) -> "Memory":
+    def select(self, rows: Tensor, places: Places | None = None) -> "Memory":
         """Return the memory of the sentences `rows`, which may repeat: (rows,)."""
-        return Memory(
-            self.states[rows], self.padding[rows], tuple(keys[rows] for keys in self.keys)
-        )
+        keys = tuple(each[rows] for each in self.keys)
+        return Memory(self.states[rows], self.padding[rows], keys, places)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +83,7 @@ class Translator(nn.Module, abc.ABC):
 
     output: nn.Linear
     output_dropout: nn.Dropout
+    reads_places = False  # whether `decode` reads a memory with `places`
 
     @abc.abstractmethod
     def embed(self, source: Tensor) -> Tensor:
