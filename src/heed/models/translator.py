@@ -6,6 +6,7 @@ training (teacher forcing), one at a time in a search, with the same result.
 
 import abc
 import dataclasses
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -78,6 +79,28 @@ class Decoded:
     state: State
 
 
+ALIGNED = 16  # numbers of float32 in 64 bytes
+
+
+class _AlignedLinear(torch.autograd.Function):
+    """`F.linear` of rows with a bias, whose results lie in rows of a multiple of 64 bytes.
+
+    Where the rows are not aligned MKL writes them 1.6 times as slowly. The bytes are the same.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(rows, weight)
+        width = -(-len(weight) // ALIGNED) * ALIGNED
+        out = rows.new_empty(len(rows), width)[:, : len(weight)]
+        return torch.addmm(bias, rows, weight.T, out=out)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        (rows, weight), (gradient,) = ctx.saved_tensors, gradients
+        return gradient @ weight, gradient.T @ rows, gradient.sum(0)
+
+
 class Translator(nn.Module, abc.ABC):
     """An encoder, a decoder and an output layer."""
 
@@ -109,7 +132,14 @@ class Translator(nn.Module, abc.ABC):
 
     def logits(self, features: Tensor) -> Tensor:
         """Return the scores of the next token, (..., vocabulary), of features (..., size)."""
-        return self.output(features)
+        weight, bias = self.output.weight, self.output.bias
+        is_mkl = torch.backends.mkldnn.matmul.fp32_precision != "bf16"  # type: ignore[attr-defined]
+        is_float32 = features.dtype == weight.dtype == torch.float32
+        is_float32 &= features.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+        if not (is_mkl and is_float32 and len(weight) % ALIGNED) or bias is None:
+            return self.output(features)
+        found = _AlignedLinear.apply(features.flatten(0, -2), weight, bias)
+        return found.unflatten(0, features.shape[:-1])
 
     def loss(self, batch: PairBatch, label_smoothing: float = 0.0) -> Tensor:
         """Return the cross entropy summed over the predicted tokens: those after BOS, with EOS.
@@ -119,9 +149,8 @@ class Translator(nn.Module, abc.ABC):
         memory, state = self.encode(batch.source, batch.source_lengths)
         features = self.decode(batch.target[:, :-1], memory, state).features
         is_token = batch.target[:, 1:] != PADDING
-        return F.linear_cross_entropy(
-            self.output_dropout(features[is_token]), self.output.weight,
-            batch.target[:, 1:][is_token], linear_bias=self.output.bias,
+        return F.cross_entropy(
+            self.logits(self.output_dropout(features[is_token])), batch.target[:, 1:][is_token],
             label_smoothing=label_smoothing, reduction="sum",
         )  # fmt: skip
 
