@@ -16,9 +16,10 @@ from torch import Tensor, nn
 
 from heed.inputs.pairs import PairBatch
 from heed.inputs.vocabulary import BOS, EOS, PADDING, UNKNOWN
-from heed.models.translator import Memory, State, Translator
+from heed.models.translator import Places, State, Translator
 
 MAX_HYPOTHESES = 640  # that `translate` extends at once: with 320 it is slower, with 1280 no faster
+GROUP = 8  # columns of which `_largest` takes one maximum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,15 +50,6 @@ class _Open:
     tokens: Tensor
     log_p: Tensor
     state: State
-
-    def place_in_beam(self) -> Tensor:
-        first = torch.searchsorted(self.sentence, self.sentence)
-        return torch.arange(len(first), device=first.device) - first
-
-    def extended(self, origin: Tensor, token: Tensor, log_p: Tensor, state: State) -> "_Open":
-        tokens = torch.cat([self.tokens[origin], token[:, None]], 1)
-        selected = tuple(tensor[origin.to(tensor.device)] for tensor in state)
-        return _Open(self.sentence[origin], tokens, log_p, selected)
 
 
 class _Candidates:
@@ -100,65 +92,90 @@ def search(
         torch.arange(batch, device=source.device), start, memory.states.new_zeros(batch), state
     )
     candidates = _Candidates(batch, n_best, length_penalty)
-    selected, of_sentences = memory, hypotheses.sentence
+    of_sentences = hypotheses.sentence.new_empty(0)
     while len(hypotheses.sentence):
         if not torch.equal(of_sentences, hypotheses.sentence):
             of_sentences = hypotheses.sentence
-            selected = memory.select(of_sentences)
-        extended = _step(model, hypotheses, selected, limits, beam)
-        hypotheses = _end(extended, candidates, limits)
+            places = Places(of_sentences)
+            shared = places.sentences if model.reads_places else of_sentences
+            selected = memory.select(shared, places if model.reads_places else None)
+        decoded = model.decode(hypotheses.tokens[:, -1:], selected, hypotheses.state)
+        logits = model.logits(decoded.features[:, 0])
+        is_last = limits[of_sentences] == hypotheses.tokens.shape[1]
+        best = _best_extensions(logits, hypotheses.log_p, is_last, places, beam)
+        hypotheses.state = decoded.state
+        hypotheses = _end(hypotheses, *best, candidates, limits)
     return candidates.hypotheses
 
 
-def _step(model: Translator, hypotheses: _Open, memory: Memory, limits: Tensor, beam: int) -> _Open:
-    """Return the `beam` best extensions of each sentence's open hypotheses, ended ones included."""
-    decoded = model.decode(hypotheses.tokens[:, -1:], memory, hypotheses.state)
-    is_last = limits[hypotheses.sentence] == hypotheses.tokens.shape[1]
-    log_p, token = _best_tokens(model.logits(decoded.features[:, 0]), is_last, beam)
-    total = hypotheses.log_p[:, None] + log_p  # hypotheses x tokens
+def _best_extensions(
+    logits: Tensor, log_p: Tensor, is_last: Tensor, places: Places, beam: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the `beam` best extensions of each sentence's open hypotheses, ended ones included.
+
+    Of each, (extensions,): the hypothesis that it extends, its last token, and its log P.
+    """
+    best, token = _best_tokens(logits, is_last, beam)  # hypotheses x tokens
+    width = best.shape[1]
     # one row a sentence: place in the beam x tokens
-    sentences, row = torch.unique_consecutive(hypotheses.sentence, return_inverse=True)
-    place, width = hypotheses.place_in_beam(), total.shape[1]
-    table = total.new_full((len(sentences), int(place.max()) + 1, width), -math.inf)
-    table[row, place] = total
-    index = torch.full(table.shape[:2], -1, device=row.device)
-    index[row, place] = torch.arange(len(row), device=row.device)
-    best, cell = table.flatten(1).topk(min(beam, table[0].numel()))
-    exists = best > -math.inf
+    table = places.spread(log_p[:, None] + best, -math.inf).flatten(1)
+    index = places.spread(torch.arange(len(log_p), device=log_p.device))
+    total, cell = table.topk(min(beam, table.shape[1]))
+    exists = total > -math.inf
     origin = index.gather(1, cell // width)[exists]
-    return hypotheses.extended(
-        origin, token[origin, (cell % width)[exists]], best[exists], decoded.state
-    )
+    return origin, token[origin, (cell % width)[exists]], total[exists]
 
 
 def _best_tokens(logits: Tensor, is_last: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return log P, -inf of all but EOS where `is_last`, and index of the best, (rows, count)."""
-    normaliser = logits.logsumexp(-1, keepdim=True)
-    logits[:, [PADDING, BOS, UNKNOWN]] = -math.inf
+    log_p = logits.log_softmax(-1)
+    log_p[:, [PADDING, BOS, UNKNOWN]] = -math.inf
     if is_last.any():
-        only_end = torch.full_like(logits[is_last], -math.inf)
-        only_end[:, EOS] = logits[is_last, EOS]
-        logits[is_last] = only_end
-    best, token = logits.topk(min(count, logits.shape[1]))
-    return best - normaliser, token
+        only_end = torch.full_like(log_p[is_last], -math.inf)
+        only_end[:, EOS] = log_p[is_last, EOS]
+        log_p[is_last] = only_end
+    return _largest(log_p, min(count, log_p.shape[1]))
 
 
-def _end(extended: _Open, candidates: _Candidates, limits: Tensor) -> _Open:
-    """Add the ended hypotheses to the candidates; return those that are still worth extending."""
-    ended = extended.tokens[:, -1] == EOS
-    found = extended.sentence[ended], extended.tokens[ended, 1:-1], extended.log_p[ended]
+def _largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` largest values of each row, and their columns: topk, 3 times as fast.
+
+    They are among the columns of the `count` largest maxima of GROUP columns each.
+    """
+    rows, columns = values.shape
+    groups = columns // GROUP
+    if groups <= count:
+        return values.topk(count)
+    grouped = values[:, : groups * GROUP].unflatten(1, (GROUP, groups))
+    _, group = grouped.amax(1).topk(count)
+    steps = torch.arange(0, groups * GROUP, groups, device=values.device)
+    column = (group[..., None] + steps).flatten(1)
+    rest = torch.arange(groups * GROUP, columns, device=values.device).expand(rows, -1)
+    column = torch.cat([column, rest], 1)
+    best, place = values.gather(1, column).topk(count)
+    return best, column.gather(1, place)
+
+
+def _end(
+    hypotheses: _Open, origin: Tensor, token: Tensor, log_p: Tensor, candidates: _Candidates,
+    limits: Tensor,
+) -> _Open:  # fmt: skip
+    """Add extensions that end to the candidates; return those that are still worth extending."""
+    sentence, ended = hypotheses.sentence[origin], token == EOS
+    found = sentence[ended], hypotheses.tokens[origin[ended], 1:], log_p[ended]
     for hypothesis in zip(*(each.tolist() for each in found), strict=True):
         candidates.add(*hypothesis)
-    worst = extended.log_p.new_tensor(candidates.worst)
-    bound = extended.log_p / limits[extended.sentence] ** candidates.length_penalty
-    can_win = ~ended & (bound > worst[extended.sentence])
+    worst = log_p.new_tensor(candidates.worst)
+    bound = log_p / limits[sentence] ** candidates.length_penalty
+    can_win = ~ended & (bound > worst[sentence])
     # a sentence goes on with all of its hypotheses, so that the early end changes no result
     goes_on = torch.zeros(len(worst), dtype=torch.bool, device=worst.device)
-    goes_on[extended.sentence[can_win]] = True
-    kept = ~ended & goes_on[extended.sentence]
+    goes_on[sentence[can_win]] = True
+    kept = ~ended & goes_on[sentence]
+    origin = origin[kept]
     return _Open(
-        extended.sentence[kept], extended.tokens[kept], extended.log_p[kept],
-        tuple(tensor[kept.to(tensor.device)] for tensor in extended.state),
+        sentence[kept], torch.cat([hypotheses.tokens[origin], token[kept, None]], 1), log_p[kept],
+        tuple(tensor[origin.to(tensor.device)] for tensor in hypotheses.state),
     )  # fmt: skip
 
 

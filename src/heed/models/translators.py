@@ -60,8 +60,14 @@ class SourceAttention(nn.Module):
         self, query: Tensor, memory: Memory, weights: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """Return the sums (batch, queries, size) and the weights used; None: its own equal ones."""
+        places = memory.places
+        if places is not None:  # a sentence's queries, one of each row: nothing is copied for them
+            query = places.spread(query[:, 0])
         own = self.weights(query, memory) if weights is None else weights
-        return own @ memory.states, own if self.is_learned else weights
+        context = own @ memory.states
+        if places is not None:
+            own, context = (places.gather(each)[:, None] for each in (own, context))
+        return context, own if self.is_learned else weights
 
 
 class RecurrentDecoder(nn.Module, abc.ABC):
@@ -195,6 +201,8 @@ class RecurrentTranslator(Translator):
     embedding_dim^-0.5: the first logits are of order 1. Raises ValueError for an encoder or decoder
     that is no recurrent one, or two directions of an odd hidden_size.
     """
+
+    reads_places = True
 
     def __init__(
         self, source_vocabulary: int, target_vocabulary: int, h: TranslatorArchitecture

@@ -291,6 +291,20 @@ def test_concatenate_cuts_a_source_at_its_cap_and_grows_with_it():
     assert counts[1] - counts[0] == 20 * size**2 and counts[2] - counts[1] == 30 * size**2
 
 
+@pytest.mark.parametrize("vocabulary", [25, 32])
+def test_the_logits_and_their_gradients_are_those_of_the_output_layer(vocabulary):
+    torch.manual_seed(0)
+    model = RecurrentTranslator(SOURCE, vocabulary, ARCHITECTURE)
+    features = torch.randn(3, 4, model.output.in_features, requires_grad=True)
+    found = []
+    for layer in (model.logits, model.output):
+        logits = layer(features)
+        loss = (logits * torch.linspace(0, 1, vocabulary)).sum()
+        read = (features, model.output.weight, model.output.bias)
+        found.append((logits, *torch.autograd.grad(loss, read)))
+    torch.testing.assert_close(*found, rtol=1e-5, atol=1e-6)
+
+
 def test_the_tied_readout_is_the_target_embedding():
     torch.manual_seed(0)
     h = dataclasses.replace(ARCHITECTURE, embedding_dim=64, tied_readout=True)
