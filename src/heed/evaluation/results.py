@@ -68,26 +68,6 @@ Details = dict[str, dict[str, Scores]]  # a task's finer scores: group → name 
 
 
 @dataclasses.dataclass(frozen=True)
-class Effect:
-    """Effect sizes of a difference (`significance.effect_sizes`)."""
-
-    odds_ratio: float | None
-    g: float | None
-    seeds_won: float
-
-
-@dataclasses.dataclass(frozen=True)
-class OtherTests:
-    """Tests that decide nothing, since each leaves out a variance; of McNemar's one p a seed."""
-
-    documents_p: float
-    mcnemar_p: list[float] | None
-    seeds_t_p: float | None
-    seeds_sign_p: float | None
-    seeds_sign_smallest_p: float | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Difference:
     """A first model's score minus a second's, or of a loss the other way, with its tests.
 
@@ -109,8 +89,6 @@ class Difference:
     degrees_of_freedom: float | None
     seeds_needed: int | None
     detectable_pp: float | None
-    effect: Effect
-    others: OtherTests
     tuned_alike: bool = True
 
 

@@ -1,8 +1,8 @@
 """Significance of a difference between two models, paired over seeds and over test documents.
 
 Any metric can be compared: the tests take the contribution of each document to it
-(`task.interface.Metric.by_item`). Read `interval_pp` and `p_holm`; `other_tests` check these two.
-docs/statistics.md explains each number, its assumptions, its sources, and when to distrust it.
+(`task.interface.Metric.by_item`). docs/statistics.md explains each number, its assumptions, its
+sources, and when to distrust it.
 
 The mean difference has another standard error in each of two designs:
 
@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 from scipy import optimize, special, stats
 
-from heed.evaluation.results import UNDECIDED, Difference, Effect, Interval, OtherTests
+from heed.evaluation.results import UNDECIDED, Difference, Interval
 
 ALPHA, POWER = 0.05, 0.8
 EQUIVALENCE_MARGIN = 1.0  # differences that are smaller do not matter, if a study says nothing else
@@ -33,10 +33,6 @@ MAX_SEEDS = 1000  # `seeds_needed` searches up to this number: nobody trains mor
 SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all degrees of freedom
 SMALLEST_P = sys.float_info.min  # a p is never reported as 0
 TOLERANCE = 1e-12  # scores that differ by less are equal but for rounding
-RESAMPLES, GENERATOR_SEED = 10_000, 1
-# With up to this number of seeds all 2^15 sign flips are computed; with more, RESAMPLES are drawn.
-MAX_ENUMERATED = 15
-CHUNK = 4_000_000  # numbers that are drawn at once: it keeps memory below about 100 MB
 
 # One model's score minus another's, (seeds, documents), for each test split: one of a fixed split,
 # k of k folds. Whole numbers where the metric is a share of documents, else floats.
@@ -184,12 +180,12 @@ def power(
     if not standard_error:
         return 1.0 if difference else alpha
     shift = abs(difference) / standard_error
-    if math.isinf(degrees_of_freedom):
-        critical = float(stats.norm.isf(alpha / 2))
-        return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
-    critical = float(stats.t.isf(alpha / 2, degrees_of_freedom))
-    # At this limit the power is 1; beyond it scipy returns NaN.
-    return float(stats.nct.sf(critical, degrees_of_freedom, min(shift, 20 * critical + 50)))
+    critical = _critical_t(alpha, degrees_of_freedom)
+    # At this limit the power is 1. Beyond it, and for a lower tail of nearly 0, scipy returns NaN.
+    below = special.nctdtr(
+        degrees_of_freedom, min(shift, 20 * critical + 50), np.array([-critical, critical])
+    )
+    return float(1 - below[1] + np.nan_to_num(below[0]))
 
 
 def seeds_needed(
@@ -222,7 +218,7 @@ def minimum_detectable(
     def excess(shift: float) -> float:
         return power(shift, 1.0, degrees_of_freedom, alpha) - POWER
 
-    limit = 20 * float(stats.t.isf(alpha / 2, degrees_of_freedom)) + 50
+    limit = 20 * _critical_t(alpha, degrees_of_freedom) + 50
     return standard_error * float(optimize.brentq(excess, 0.0, limit))
 
 
@@ -267,9 +263,9 @@ def t_test(
     # Where all have the difference 0: the probability that none of so many would differ if the
     # share of those that do were the margin. Else nothing is known of the variance.
     documents = sum(block.shape[1] for block in blocks)
-    has_differences = any(block.any() for block in blocks)
-    unseen = 1.0 if has_differences else float((1 - margin) ** documents)
-    return TTest(interval, documents_test(blocks), unseen)
+    if not any(block.any() for block in blocks):
+        return TTest(interval, 1.0, float((1 - margin) ** documents))
+    return TTest(interval, max(0.5 ** (documents - 1), SMALLEST_P), 1.0)  # of all sign flips
 
 
 def assess(
@@ -279,20 +275,17 @@ def assess(
     family: str = "",
     equivalence_margin: float = EQUIVALENCE_MARGIN,
 ) -> Difference:
-    """Return the tests and effect sizes of one difference; nothing is yet corrected or judged.
+    """Return the tests of one difference; nothing is yet corrected or judged.
 
     `tests` is the size of the family: `seeds_needed` and `detectable_pp` are for the strictest
     level that Holm's correction may ask for, alpha over this number.
     """
-    values = [float(value) for block in blocks for value in block.mean(axis=1)]
-    seeds, mean = len(values), mean_difference(blocks)
+    seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
     found: dict[str, object] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
     found |= {
         "family": family,
         "mean_pp": 100 * mean,
         "verdict": UNDECIDED,
-        "effect": effect_sizes(blocks, values),
-        "others": other_tests(blocks, values),
     }
     test, components = t_test(blocks, alpha, equivalence_margin), variance_components(blocks)
     if test is not None and components is not None:
@@ -326,110 +319,7 @@ def signature(folds: bool, fixed: bool) -> str:
         "equivalence": "two-one-sided-t",
         "correction": "Holm-within-family",
         "power": POWER,
-        "permutation": f"exact,or-{RESAMPLES}-samples",
-        "generator": f"PCG64({GENERATOR_SEED})",
         "numpy": np.__version__,
         "scipy": scipy.__version__,
     }
     return "|".join(f"{key}:{value}" for key, value in fields.items())
-
-
-def other_tests(blocks: Blocks, values: Sequence[float]) -> OtherTests:
-    """Return the tests that decide nothing; `values` has the difference of each seed."""
-    several = len(values) > 1
-    return OtherTests(
-        documents_p=documents_test(blocks),
-        mcnemar_p=[p for block in blocks for p in mcnemar(block)] if _are_counts(blocks) else None,
-        seeds_t_p=seeds_t_test(values),
-        seeds_sign_p=seeds_sign_test(values),
-        seeds_sign_smallest_p=max(2.0 ** (1 - len(values)), 1 / RESAMPLES) if several else None,
-    )
-
-
-def effect_sizes(blocks: Blocks, values: Sequence[float]) -> Effect:
-    """Return effect sizes of the `values` of seeds that do not grow with seeds or documents.
-
-    `odds_ratio`: documents on which only the first model is right over those of the second, each
-    plus a half. `g`: the mean over the standard deviation over seeds, with Hedges' (1981)
-    correction for small samples; None with two seeds. `seeds_won`: the share in which the first was
-    better, a tie a half (Bouthillier et al. 2021 call a difference meaningful from 0.75).
-    """
-    won, lost = (sum(int((sign * block > 0).sum()) for block in blocks) for sign in (1, -1))
-    freedom = len(values) - 1
-    std = float(np.std(values, ddof=1)) if freedom else 0.0
-    g = None
-    if std > TOLERANCE and freedom > 1:  # of two seeds the correction leaves nothing
-        g = float(np.mean(values)) / std * (1 - 3 / (4 * freedom - 1))
-    wins = [0.5 + 0.5 * np.sign(value) * (abs(value) > TOLERANCE) for value in values]
-    odds_ratio = (won + 0.5) / (lost + 0.5) if _are_counts(blocks) else None
-    return Effect(odds_ratio=odds_ratio, g=g, seeds_won=float(np.mean(wins)))
-
-
-def documents_test(blocks: Blocks) -> float:
-    """Return the exact p of the permutation test over documents, for these trained runs alone.
-
-    For each document the two models' names are permuted in all its seeds together, so the sum of
-    its differences takes either sign with probability 1/2. The total's distribution is a
-    convolution of binomials, one for each size. With one seed this is McNemar's (1947) exact test.
-    """
-    if not _are_counts(blocks):
-        return _sampled_documents_test(blocks)
-    sums = np.concatenate([np.abs(block.sum(axis=0, dtype=np.int64)) for block in blocks])
-    observed = abs(sum(int(block.sum(dtype=np.int64)) for block in blocks))
-    distribution = np.ones(1)  # of the sum of all positive differences
-    for size, count in zip(*np.unique(sums[sums > 0], return_counts=True), strict=True):
-        positive = np.zeros(size * count + 1)
-        positive[::size] = stats.binom.pmf(np.arange(count + 1), count, 0.5)
-        distribution = np.convolve(distribution, positive)
-    totals = 2 * np.arange(len(distribution)) - int(sums.sum())
-    return min(max(float(distribution[np.abs(totals) >= observed].sum()), SMALLEST_P), 1.0)
-
-
-def _are_counts(blocks: Blocks) -> bool:
-    return all(block.dtype.kind in "bui" for block in blocks)
-
-
-def _sampled_documents_test(blocks: Blocks) -> float:
-    sums = np.concatenate([block.sum(axis=0) for block in blocks])
-    generator = np.random.default_rng(GENERATOR_SEED)
-    chunk = max(1, CHUNK // len(sums))
-    extreme = 1
-    for start in range(0, RESAMPLES - 1, chunk):
-        shape = min(chunk, RESAMPLES - 1 - start), len(sums)
-        signs = generator.integers(0, 2, shape, dtype=np.int8) * 2.0 - 1
-        extreme += int((np.abs(signs @ sums) >= abs(sums.sum()) - TOLERANCE).sum())
-    return extreme / RESAMPLES
-
-
-def mcnemar(block: np.ndarray) -> list[float]:
-    """Return the exact p of McNemar (1947) for each row of differences, (seeds, documents)."""
-    counts = [(int((row > 0).sum()), int((row < 0).sum())) for row in block]
-    return [
-        max(float(stats.binomtest(won, won + lost).pvalue), SMALLEST_P) if won + lost else 1.0
-        for won, lost in counts
-    ]
-
-
-def seeds_t_test(values: Sequence[float]) -> float | None:
-    """Return p of the paired t test over seeds; None with one, or where all are the same."""
-    if len(values) < 2 or np.std(values) < TOLERANCE:
-        return None
-    return float(stats.ttest_1samp(values, 0.0).pvalue)
-
-
-def seeds_sign_test(values: Sequence[float]) -> float | None:
-    """Return p of Fisher's (1935) sign-flip test over seeds, exact up to 15; None with one."""
-    if len(values) < 2:
-        return None
-    # Rounded, so that sums that differ in the last bit only count as equal.
-    test = stats.permutation_test(
-        (np.round(values, 12),),
-        lambda x, axis: np.round(np.abs(x.mean(axis=axis)), 12),
-        permutation_type="samples",
-        vectorized=True,
-        alternative="greater",
-        n_resamples=np.inf if len(values) <= MAX_ENUMERATED else RESAMPLES - 1,
-        batch=4096,
-        rng=np.random.default_rng(GENERATOR_SEED),
-    )
-    return float(test.pvalue)

@@ -51,6 +51,7 @@ class TestedDifference:
     method: Significance
     measure: Measure
     whole: Interval | None = None
+    one_seed: bool = False  # whether both models have one run
 
     @property
     def mean(self) -> float:
@@ -74,11 +75,6 @@ class TestedDifference:
             if self.measure.is_of_sentences
             else "one test document has no interval"
         )
-
-    @property
-    def one_seed(self) -> bool:
-        """Whether both models have one run: one test document has no interval either."""
-        return self.result.others.seeds_sign_smallest_p is None
 
     @property
     def low(self) -> float | None:
@@ -211,6 +207,7 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
             method,
             measure,
             difference.interval_pp,
+            len(result.compared_score(result.models[first]).values) == 1,
         )
         for first, others in result.comparisons.items()
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)

@@ -276,7 +276,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
         write_predictions(model, [1])
     comparison = compared(seeds=(1,))
     gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
-    assert gain.interval_pp is gain.p is gain.p_holm is None and gain.others.documents_p > 0
+    assert gain.interval_pp is gain.p is gain.p_holm is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert [*metrics] == ["baseline", "attention", "gain_pp", "linear"]
 

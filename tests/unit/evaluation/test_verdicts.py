@@ -14,8 +14,6 @@ from heed.evaluation.results import (
     UNDECIDED,
     WORSE,
     Difference,
-    Effect,
-    OtherTests,
     Roles,
     assign_roles,
     verdict,
@@ -55,7 +53,6 @@ def difference(mean: float, p: float | None, equivalence_p: float | None) -> Dif
         family="question", mean_pp=mean, interval_pp=None, p=p, p_holm=p,
         equivalence_p=equivalence_p, equivalence_p_holm=equivalence_p, verdict=UNDECIDED,
         standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None, detectable_pp=None,
-        effect=Effect(None, None, 1.0), others=OtherTests(1.0, None, None, None, None),
     )  # fmt: skip
 
 

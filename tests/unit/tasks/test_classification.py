@@ -138,10 +138,9 @@ def test_a_metric_that_is_no_mean_is_compared_by_the_same_statistics():
         return macro_f1_by_item(label, generator.random((4, 300)) > right, generator)
 
     test = assess(differences([runs(0.9)], [runs(0.5)]))
-    assert test.interval_pp[0] > 10 and test.p < 0.01 and test.others.documents_p < 1e-3
-    assert test.others.mcnemar_p is test.effect.odds_ratio is None, "both count right and wrong"
+    assert test.interval_pp[0] > 10 and test.p < 0.01
     level = assess(differences([runs(0.7)], [runs(0.7)]))
-    assert level.interval_pp[0] < 0 < level.interval_pp[1] and level.others.documents_p > 0.01
+    assert level.interval_pp[0] < 0 < level.interval_pp[1]
 
 
 @pytest.mark.slow
