@@ -187,7 +187,7 @@ def compare() -> None:
     tuning = {model: params.tuning(model) for model in params.models}
     question = Question(
         asked.attention, metrics, asked.equivalence_margin, asked.convergence_pp, tuning,
-        [*params.pretrained],
+        [*params.pretrained], {name: each.control for name, each in params.experiments.items()},
     )  # fmt: skip
     comparison = compare(models, params.seeds, question, COMPARISON, METRICS)
     for message in mixed_machine_kinds(comparison):

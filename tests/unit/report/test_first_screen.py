@@ -163,7 +163,7 @@ def test_an_interval_below_zero_is_told_where_the_correction_leaves_it_undecided
     compared = experiment.attention_comparison
     undecided = [
         dataclasses.replace(
-            each, result=dataclasses.replace(each.result, verdict=UNDECIDED, p_holm=0.06)
+            each, result=dataclasses.replace(each.result, verdict=UNDECIDED, p_corrected=0.06)
         )
         for each in compared.reference_models
     ]

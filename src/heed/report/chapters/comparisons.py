@@ -31,7 +31,11 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     comparisons, measure = experiment.comparisons, experiment.measure
     columns = _columns(results, experiment)
     note = say(
-        "The corrected p values and the convergence of both models decide; bold: better or worse."
+        "Primary: the study's question, {attention} over {control}, tested by itself. Secondary: "
+        "all other comparisons; intervals and p values allow for their number in this experiment, "
+        "that of reference models apart. Bold: better or worse.",
+        attention=next(iter(experiment.result.attention), "attention"),
+        control=experiment.result.control or "baseline",
     )
     table = Table(
         f"{experiment.key}_comparisons",
@@ -56,8 +60,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
     measure = experiment.measure
     within = say(
-        "corrected p of the tests that the difference lies within {margin}",
-        margin=measure.margin(results.comparison.significance.equivalence_margin),
+        "the least margin within which the difference is shown to lie; below {margin} the two are "
+        "practically the same",
+        margin=measure.limit(results.comparison.significance.equivalence_margin),
     )
     needed = say(
         "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
@@ -68,15 +73,17 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
         Column("", say("Compared"), TEXT, _compared),
         Column("first", "", value="first"),
         Column("second", "", value="second"),
+        Column("", say("Question"), TEXT, _question),
         Column("family", "", value="result.family"),
+        Column("tests", "", value="result.tests"),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
         interval_column(results, _itself),
         *interval_columns(_itself, "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, "result.p"),
         corrected_p_column(_itself),
         Column(
-            "equivalence_p_holm", say("Equivalence p"), PROBABILITY, "result.equivalence_p_holm",
-            paper=False, meaning=within,
+            "equal_within_pp", say("Equal within"), decimals(2), "result.equal_within_pp",
+            meaning=within,
         ),
         Column("verdict", say("Verdict"), VERDICT, verdict_cell(_itself)),
         Column("tuned_alike", "", value=lambda each: str(each.result.tuned_alike).lower()),
@@ -90,6 +97,10 @@ def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
 
 def _itself(each: TestedDifference) -> TestedDifference:
     return each
+
+
+def _question(each: TestedDifference) -> str:
+    return say("primary" if each.result.family == "primary" else "secondary")
 
 
 def _compared(each: TestedDifference) -> Phrase:

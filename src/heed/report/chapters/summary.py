@@ -255,13 +255,13 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
     if len(comparison.seeds) == 1:
         yield say("One seed has neither.")
     yield say(
-        "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
-        "{count} comparisons of the study's question, which are those of every attention "
-        "variant ({variants}) and every control with the baseline, in all experiments. A "
-        "difference within {margin} is practically the same; a model whose validation score twice "
-        "the epochs raise by more than {limit} has not converged.",
-        count=method.families["question"].tests,
-        variants=", ".join(results.params.study.attention),
+        "Each experiment has one primary question, tested at {level} by itself: {primary}. All "
+        "other comparisons are secondary: their intervals and p values allow for their number in "
+        "the experiment. A difference is better or worse where its interval excludes 0; one that "
+        "is shown to lie within {margin} is practically the same; a model whose validation score "
+        "twice the epochs raise by more than {limit} has not converged.",
+        level=f"{method.alpha:g}",
+        primary=", ".join(_primary_questions(results)),
         margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )
@@ -273,3 +273,10 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
         "Neither interval nor p allows for other training texts, other hyperparameters or "
         "other corpora. Method:"
     )
+
+
+def _primary_questions(results: Results) -> Iterator[str]:
+    for each in results.experiments:
+        if each.result.attention and each.result.control:
+            pair = f"{each.result.attention[0]} − {each.result.control}"
+            yield f"{each.title} ({pair})" if len(results.experiments) > 1 else pair
