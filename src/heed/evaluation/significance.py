@@ -226,6 +226,19 @@ def minimum_detectable(
     return standard_error * float(optimize.brentq(excess, 0.0, limit))
 
 
+def planned_difference(seeds: int, documents: float, folds: int = 0) -> float | None:
+    """Return the difference, in percentage points, that a primary comparison finds with 80% power.
+
+    `documents` are of one test split. The variances are about those of published studies: a
+    deviation of 1 point over the seeds of each model, and 0.1 over documents. None: too few seeds.
+    """
+    if seeds < max(2, folds) or documents < 2:
+        return None
+    components = VarianceComponents(folds, 2 * 0.01**2, 0.1 / documents, models=2)
+    freedom = components.degrees_of_freedom(seeds)
+    return 100 * float(minimum_detectable(components.standard_error(seeds), freedom))
+
+
 class Test(NamedTuple):
     """The interval of a difference, p of no difference, and the least margin it lies within."""
 

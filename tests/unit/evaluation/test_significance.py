@@ -16,6 +16,7 @@ from heed.evaluation.significance import (
     mean_difference,
     mean_squares,
     minimum_detectable,
+    planned_difference,
     power,
     seeds_needed,
     t_test,
@@ -107,6 +108,16 @@ def test_power_is_that_of_cohens_tables():
         assert power(0.0, 1.0, freedom, 0.05) == pytest.approx(0.05, rel=1e-4)
     for freedom in (1, 4, 1e3, math.inf):  # where scipy's noncentral t returns NaN
         assert power(1.0, 1e-7, freedom, 0.05 / 20) == pytest.approx(1)
+
+
+def test_a_study_is_told_beforehand_what_it_finds():
+    """By hand for 5 seeds and 500 texts: t of the equivalent degrees of freedom, and 80% power."""
+    error = math.sqrt(2 * 0.01**2 / 5 + 0.1 / 500)
+    found = planned_difference(5, 500) / 100
+    freedom = VarianceComponents(0, 2 * 0.01**2, 0.1 / 500, models=2).degrees_of_freedom(5)
+    assert power(found, error, freedom, 0.05) == pytest.approx(0.8)
+    assert planned_difference(10, 500) < planned_difference(5, 500) < planned_difference(3, 500)
+    assert planned_difference(1, 500) is planned_difference(4, 500, folds=5) is None
 
 
 def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
