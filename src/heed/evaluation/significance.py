@@ -124,10 +124,12 @@ def variance_components(first: Scores, second: Scores) -> VarianceComponents | N
     (table,) = blocks
     if min(table.shape) < 2:
         return None
-    of_seeds = [
-        each.mean(axis=1).var(ddof=1) if len(each) > 1 else 0.0 for (each,) in (first, second)
-    ]
-    return crossed_components(*of_seeds, *mean_squares(table)[1:], *table.shape)
+    own, others = (
+        float(each.mean(axis=1).var(ddof=1)) if len(each) > 1 else 0.0
+        for (each,) in (first, second)
+    )
+    _, documents, residual = mean_squares(table)
+    return crossed_components(own, others, documents, residual, *table.shape)
 
 
 def mean_squares(table: np.ndarray) -> tuple[float, float, float]:

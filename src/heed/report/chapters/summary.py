@@ -261,7 +261,7 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
         "is shown to lie within {margin} is practically the same; a model whose validation score "
         "twice the epochs raise by more than {limit} has not converged.",
         level=f"{method.alpha:g}",
-        primary=", ".join(_primary_questions(results)),
+        primary="; ".join(_primary_questions(results)),
         margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )
@@ -276,7 +276,15 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
 
 
 def _primary_questions(results: Results) -> Iterator[str]:
-    for each in results.experiments:
-        if each.result.attention and each.result.control:
-            pair = f"{each.result.attention[0]} − {each.result.control}"
-            yield f"{each.title} ({pair})" if len(results.experiments) > 1 else pair
+    """Yield the primary comparison of each experiment, with the difference that it finds."""
+    for experiment in results.experiments:
+        for each in experiment.comparisons:
+            if each.result.family != "primary":
+                continue
+            pair = f"{each.first} − {each.second}"
+            if len(results.experiments) > 1:
+                pair = f"{experiment.title}: {pair}"
+            if each.result.detectable_pp:
+                size = each.measure.difference(each.result.detectable_pp, 1)
+                pair = say("{pair} (finds {size} with 80% power)", pair=pair, size=size)
+            yield pair
