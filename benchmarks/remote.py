@@ -35,7 +35,7 @@ import numpy as np
 import pandas as pd
 
 from heed.evaluation.results import BASELINE, mean_and_std
-from heed.evaluation.significance import assess, differences, holm
+from heed.evaluation.significance import assess
 from heed.evaluation.tested import Tested
 from heed.files import read_json, writing
 from heed.paths import RECIPES, RUN, STATISTICS, TOKENS, recipe_file, run_folder, timing_file
@@ -242,14 +242,14 @@ def gain_rows(models: list[str], seeds: list[int]) -> list[str]:
         name for name, variant in by_item if variant == ATTENTION and (name, BASELINE) in by_item
     ]
     gains = [
-        assess(differences([by_item[name, ATTENTION]], [by_item[name, BASELINE]]), len(experiments))
+        assess([by_item[name, ATTENTION]], [by_item[name, BASELINE]], len(experiments))
         for name in experiments
     ]
     rows = []
-    for name, gain, p in zip(experiments, gains, holm([gain.p for gain in gains]), strict=True):
+    for name, gain in zip(experiments, gains, strict=True):
         low, high = gain.interval_pp
         size = f"{gain.mean_pp:+.2f} ({low:+.2f} to {high:+.2f}) p.p."
-        rows.append(f"| {name}: gain | {size} | corrected p {p:.3g} |")
+        rows.append(f"| {name}: gain | {size} | corrected p {gain.p_corrected:.3g} |")
     return rows
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from heed.evaluation import results, significance
@@ -40,7 +41,8 @@ class Question:
     """A study's question: the variants that answer it, metrics by experiment, the margins.
 
     `tuning`: how each model is tuned, equal texts for equal spaces and budgets; empty: not.
-    `pretrained` are the corpora with a pretrained reference model.
+    `pretrained` are the corpora with a pretrained reference model, `controls` the controls that
+    experiments declare.
     """
 
     attention: list[str]
@@ -49,6 +51,7 @@ class Question:
     convergence_pp: float | None
     tuning: Mapping[str, str] = dataclasses.field(default_factory=dict)
     pretrained: Collection[str] = ()
+    controls: Mapping[str, str | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,10 +78,6 @@ def compare(
         name: _read_experiment(name, models, seeds, question)
         for name, models in experiments.items()
     }
-    families = Counter(family for each in tested.values() for *_, family in each.roles.pairs())
-    differences = correct_p_values(
-        {name: _assess_pairs(each, families, question) for name, each in tested.items()}
-    )
     folds = [bool(each.recipe.folds) for each in tested.values()]
     method = results.Significance(
         significance.signature(folds=any(folds), fixed=not all(folds)),
@@ -86,11 +85,9 @@ def compare(
         significance.POWER,
         question.equivalence_margin,
         question.convergence_pp,
-        {name: results.Family(families[name], text) for name, text in results.FAMILIES.items()},
+        results.FAMILIES,
     )
-    judged = {
-        name: _experiment_result(each, differences[name], question) for name, each in tested.items()
-    }
+    judged = {name: _experiment_result(each, method, question) for name, each in tested.items()}
     comparison = Comparison(seeds, method, judged)
     with writing_folder(folder, checksums=True) as out:
         results.write_comparison(out / "comparison.json", comparison)
@@ -113,32 +110,33 @@ def _read_experiment(
     has_pretrained = recipe.corpus in question.pretrained
     reference_models = read_reference_models(name, recipe.corpus if has_pretrained else "")
     hyperparameters = {variant: each.recipe.hyperparameters for variant, each in tested.items()}
-    roles = results.assign_roles(hyperparameters, reference_models, question.attention)
+    roles = results.assign_roles(
+        hyperparameters, reference_models, question.attention, question.controls.get(name)
+    )
     metrics: Metrics = task_module(recipe.task, "metrics").make_metrics(recipe.data)
     metric = metrics.named(question.metrics[name])
     return _Experiment(tested, reference_models, roles, recipe, metrics, metric)
 
 
-def _assess_pairs(
-    experiment: _Experiment, families: Mapping[str, int], question: Question
-) -> Differences:
+def _assess_pairs(experiment: _Experiment) -> Differences:
     tested: dict[str, Tested] = {**experiment.models, **experiment.reference_models}
     by_item = {name: each.by_item(experiment.metric) for name, each in tested.items()}
     less_is_better = lower_is_better(experiment.metric.name)
+    pairs = [*experiment.roles.pairs()]
+    families = Counter(family for *_, family in pairs) | {"trivial": 1}
     return {
         (first, second): significance.assess(
-            _differences(*((second, first) if less_is_better else (first, second)), by_item),
+            *_aligned(*((second, first) if less_is_better else (first, second)), by_item),
             families[family],
-            family=family,
-            equivalence_margin=question.equivalence_margin,
+            family,
         )
-        for first, second, family in experiment.roles.pairs()
+        for first, second, family in pairs
     }
 
 
-def _differences(
+def _aligned(
     first: str, second: str, by_item: dict[str, list[pd.DataFrame]]
-) -> significance.Blocks:
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
     firsts, seconds = by_item[first], by_item[second]
     if [set(table) for table in firsts] != [set(table) for table in seconds]:
         raise HeedError(
@@ -146,33 +144,11 @@ def _differences(
             "compare"
         )
     aligned = [b[a.columns].to_numpy() for a, b in zip(firsts, seconds, strict=True)]
-    return significance.differences([a.to_numpy() for a in firsts], aligned)
-
-
-def correct_p_values(differences: dict[str, Differences]) -> dict[str, Differences]:
-    """Return the differences with each kind of p corrected within families of all experiments."""
-    corrected = {name: dict(pairs) for name, pairs in differences.items()}
-    for family in results.FAMILIES:
-        tests = [
-            (name, pair)
-            for name, pairs in differences.items()
-            for pair, difference in pairs.items()
-            if difference.family == family and difference.p is not None  # with one seed no tests
-        ]
-        members = [differences[name][pair] for name, pair in tests]
-        p, equivalence_p = (
-            significance.holm([getattr(each, kind) for each in members])
-            for kind in ("p", "equivalence_p")
-        )
-        for i, (name, pair) in enumerate(tests):
-            corrected[name][pair] = dataclasses.replace(
-                members[i], p_holm=p[i], equivalence_p_holm=equivalence_p[i]
-            )
-    return corrected
+    return [a.to_numpy() for a in firsts], aligned
 
 
 def _experiment_result(
-    experiment: _Experiment, differences: Differences, question: Question
+    experiment: _Experiment, method: results.Significance, question: Question
 ) -> ExperimentResult:
     recipe, metrics = experiment.recipe, experiment.metrics
     models = {
@@ -184,6 +160,7 @@ def _experiment_result(
         groups=task_module(recipe.task, "metrics").detail_names(recipe.data),
         metric=experiment.metric.name,
         attention=experiment.roles.attention,
+        control=experiment.roles.control,
         controls=experiment.roles.controls,
         corpus=results.Corpus(recipe.corpus, recipe.folds, recipe.statistics),
         models=models,
@@ -193,19 +170,22 @@ def _experiment_result(
             )
             for name, each in experiment.reference_models.items()
         },
-        comparisons=judge(differences, models, question.tuning),
+        comparisons=judge(_assess_pairs(experiment), models, question.tuning, method),
     )
 
 
 def judge(
-    differences: Differences, models: Mapping[str, ModelResult], tuning: Mapping[str, str]
+    differences: Differences,
+    models: Mapping[str, ModelResult],
+    tuning: Mapping[str, str],
+    method: results.Significance,
 ) -> dict[str, dict[str, Difference]]:
     """Return the differences, by first and second model, with their verdicts."""
     converged = {variant: model.has_converged for variant, model in models.items()}
     comparisons: dict[str, dict[str, Difference]] = {}
     for (first, second), difference in differences.items():
         have_converged = converged[first], converged.get(second, True)
-        judged = results.verdict(difference, significance.ALPHA, *have_converged)
+        judged = results.verdict(difference, method, *have_converged)
         alike = second not in models or tuned_alike(models[first], models[second], tuning)
         comparisons.setdefault(first, {})[second] = dataclasses.replace(
             difference, verdict=judged, tuned_alike=alike
@@ -325,14 +305,10 @@ def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
             continue
         metrics["gain_pp"] = results.round_half_up(gain.mean_pp, 2)
         difference = experiment.comparisons[variant][BASELINE]
-        interval = difference.interval_pp
-        if task_module(experiment.task, "recipe").SCALE.bounded:
-            baseline = experiment.score_of(BASELINE)
-            interval = results.clip_interval(interval, difference.mean_pp, baseline)
-        if interval and difference.p_holm is not None:
-            ends = (results.round_half_up(end, 2) for end in interval)
+        if difference.interval_pp and difference.p_corrected is not None:
+            ends = (results.round_half_up(end, 2) for end in difference.interval_pp)
             metrics["low_pp"], metrics["high_pp"] = ends
-            metrics["p_holm"] = _round_p(difference.p_holm)
+            metrics["p_corrected"] = _round_p(difference.p_corrected)
     _, *learned = experiment.reference_models  # the first is trivial
     return metrics | {name: results.round_half_up(experiment.score_of(name), 4) for name in learned}
 

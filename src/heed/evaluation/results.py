@@ -35,13 +35,11 @@ CONTROLS = ("mean", "parameter-matched", "uniform")
 TRAINING_SPLIT = ("training_share", "max_source_tokens", "max_target_tokens", "max_length_ratio")
 # Name: description.
 FAMILIES = {
-    "question": "every variant that answers the study's question, and every control, "
-    "over the baseline",
-    "compared_models": "every variant that answers the question over the controls, the other "
-    "variants and the reference models",
-    "variants": "every other variant over the baseline",
-    "pairs": "a variant over its own baseline and its own mean: searched over searched-baseline "
-    "and searched-mean; of variants that leave out training items no other comparison is made",
+    "primary": "the first variant that answers the study's question over its control: tested by "
+    "itself",
+    "secondary": "every other comparison of two models of the experiment",
+    "reference_models": "the variants that answer the question over the reference models",
+    "trivial": "the same over the trivial reference model: each by itself",
 }
 
 
@@ -68,49 +66,28 @@ Details = dict[str, dict[str, Scores]]  # a task's finer scores: group → name 
 
 
 @dataclasses.dataclass(frozen=True)
-class Effect:
-    """Effect sizes of a difference (`significance.effect_sizes`)."""
-
-    odds_ratio: float | None
-    g: float | None
-    seeds_won: float
-
-
-@dataclasses.dataclass(frozen=True)
-class OtherTests:
-    """Tests that decide nothing, since each leaves out a variance; of McNemar's one p a seed."""
-
-    documents_p: float
-    mcnemar_p: list[float] | None
-    seeds_t_p: float | None
-    seeds_sign_p: float | None
-    seeds_sign_smallest_p: float | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Difference:
     """A first model's score minus a second's, or of a loss the other way, with its tests.
 
-    `p_holm` is `p` corrected within `family`; `equivalence_p` is of the tests that the difference
-    lies within the study's margin. With one seed there is no interval and no p. `verdict` is one of
-    VERDICTS. `degrees_of_freedom` is None where they are infinite. `tuned_alike`: whether both
-    models had the same opportunity, as has each beside a reference model.
+    `interval_pp`, `p_corrected` and `equal_within_pp`, the least margin within which the difference
+    is shown to lie, allow for the `tests` of its `family` in this experiment. With one seed there
+    is none of them. `verdict` is one of VERDICTS. `degrees_of_freedom` is None where they are
+    infinite. `tuned_alike`: whether both models had the same opportunity, as has each beside a
+    reference model.
     """
 
     family: str
+    tests: int
     mean_pp: float
     interval_pp: Interval | None
     p: float | None
-    p_holm: float | None
-    equivalence_p: float | None
-    equivalence_p_holm: float | None
+    p_corrected: float | None
+    equal_within_pp: float | None
     verdict: str
     standard_error_pp: float | None
     degrees_of_freedom: float | None
     seeds_needed: int | None
     detectable_pp: float | None
-    effect: Effect
-    others: OtherTests
     tuned_alike: bool = True
 
 
@@ -198,6 +175,7 @@ class ExperimentResult:
     groups: Annotated[dict[str, list[str]], FLATTENED]  # the names in the details, in order
     metric: str  # by which models are compared
     attention: list[str]  # the variants that answer the study's question, the first of them first
+    control: str  # over which the first of them is tested by itself; empty: none
     controls: list[str]  # the variants that could gain without attention
     corpus: Corpus
     models: dict[str, ModelResult]  # by variant
@@ -219,14 +197,6 @@ class ExperimentResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Family:
-    """The comparisons that Holm's correction is made within: their number, and a description."""
-
-    tests: int
-    description: str
-
-
-@dataclasses.dataclass(frozen=True)
 class Significance:
     """The method in one line, the level and the power of all tests, the margins, the families."""
 
@@ -235,7 +205,7 @@ class Significance:
     power: float
     equivalence_margin: float
     convergence_pp: float | None  # None: `LEAST_MARGIN_PP`, or one standard error if larger
-    families: dict[str, Family]
+    families: dict[str, str]  # descriptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,14 +253,6 @@ def parse_comparison(values: Any) -> Comparison:
         except (HeedError, TypeError) as error:
             raise ValueError(f"experiments.{name}: {error}") from None
     return comparison
-
-
-def clip_interval(interval: Interval | None, mean_pp: float, second: float) -> Interval | None:
-    """Return the part of an interval that is possible where scores lie between 0 and 1."""
-    if interval is None:
-        return None
-    low, high = interval
-    return max(low, min(-100 * second, mean_pp)), min(high, max(100 * (1 - second), mean_pp))
 
 
 NOT_NOTED = ""  # the machine kind of a run that an older heed trained
@@ -351,18 +313,18 @@ def format_significant(value: float, digits: int) -> str:
     return f"{round_half_up(value, digits - 1 - exponent):.{digits}g}"
 
 
-def verdict(difference: Difference, alpha: float, first: bool, second: bool) -> str:
-    """Return the verdict on a difference whose p values are corrected.
+def verdict(difference: Difference, method: Significance, first: bool, second: bool) -> str:
+    """Return the verdict on a difference.
 
     `first` and `second` say whether a model has converged: True for a reference model, or where it
     was not tried.
     Not converged voids a gain and an equivalence on either side. A loss stands where the first
     model had converged: the second can only become better still.
     """
-    p, equivalence_p = difference.p_holm, difference.equivalence_p_holm
-    differs = p is not None and p < alpha
+    p, within = difference.p_corrected, difference.equal_within_pp
+    differs = p is not None and p < method.alpha
     worse = differs and difference.mean_pp < 0
-    same = equivalence_p is not None and equivalence_p < alpha
+    same = within is not None and within < method.equivalence_margin
     if not (first and second) and not (worse and first and not same):
         return NOT_CONVERGED
     if same:
@@ -380,8 +342,9 @@ class Roles:
     attention: list[str]
     controls: list[str]
     others: list[str]
-    reference_models: list[str]
+    reference_models: list[str]  # the first is trivial
     splits: list[str]
+    control: str
 
     def pairs(self) -> Iterator[tuple[str, str, str]]:
         """Yield (first, second, family) of every pair that is compared."""
@@ -393,29 +356,34 @@ class Roles:
     def _family(self, first: str, second: str) -> str | None:
         if first in (*self.reference_models, *self.baseline):
             return None
-        if second in (f"{first}-{BASELINE}", f"{first}-mean"):
-            return "pairs"
-        if {first, second} & {*self.splits}:
+        owned = second in (f"{first}-{BASELINE}", f"{first}-mean")
+        if not owned and {first, second} & {*self.splits}:
             return None
-        if second == BASELINE:
-            return "question" if first in (*self.attention, *self.controls) else "variants"
-        if first not in self.attention:
-            return None
+        if [first] == self.attention[:1] and second == self.control:
+            return "primary"
+        if owned or second == BASELINE:
+            return "secondary"
         # of two that answer the question once: the study's first over its second
-        earlier = self.attention[: self.attention.index(first)]
-        return None if second in earlier else "compared_models"
+        if first not in self.attention or second in self.attention[: self.attention.index(first)]:
+            return None
+        if second in self.reference_models:
+            return "trivial" if second == self.reference_models[0] else "reference_models"
+        return "secondary"
 
 
 def assign_roles(
     hyperparameters: Mapping[str, Any],
     reference_models: Collection[str],
     attention: Collection[str],
+    control: str | None = None,
 ) -> Roles:
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
     `attention` has the variants that answer the study's question. A control has a control's name,
-    or gives words no weights of their own. `X-baseline` and `X-mean` belong to a variant X. Where
-    these two leave out the same items, X over the baseline would compare amounts of data.
+    or gives words no weights of their own. `control` is the one of the experiment's own question;
+    None: the one with equal weights, or else the first, or else the baseline. `X-baseline` and
+    `X-mean` belong to a variant X. Where these two leave out the same items, X over the baseline
+    would compare amounts of data.
     """
     variants = [name for name in hyperparameters if name != BASELINE]
     chosen = [name for name in attention if name in variants]
@@ -441,7 +409,13 @@ def assign_roles(
         if BASELINE in part and part[name] == part.get(f"{owner}-{BASELINE}") != part[BASELINE]
     ]
     baseline = [BASELINE] if BASELINE in part else []
-    return Roles(baseline, chosen, controls, others, list(reference_models), splits)
+    if control is None:
+        equal = ["uniform", "mean"]
+        if chosen and getattr(hyperparameters[chosen[0]], "attention", "") == "none":
+            equal.reverse()  # without self-attention, attention pools
+        possible = [each for each in equal if each in controls] + controls + baseline
+        control = possible[0] if possible else ""
+    return Roles(baseline, chosen, controls, others, list(reference_models), splits, control)
 
 
 def _weighs_words(hyperparameters: Any) -> bool:

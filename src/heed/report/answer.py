@@ -11,9 +11,7 @@ from heed.evaluation.results import (
     WORSE,
     Difference,
     ExperimentResult,
-    Interval,
     Significance,
-    clip_interval,
 )
 from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import format_coverage, format_interval, format_number, format_p
@@ -40,17 +38,14 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class TestedDifference:
-    """A difference of two models by name, with its tests (docs/statistics.md).
-
-    Its intervals are cut where it must end; `whole` is the one that is tested.
-    """
+    """A difference of two models by name, with its tests (docs/statistics.md)."""
 
     first: str
     second: str
     result: Difference
     method: Significance
     measure: Measure
-    whole: Interval | None = None
+    one_seed: bool = False  # whether both models have one run
 
     @property
     def mean(self) -> float:
@@ -74,11 +69,6 @@ class TestedDifference:
             if self.measure.is_of_sentences
             else "one test document has no interval"
         )
-
-    @property
-    def one_seed(self) -> bool:
-        """Whether both models have one run: one test document has no interval either."""
-        return self.result.others.seeds_sign_smallest_p is None
 
     @property
     def low(self) -> float | None:
@@ -111,16 +101,16 @@ class TestedDifference:
         gain = self.measure.difference(self.mean)
         if self.ends is None:
             return gain
-        same = self.verdict == SAME
-        p = format_p(self.result.equivalence_p_holm if same else self.result.p_holm)
+        p = format_p(self.result.p_corrected)
         return say(
-            "{gain} ({covers} interval {interval}, corrected p of equivalence {p})"
-            if same
+            "{gain} ({covers} interval {interval}, equal within {within})"
+            if self.verdict == SAME
             else "{gain} ({covers} interval {interval}, corrected p {p})",
             gain=gain,
             covers=format_coverage(self.method.alpha),
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
+            within=format_number(self.result.equal_within_pp, 2),
         )
 
 
@@ -193,7 +183,7 @@ def compare_attention(
         [each for each in compared if each.second in result.controls],
         [each for each in compared if each.second in result.reference_models],
         [each for each in differences if each.first in others and each.second == BASELINE],
-        [each for each in differences if each.result.family == "pairs"],
+        [each for each in differences if each.second in _own_controls(each.first)],
         reads_last,
         equal_weights_control(result, variant) == BASELINE,
     )
@@ -207,10 +197,10 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
         TestedDifference(
             first,
             second,
-            _clip(difference, result.score_of(second)) if measure.scale.bounded else difference,
+            difference,
             method,
             measure,
-            difference.interval_pp,
+            len(result.compared_score(result.models[first]).values) == 1,
         )
         for first, others in result.comparisons.items()
         for second, difference in sorted(others.items(), key=lambda item: item[0] != BASELINE)
@@ -218,9 +208,8 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
     return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
 
 
-def _clip(difference: Difference, second: float) -> Difference:
-    interval = clip_interval(difference.interval_pp, difference.mean_pp, second)
-    return dataclasses.replace(difference, interval_pp=interval)
+def _own_controls(variant: str) -> tuple[str, str]:
+    return f"{variant}-{BASELINE}", f"{variant}-mean"
 
 
 def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:

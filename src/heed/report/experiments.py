@@ -259,11 +259,11 @@ def _reproduction(talk_gain: float | None, gain: TestedDifference | None) -> Rep
     """Return whether the talk's gain, on a comparable corpus, was reproduced."""
     if talk_gain is None or gain is None:
         return Reproduction("", say("comparable, but one of the two has no gain"))
-    if gain.whole is None:
+    if gain.ends is None:
         return Reproduction(UNDECIDED, say("undecided: {reason}", reason=gain.no_interval))
     if gain.verdict == NOT_CONVERGED:
         return Reproduction(UNDECIDED, say("undecided: trainings of ours had not converged"))
-    if not gain.whole[0] <= talk_gain <= gain.whole[1]:
+    if not gain.ends[0] <= talk_gain <= gain.ends[1]:
         outside = say("not reproduced: the talk’s gain lies outside our interval")
         return Reproduction(NOT_REPRODUCED, outside)
     if gain.verdict in (BETTER, WORSE):

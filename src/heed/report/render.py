@@ -80,7 +80,7 @@ CURVES = ["seed", "epoch", "model", "metric", "validation"]
 CONFUSION = ["actual", "predicted", "documents", "model", "share"]
 
 
-COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_holm"]
+COMPARISONS = ["experiment", "compared", "difference_pp", "low_pp", "high_pp", "p_corrected"]
 
 
 def _curves(evaluation: Path, measure: Measure) -> pd.DataFrame:
@@ -165,7 +165,7 @@ def _write_plots(results: Results, folder: Path) -> None:
     comparisons = [
         (
             *(experiment.key, f"{each.first} − {each.second}", each.mean, each.low, each.high),
-            each.result.p_holm,
+            each.result.p_corrected,
         )
         for experiment in results.experiments
         for each in experiment.comparisons

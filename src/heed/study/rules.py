@@ -173,6 +173,11 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
     metrics, published = RECIPES[task].METRICS, experiment.published
     if metric not in metrics:
         yield (*key, "metric"), unknown_name(metric, f"metric of {task}", metrics)
+    if experiment.control:
+        own = [each.variant for each in params.models.values() if each.experiment == name]
+        if experiment.control not in own or experiment.control in params.study.attention[:1]:
+            others = [each for each in own if each not in params.study.attention[:1]]
+            yield (*key, "control"), unknown_name(experiment.control, "control", others)
     if published and published.comparable and metric != metrics[0]:
         yield (
             (*key, "published"),
@@ -265,7 +270,8 @@ def _expected_result_contradictions(
         values = {each: params.hyperparameters(name) for each, name in models.items()}
         has_pretrained = params.experiments[experiment].corpus in params.pretrained
         references = [*rules.REFERENCE_MODELS, *[PRETRAINED] * has_pretrained]
-        roles = assign_roles(values, references, params.study.attention)
+        control = params.experiments[experiment].control
+        roles = assign_roles(values, references, params.study.attention, control)
         compared = [second for first, second, _ in roles.pairs() if first == variant]
         if result.against not in compared:
             yield (

@@ -31,14 +31,12 @@ class Scale:
     in_hundreds: scores between 0 and 1 are printed between 0 and 100, but for a loss.
     in_points: differences are in points of the metric, and not in percentage points.
     percentages: metrics with differences in percentage points nevertheless.
-    bounded: scores lie between 0 and 1.
     """
 
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_hundreds: bool = False
     in_points: bool = False
     percentages: tuple[str, ...] = ()
-    bounded: bool = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,15 @@ import math
 
 import numpy as np
 
-from heed.evaluation.significance import differences, t_test
+from heed.evaluation.significance import t_test
+
+Scores = tuple[list[np.ndarray], list[np.ndarray]]  # of two models, (runs, documents) by split
 
 
 def crossed(
     generator: np.random.Generator, seeds: int, documents: int, true: float, noise: float
-) -> list[np.ndarray]:
-    """Draw the differences of two models on one test split whose accuracies differ by `true`.
+) -> Scores:
+    """Draw the scores of two models on one test split whose accuracies differ by `true`.
 
     Documents differ in their difficulty and in the model that they favour; seeds differ by a normal
     deviation `noise` of accuracy.
@@ -21,7 +23,7 @@ def crossed(
     )
     first, second = generator.normal(0, noise / math.sqrt(2), (2, seeds, 1)).clip(-0.12, 0.12)
     drawn = generator.random((2, seeds, documents))
-    return differences(
+    return (
         [drawn[0] < 0.6 + difficulty + favour + first + true],
         [drawn[1] < 0.6 + difficulty - favour + second],
     )
@@ -34,15 +36,21 @@ def nested(
     documents: int,
     true: float,
     noise: float,
-) -> list[np.ndarray]:
-    """Draw the differences on k folds of other documents, with `seeds` seeds for each fold."""
-    return [crossed(generator, seeds, documents, true, noise)[0] for _ in range(folds)]
+) -> Scores:
+    """Draw the scores on k folds of other documents, with `seeds` seeds for each fold."""
+    drawn = [crossed(generator, seeds, documents, true, noise) for _ in range(folds)]
+    return [first for (first,), _ in drawn], [second for _, (second,) in drawn]
 
 
 def share(hits: list[bool]) -> float:
     return sum(hits) / len(hits)
 
 
-def covers(blocks: list[np.ndarray], true: float) -> bool:
-    low, high = t_test(blocks).interval_pp
+def covers(scores: Scores, true: float) -> bool:
+    low, high = t_test(*scores).interval_pp
     return low <= 100 * true <= high
+
+
+def over_nothing(blocks: list[np.ndarray]) -> Scores:
+    """Return scores whose differences these are: those of a model over one without seeds."""
+    return blocks, [np.zeros((1, block.shape[1]), block.dtype) for block in blocks]

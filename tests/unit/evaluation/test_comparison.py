@@ -83,14 +83,13 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     assert models["baseline"].gain is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert metrics["gain_pp"] == round(float(np.mean(gains)), 2)
-    names = ["baseline", "attention", "gain_pp", "low_pp", "high_pp", "p_holm", "linear"]
+    names = ["baseline", "attention", "gain_pp", "low_pp", "high_pp", "p_corrected", "linear"]
     assert [*metrics] == names
     # two seeds and twelve documents: the interval is wider than a difference can be
     difference = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
     assert difference.mean_pp == pytest.approx(models["attention"].gain.mean_pp)
-    (low, high), baseline = difference.interval_pp, models["baseline"].summary["accuracy"].mean
-    possible = max(low, -100 * baseline), min(high, 100 * (1 - baseline))
-    assert (metrics["low_pp"], metrics["high_pp"]) == pytest.approx(possible, abs=0.006)
+    ends = metrics["low_pp"], metrics["high_pp"]
+    assert ends == pytest.approx(difference.interval_pp, abs=0.006)
 
 
 def test_a_comparison_is_read_back_as_it_was_written(study):
@@ -100,7 +99,9 @@ def test_a_comparison_is_read_back_as_it_was_written(study):
     recipe = recipes.read_model_recipe("tiny-attention")
     assert tiny.models["attention"].hyperparameters == recipe.hyperparameters
     written = json.loads(FILE.read_text())["experiments"]["tiny"]
-    fields = "task classes metric attention controls corpus models reference_models comparisons"
+    fields = (
+        "task classes metric attention control controls corpus models reference_models comparisons"
+    )
     assert [*written] == fields.split()
     fields = "machine_kinds summary classes gain trained_epochs longer_training"
     assert [*written["models"]["attention"]][4:] == fields.split()
@@ -167,10 +168,9 @@ def correct(test: pd.DataFrame) -> np.ndarray:
     return (test["label"] == test["predicted"]).to_numpy()
 
 
-def family_sizes(comparison: Comparison) -> list[int]:
-    families = comparison.significance.families
-    assert [*families] == ["question", "compared_models", "variants", "pairs"]
-    return [family.tests for family in families.values()]
+def family_sizes(comparison: Comparison) -> dict[str, int]:
+    pairs = comparison.experiments["tiny"].comparisons.values()
+    return {each.family: each.tests for others in pairs for each in others.values()}
 
 
 def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
@@ -185,22 +185,13 @@ def test_every_pair_is_tested_by_the_statistics_of_its_predictions(study):
         for variant in ("attention", "baseline")
     )
     linear = correct(pd.read_parquet("results/reference_models/tiny/linear-0.parquet"))[None]
-    for second, right, tests in (("baseline", baseline, 1), ("linear", linear, 2)):
-        family = "question" if second == "baseline" else "compared_models"
-        blocks = significance.differences([attention], [right])
-        expected = significance.assess(blocks, tests, family=family)
+    for second, right in (("baseline", baseline), ("linear", linear)):
+        family = "primary" if second == "baseline" else "reference_models"
+        expected = significance.assess([attention], [right], 1, family)
         difference = comparisons["attention"][second]
-        uncorrected = dataclasses.replace(
-            difference, p_holm=None, equivalence_p_holm=None, verdict=expected.verdict,
-            tuned_alike=expected.tuned_alike,
-        )  # fmt: skip
-        assert uncorrected == expected
-    # p is corrected within its family
-    assert family_sizes(comparison) == [1, 2, 0, 0]
-    compared_models = [comparisons["attention"][name] for name in ("majority", "linear")]
-    assert [difference.p_holm for difference in compared_models] == pytest.approx(
-        significance.holm([difference.p for difference in compared_models])
-    )
+        judged = {"verdict": difference.verdict, "tuned_alike": difference.tuned_alike}
+        assert dataclasses.replace(expected, **judged) == difference
+    assert family_sizes(comparison) == {"primary": 1, "reference_models": 1, "trivial": 1}
 
 
 def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
@@ -212,10 +203,12 @@ def test_a_variant_is_also_tested_against_its_own_baseline_and_mean(study):
     models |= dict.fromkeys(("searched-tanh", "baseline-mean", "linear-mean"), "tiny-attention")
     comparison = compared(models)
     comparisons = comparison.experiments["tiny"].comparisons
-    assert family_sizes(comparison) == [1, 8, 6, 2]
+    sizes = {"primary": 1, "secondary": 14, "reference_models": 1, "trivial": 1}
+    assert family_sizes(comparison) == sizes
     assert set(comparisons["searched"]) == {"baseline", "searched-baseline", "searched-mean"}
     pair, gain = comparisons["searched"]["searched-baseline"], comparisons["attention"]["baseline"]
-    assert pair.family == "pairs" and pair.p == gain.p and pair.p_holm == min(1, 2 * pair.p)
+    assert pair.family == "secondary" and pair.p == gain.p
+    assert pair.p_corrected == min(1, 14 * pair.p)
 
 
 def put_into_two_folds(folder: Path, by: str) -> dict[str, list[np.ndarray]]:
@@ -251,7 +244,7 @@ def test_with_folds_each_seed_is_paired_with_the_reference_model_of_its_fold(stu
     assert "folds:t" in comparison.significance.signature
     assert "crossed" not in comparison.significance.signature
     for second in ("baseline", "linear", "majority"):
-        test = significance.t_test(significance.differences(right["attention"], right[second]))
+        test = significance.t_test(right["attention"], right[second])
         difference = comparison.experiments["tiny"].comparisons["attention"][second]
         assert all(getattr(difference, name) == value for name, value in test._asdict().items())
 
@@ -276,7 +269,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
         write_predictions(model, [1])
     comparison = compared(seeds=(1,))
     gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
-    assert gain.interval_pp is gain.p is gain.p_holm is None and gain.others.documents_p > 0
+    assert gain.interval_pp is gain.p is gain.p_corrected is None
     metrics = json.loads(METRICS.read_text())["tiny"]
     assert [*metrics] == ["baseline", "attention", "gain_pp", "linear"]
 

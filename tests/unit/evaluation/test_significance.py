@@ -13,27 +13,18 @@ from heed.evaluation.significance import (
     VarianceComponents,
     assess,
     differences,
-    documents_test,
-    effect_sizes,
-    holm,
-    mcnemar,
     mean_difference,
     mean_squares,
     minimum_detectable,
+    planned_difference,
     power,
     seeds_needed,
-    seeds_sign_test,
-    seeds_t_test,
     t_test,
     variance_components,
 )
 from heed.records import as_json
-from tests.unit.evaluation.simulations import covers, crossed, nested, share
+from tests.unit.evaluation.simulations import covers, crossed, nested, over_nothing, share
 
-# Darwin's fifteen pairs of maize plants, in eighths of an inch, and what Fisher (1935), The Design
-# of Experiments, sections 17 and 21, made of them: t = 2.148, and 1,726 of 32,768 sign flips as far
-# from nothing.
-DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 # Shrout & Fleiss (1979), Intraclass correlations, table 2: six targets (rows) rated by four judges.
 RATINGS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -48,7 +39,7 @@ def test_mean_squares_are_those_of_shrout_and_fleiss():
 def test_the_critical_difference_of_a_fixed_split_is_howes():
     """With the mean squares of Shrout & Fleiss by hand: raters as seeds, targets as documents."""
     seeds, documents, residual = 97.458333 / 3, 56.208333 / 5, 15.291667 / 15
-    components = variance_components([RATINGS.T])
+    components = variance_components(*over_nothing([RATINGS.T]))
     total = seeds + documents - residual
     assert components.standard_error(4) == pytest.approx(math.sqrt(total / 24), rel=1e-6)
     # Student's t with 3 degrees of freedom, 3.182446, for what differs between raters; the normal
@@ -84,14 +75,9 @@ def test_p_is_that_of_students_t_where_only_seeds_vary(seeds):
 
 def test_equivalence_is_where_the_90_percent_interval_lies_within_the_margin():
     """Schuirmann (1987): two one-sided tests at 5% are the 90% interval within the margin."""
-    components = VarianceComponents(folds=0, seeds=0.0001, documents=0.00002, residual=0.00001)
-    half = components.critical_difference(5, 0.10)
-    for difference in (0.0, 0.002, -0.004):
-        margin = abs(difference) + half
-        assert components.equivalence_p(difference, margin, 5) == pytest.approx(0.05, rel=1e-5)
-        assert components.equivalence_p(difference, 0.9 * margin, 5) > 0.05
-        assert components.equivalence_p(difference, 1.1 * margin, 5) < 0.05
-    assert components.equivalence_p(0.05, 0.01, 5) > 0.95  # far outside
+    scores = crossed(np.random.default_rng(2), 5, 500, 0.02, 0.01)
+    low, high = t_test(*scores, alpha=0.10).interval_pp
+    assert t_test(*scores).equal_within_pp == pytest.approx(max(-low, high))
 
 
 def test_folds_pay_for_the_overlap_of_their_training_parts():
@@ -100,54 +86,12 @@ def test_folds_pay_for_the_overlap_of_their_training_parts():
     Bengio (2003) for 1/9 of test to train."""
     assert round(2.611 * math.sqrt((1 / 100) / (1 / 100 + 1 / 9)), 3) == 0.750
     means = [0.04, 0.01, 0.03, 0.05, 0.02]
-    test = assess([(np.arange(1000) < 1000 * mean).astype(int)[None] for mean in means])
+    blocks = [(np.arange(1000) < 1000 * mean).astype(int)[None] for mean in means]
+    test = assess(*over_nothing(blocks))
     error = 100 * np.std(means, ddof=1) * math.sqrt(1 / 5 + 1 / 4)
     assert test.standard_error_pp == pytest.approx(error)
     assert test.degrees_of_freedom == 4
     assert test.p == pytest.approx(2 * stats.t.sf(3 / test.standard_error_pp, 4))
-
-
-def test_the_sign_flip_test_and_the_t_test_are_fishers_on_darwins_maize():
-    values = [value / 8 for value in DARWIN]
-    assert seeds_sign_test(values) == pytest.approx(1726 / 32768, abs=1e-12)
-    assert round(seeds_t_test(values), 4) == 0.0497
-    others = assess([np.tile([[1] * 30 + [0] * 70], (5, 1))]).others
-    assert others.seeds_sign_p == others.seeds_sign_smallest_p == 0.0625, "never below 0.05"
-
-
-def test_mcnemar_is_exact():
-    """Fay (2010), Two-sided exact tests, R Journal 2(1), and the vignette of his exact2x2: the
-    table 21, 9, 2, 12.
-    """
-    table = np.array([[1] * 9 + [-1] * 2 + [0] * 33])
-    assert mcnemar(table) == [pytest.approx(0.06543, abs=5e-6)]
-    assert documents_test([table]) == pytest.approx(mcnemar(table)[0])
-
-
-def test_the_test_over_documents_is_the_enumeration_of_all_sign_flips():
-    generator = np.random.default_rng(4)
-    blocks = [generator.integers(-1, 2, (3, 7)), generator.integers(-1, 2, (3, 5))]
-    blocks[0][:, :3] = 1
-    sums = np.concatenate([block.sum(axis=0) for block in blocks])
-    flips = np.array(np.meshgrid(*[[-1, 1]] * 12)).reshape(12, -1)
-    exact = np.mean(np.abs(np.abs(sums) @ flips) >= abs(sums.sum()))
-    assert 0 < exact < 0.5 and documents_test(blocks) == pytest.approx(exact)
-
-
-@pytest.mark.parametrize(
-    ("p_values", "corrected"),
-    [
-        # Wright (1992), Adjusted p-values for simultaneous inference, and R's p.adjust(method =
-        # "holm").
-        ([0.01, 0.02, 0.03, 0.04, 0.05], [0.05, 0.08, 0.09, 0.09, 0.09]),
-        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
-        ([0.9, 0.8], [1.0, 1.0]),
-        ([0.03], [0.03]),
-        ([], []),
-    ],
-)
-def test_holm(p_values, corrected):
-    assert holm(p_values) == pytest.approx(corrected)
 
 
 def test_power_is_that_of_cohens_tables():
@@ -160,8 +104,20 @@ def test_power_is_that_of_cohens_tables():
     assert with_34 < 0.5 < with_33
     of_normal = stats.norm.isf(0.025) + stats.norm.isf(0.2)
     assert minimum_detectable(1.0, math.inf, 0.05) == pytest.approx(of_normal, abs=1e-4)
+    for freedom in (4, 1e6, math.inf):  # both tails count: without a difference power is the level
+        assert power(0.0, 1.0, freedom, 0.05) == pytest.approx(0.05, rel=1e-4)
     for freedom in (1, 4, 1e3, math.inf):  # where scipy's noncentral t returns NaN
         assert power(1.0, 1e-7, freedom, 0.05 / 20) == pytest.approx(1)
+
+
+def test_a_study_is_told_beforehand_what_it_finds():
+    """By hand for 5 seeds and 500 texts: t of the equivalent degrees of freedom, and 80% power."""
+    error = math.sqrt(2 * 0.01**2 / 5 + 0.1 / 500)
+    found = planned_difference(5, 500) / 100
+    freedom = VarianceComponents(0, 2 * 0.01**2, 0.1 / 500, models=2).degrees_of_freedom(5)
+    assert power(found, error, freedom, 0.05) == pytest.approx(0.8)
+    assert planned_difference(10, 500) < planned_difference(5, 500) < planned_difference(3, 500)
+    assert planned_difference(1, 500) is planned_difference(4, 500, folds=5) is None
 
 
 def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
@@ -174,19 +130,6 @@ def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
     seeds = seeds_needed(1.0, components)
     assert seeds % 5 == 0 and power(1.0, components.standard_error(seeds), 4, 0.05) >= 0.8
     assert power(1.0, components.standard_error(seeds - 5), 4, 0.05) < 0.8
-
-
-def test_effect_sizes():
-    blocks = [np.array([[1] * 3 + [-1] + [0] * 6, [1] * 2 + [-1] * 2 + [0] * 6])]
-    effect = effect_sizes(blocks, [0.2, 0.0])
-    assert effect.odds_ratio == pytest.approx(5.5 / 3.5) and effect.seeds_won == 0.75
-    assert effect_sizes(blocks, [0.1, 0.1]).g is None and effect_sizes(blocks, [0.1]).g is None
-    assert effect_sizes(blocks, [0.25, 0.5]).g is None  # two seeds
-    # Hedges' correction for n - 1 = 4 degrees of freedom is 1 - 3 / 15 (Hedges 1981,
-    # approximation).
-    assert effect_sizes(blocks, [0.1, 0.2, 0.3, 0.4, 0.5]).g == pytest.approx(
-        0.3 / np.std([1, 2, 3, 4, 5], ddof=1) * 10 * 0.8
-    )
 
 
 @pytest.mark.parametrize(("seeds", "noise"), [(2, 0.0), (3, 0.04), (5, 0.01)])
@@ -213,7 +156,10 @@ def test_the_familywise_error_rate_is_at_most_alpha(draw):
     2.5 standard errors of that share are allowed.
     """
     generator = np.random.default_rng(6)
-    errors = [min(holm([t_test(draw(generator)).p for _ in range(3)])) < 0.05 for _ in range(500)]
+    errors = [
+        min(assess(*draw(generator), tests=3).p_corrected for _ in range(3)) < 0.05
+        for _ in range(500)
+    ]
     assert share(errors) <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / 500)
 
 
@@ -221,11 +167,14 @@ def test_the_familywise_error_rate_is_at_most_alpha(draw):
     ("documents", "same"), [(2, False), (50, False), (200, False), (500, True)]
 )
 def test_no_difference_in_few_documents_does_not_show_that_two_models_are_the_same(documents, same):
-    found = t_test([np.zeros((5, documents), np.int8)])
-    assert found.interval_pp == (0.0, 0.0) and found.p == 1.0
-    assert found.equivalence_p == pytest.approx(0.99**documents)
-    assert (found.equivalence_p < 0.05) == same
-    assert t_test([np.ones((5, documents), np.int8)]).equivalence_p == 1.0
+    found = t_test(*over_nothing([np.zeros((5, documents), np.int8)]))
+    unseen = found.equal_within_pp
+    assert found.interval_pp == (-unseen, unseen) and found.p == 1.0
+    assert (1 - unseen / 100) ** documents == pytest.approx(0.05)
+    assert (unseen < 1) == same
+    always = t_test(*over_nothing([np.ones((5, documents), np.int8)]))
+    assert always.equal_within_pp > 100 and always.p == 2.0 ** (1 - documents)
+    assert (always.interval_pp[0] > 0) == (always.p < 0.05)
 
 
 def test_tests_are_deterministic_and_are_json_without_nan():
@@ -236,31 +185,43 @@ def test_tests_are_deterministic_and_are_json_without_nan():
         nested(generator, 2, 3, 20, 0, 0), one, [np.ones((3, 5), int)], [np.zeros((3, 5), int)],
         [np.zeros((3, 1), int)], [np.ones((1, 4), int)] * 2,
     ]  # fmt: skip
-    for blocks in cases:
-        difference = assess(blocks, tests=3)
-        again = json.dumps(as_json(assess(blocks, tests=3)))
+    for case in cases:
+        scores = case if isinstance(case, tuple) else over_nothing(case)
+        difference = assess(*scores, tests=3)
+        again = json.dumps(as_json(assess(*scores, tests=3)))
         assert json.dumps(as_json(difference), allow_nan=False) == again
         assert (difference.interval_pp is None) == (difference.p is None)
         assert difference.p is None or 0 < difference.p <= 1
 
 
-def test_the_interval_excludes_zero_exactly_where_p_is_below_alpha():
+@pytest.mark.parametrize("tests", [1, 7])
+def test_the_interval_excludes_zero_exactly_where_the_corrected_p_is_below_alpha(tests):
     generator = np.random.default_rng(9)
     significant = []
     for _ in range(200):
-        test = t_test(crossed(generator, 3, 300, 0.04, 0.02))
-        significant.append(test.p < 0.05)
-        assert (test.interval_pp[0] > 0 or test.interval_pp[1] < 0) == significant[-1]
+        found = assess(*crossed(generator, 3, 300, 0.12, 0.02), tests)
+        significant.append(found.p_corrected < 0.05)
+        assert (found.interval_pp[0] > 0 or found.interval_pp[1] < 0) == significant[-1]
     assert 0 < share(significant) < 1
 
 
-def test_one_seed_has_no_interval_but_tests_over_documents():
-    difference = assess([np.array([[1] * 30 + [0] * 70])])
+def test_each_model_has_its_own_variance_over_seeds():
+    """Welch's test where documents do not matter: as scipy has it, and Student's for one model."""
+    generator = np.random.default_rng(5)
+    first, second = (np.repeat(generator.normal(0, s, (5, 1)), 9, axis=1) for s in (0.01, 0.03))
+    pair = t_test([first], [second])
+    scipys = stats.ttest_ind(first[:, 0], second[:, 0], equal_var=False)
+    assert pair.p == pytest.approx(scipys.pvalue, rel=1e-6)
+    ends = scipys.confidence_interval()
+    assert pair.interval_pp == pytest.approx((100 * ends.low, 100 * ends.high))
+    alone = t_test([first], [np.zeros((1, 9))])
+    assert alone.p == pytest.approx(stats.ttest_1samp(first[:, 0], 0.0).pvalue, rel=1e-6)
+
+
+def test_one_seed_has_no_interval_and_no_p():
+    difference = assess(*over_nothing([np.array([[1] * 30 + [0] * 70])]))
     assert difference.interval_pp is difference.p is None
     assert difference.seeds_needed is difference.detectable_pp is None
-    others = difference.others
-    assert others.mcnemar_p == [pytest.approx(2.0**-29)] == [pytest.approx(others.documents_p)]
-    assert others.seeds_t_p is others.seeds_sign_p is None
 
 
 def test_unequal_folds_count_by_their_seeds_not_their_documents():
@@ -274,8 +235,8 @@ def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compar
     fields = dict(
         field.split(":", 1) for field in significance.signature(folds=True, fixed=True).split("|")
     )
-    assert fields["design"] == "crossed:seeds×documents(Howe)+folds:t(Nadeau-Bengio)"
-    assert fields["generator"] == "PCG64(1)" and fields["scipy"] and fields["alpha"] == "0.05"
+    assert fields["design"] == "crossed:seeds(Welch)×documents(Howe)+folds:t(Nadeau-Bengio)"
+    assert fields["scipy"] and fields["alpha"] == "0.05"
     assert "folds" not in significance.signature(folds=False, fixed=True)
 
 
@@ -298,37 +259,23 @@ def test_without_the_correction_folds_of_real_learners_have_too_many_false_posit
                 for x in features
             ]
             blocks += differences([right[0][None]], [right[1][None]])
-        plain.append(seeds_t_test([float(block.mean()) for block in blocks]) < 0.05)
-        corrected.append(t_test(blocks).p < 0.05)
+        plain.append(stats.ttest_1samp([block.mean() for block in blocks], 0.0).pvalue < 0.05)
+        corrected.append(t_test(*over_nothing(blocks)).p < 0.05)
     print(f"\nfalse positives at 5%: t {share(plain):.3f}, corrected {share(corrected):.3f}")
     assert share(plain) > 0.07 and share(corrected) <= 0.05
-
-
-def bootstrap(block: np.ndarray, resamples: int = 500) -> np.ndarray:
-    """Return the percentile interval of the mean, seeds and documents resampled (Owen 2007)."""
-    generator, (seeds, documents) = np.random.default_rng(1), block.shape
-    patterns, counts = np.unique(block, axis=1, return_counts=True)
-    drawn_seeds = generator.multinomial(seeds, np.full(seeds, 1 / seeds), resamples)
-    drawn_documents = generator.multinomial(documents, counts / documents, resamples)
-    means = ((drawn_seeds @ patterns) * drawn_documents).sum(axis=1) / block.size
-    return np.quantile(means, [0.025, 0.975])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [2, 3, 5, 10])
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.04])
-def test_coverage_of_the_interval_and_of_two_others(seeds, noise):
+def test_coverage_of_the_interval_and_of_one_over_documents(seeds, noise):
     """The table in docs/statistics.md: 95% intervals on 5,000 documents, 1,000 studies a line."""
     generator, hits = np.random.default_rng(seeds), []
     for _ in range(1000):
-        blocks = crossed(generator, seeds, 5000, 0.03, noise)
-        low, high = bootstrap(blocks[0])
-        means = blocks[0].mean(axis=0)
+        scores = crossed(generator, seeds, 5000, 0.03, noise)
+        means = differences(*scores)[0].mean(axis=0)
         half = 1.96 * means.std() / math.sqrt(5000)
-        hits.append([covers(blocks, 0.03), low <= 0.03 <= high, abs(means.mean() - 0.03) <= half])
-    interval, resampled, documents = np.mean(hits, axis=0)
-    print(
-        f"\n| {seeds} | {100 * noise:.0f} | {100 * interval:.1f} | {100 * resampled:.1f} | "
-        f"{100 * documents:.1f} |"
-    )
+        hits.append([covers(scores, 0.03), abs(means.mean() - 0.03) <= half])
+    interval, documents = np.mean(hits, axis=0)
+    print(f"\n| {seeds} | {100 * noise:.0f} | {100 * interval:.1f} | {100 * documents:.1f} |")
     assert interval >= 0.935

@@ -8,15 +8,15 @@ import pytest
 from heed.evaluation.comparison import tuned_alike
 from heed.evaluation.results import (
     BETTER,
+    FAMILIES,
     FOREIGN,
     NOT_CONVERGED,
     SAME,
     UNDECIDED,
     WORSE,
     Difference,
-    Effect,
-    OtherTests,
     Roles,
+    Significance,
     assign_roles,
     verdict,
 )
@@ -50,36 +50,38 @@ def test_models_are_tuned_alike_by_one_search_or_by_one_training(changed, first,
     assert tuned_alike(*models, {"a": first, "b": second}) == alike
 
 
-def difference(mean: float, p: float | None, equivalence_p: float | None) -> Difference:
+METHOD = Significance("", 0.05, 0.8, 1.0, None, {})
+
+
+def difference(mean: float, p: float | None, within: float | None) -> Difference:
     return Difference(
-        family="question", mean_pp=mean, interval_pp=None, p=p, p_holm=p,
-        equivalence_p=equivalence_p, equivalence_p_holm=equivalence_p, verdict=UNDECIDED,
+        family="secondary", tests=1, mean_pp=mean, interval_pp=None, p=p, p_corrected=p,
+        equal_within_pp=within, verdict=UNDECIDED,
         standard_error_pp=None, degrees_of_freedom=None, seeds_needed=None, detectable_pp=None,
-        effect=Effect(None, None, 1.0), others=OtherTests(1.0, None, None, None, None),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("mean", "p", "equivalence_p", "first", "second", "expected"),
+    ("mean", "p", "within", "first", "second", "expected"),
     [
-        (2.0, 0.01, 0.9, True, True, BETTER),
-        (-2.0, 0.01, 0.9, True, True, WORSE),
-        (0.1, 0.6, 0.01, True, True, SAME),
-        (0.3, 0.01, 0.01, True, True, SAME),  # significant, and too small to matter
-        (-0.3, 0.01, 0.01, True, True, SAME),
-        (2.0, 0.2, 0.9, True, True, UNDECIDED),
+        (2.0, 0.01, 3.0, True, True, BETTER),
+        (-2.0, 0.01, 3.0, True, True, WORSE),
+        (0.1, 0.6, 0.9, True, True, SAME),
+        (0.3, 0.01, 0.9, True, True, SAME),  # significant, and too small to matter
+        (-0.3, 0.01, 0.9, True, True, SAME),
+        (2.0, 0.2, 3.0, True, True, UNDECIDED),
         (2.0, None, None, True, True, UNDECIDED),  # one seed
-        (2.0, 0.01, 0.9, False, True, NOT_CONVERGED),
-        (2.0, 0.01, 0.9, True, False, NOT_CONVERGED),
-        (0.1, 0.6, 0.01, True, False, NOT_CONVERGED),
-        (0.1, 0.6, 0.01, False, True, NOT_CONVERGED),
-        (-2.0, 0.01, 0.9, False, True, NOT_CONVERGED),  # it might still have caught up
-        (-2.0, 0.01, 0.9, True, False, WORSE),  # than a model that could only become better
-        (2.0, 0.2, 0.9, True, False, NOT_CONVERGED),
+        (2.0, 0.01, 3.0, False, True, NOT_CONVERGED),
+        (2.0, 0.01, 3.0, True, False, NOT_CONVERGED),
+        (0.1, 0.6, 0.9, True, False, NOT_CONVERGED),
+        (0.1, 0.6, 0.9, False, True, NOT_CONVERGED),
+        (-2.0, 0.01, 3.0, False, True, NOT_CONVERGED),  # it might still have caught up
+        (-2.0, 0.01, 3.0, True, False, WORSE),  # than a model that could only become better
+        (2.0, 0.2, 3.0, True, False, NOT_CONVERGED),
     ],
 )
-def test_not_converged_voids_gain_and_equivalence(mean, p, equivalence_p, first, second, expected):
-    assert verdict(difference(mean, p, equivalence_p), 0.05, first, second) == expected
+def test_not_converged_voids_gain_and_equivalence(mean, p, within, first, second, expected):
+    assert verdict(difference(mean, p, within), METHOD, first, second) == expected
 
 
 def roles(attention: list[str]) -> dict[tuple[str, str], str]:
@@ -89,34 +91,48 @@ def roles(attention: list[str]) -> dict[tuple[str, str], str]:
         "pooling": Hyperparameters(pooling="attention"), "hybrid": attended, "searched": attended,
         "searched-baseline": plain, "searched-mean": plain,
     }  # fmt: skip
-    return families_of(assign_roles(models, ["linear", "majority"], attention))
+    return families_of(assign_roles(models, ["majority", "linear"], attention))
 
 
 def families_of(roles: Roles) -> dict[tuple[str, str], str]:
     return {(first, second): family for first, second, family in roles.pairs()}
 
 
-def test_variants_that_answer_the_question_and_controls_are_one_family():
+def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_own():
     families = roles(["attention", "pooling"])
-    question = {pair for pair, family in families.items() if family == "question"}
-    assert question == {
-        (v, "baseline") for v in ("attention", "pooling", "mean", "parameter-matched")
-    }
-    variants = {pair for pair, family in families.items() if family == "variants"}
-    others = ("hybrid", "searched", "searched-baseline", "searched-mean")
-    assert variants == {(variant, "baseline") for variant in others}
-    pairs = {pair for pair, family in families.items() if family == "pairs"}
-    assert pairs == {("searched", "searched-baseline"), ("searched", "searched-mean")}
-    compared_models = {pair for pair, family in families.items() if family == "compared_models"}
-    against = {"mean", "parameter-matched", "linear", "majority", *others}
-    assert compared_models == {
-        ("attention", "pooling"),
-        *(
-            (variant, compared_model)
-            for variant in ("attention", "pooling")
-            for compared_model in against
-        ),
-    }
+    of = {name: {pair for pair, each in families.items() if each == name} for name in FAMILIES}
+    assert of["primary"] == {("attention", "mean")}
+    assert of["reference_models"] == {("attention", "linear"), ("pooling", "linear")}
+    assert of["trivial"] == {("attention", "majority"), ("pooling", "majority")}
+    others = {"hybrid", "searched", "searched-baseline", "searched-mean"}
+    variants = {"attention", "pooling", "mean", "parameter-matched", *others}
+    assert of["secondary"] == {
+        *((variant, "baseline") for variant in variants),
+        ("searched", "searched-baseline"), ("searched", "searched-mean"), ("attention", "pooling"),
+        ("pooling", "mean"),
+        *((first, second) for first in ("attention", "pooling") for second in others),
+        ("attention", "parameter-matched"), ("pooling", "parameter-matched"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("variants", "declared", "control"),
+    [
+        (("baseline", "mean", "uniform"), None, "uniform"),  # of self-attention
+        (("baseline", "mean"), None, "mean"),
+        (("baseline", "parameter-matched"), None, "parameter-matched"),
+        (("baseline",), None, "baseline"),
+        (("baseline", "mean"), "baseline", "baseline"),
+        ((), None, ""),
+    ],
+)
+def test_the_control_is_declared_or_has_equal_weights(variants, declared, control):
+    models = dict.fromkeys(variants, CELL)
+    models["attention"] = Hyperparameters(attention="multi-head")
+    assert assign_roles(models, [], ["attention"], declared).control == control
+    models["pooling"] = Hyperparameters(pooling="attention")
+    pools = assign_roles(models, [], ["pooling"], declared).control
+    assert pools == control.replace("uniform", "mean")
 
 
 def test_a_decoder_with_a_matrix_for_each_position_is_no_control():
@@ -144,14 +160,13 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
     families = families_of(assign_roles(models, ["copy"], ["attention"]))
     of_half = [pair for pair in families if {"half", "half-baseline"} & {*pair}]
     assert of_half == [("half", "half-baseline")]
-    assert families["half", "half-baseline"] == families["searched", "searched-baseline"] == "pairs"
-    assert families["searched", "baseline"] == families["short", "baseline"] == "variants"
-    assert families["attention", "searched-baseline"] == "compared_models"
+    assert families["half", "half-baseline"] == families["searched", "searched-baseline"]
+    assert families["searched", "baseline"] == families["short", "baseline"] == "secondary"
+    assert families["attention", "searched-baseline"] == "secondary"
     asked = families_of(assign_roles(models, [], ["attention", "half"]))
-    assert (
-        asked["half", "baseline"] == "question" and asked["half", "searched"] == "compared_models"
-    )
-    assert asked["half", "half-baseline"] == "pairs" and ("half-baseline", "baseline") not in asked
+    assert asked["half", "baseline"] == asked["half", "searched"] == "secondary"
+    assert asked["half", "half-baseline"] == "secondary"
+    assert ("half-baseline", "baseline") not in asked
     del models["baseline"]
     without = families_of(assign_roles(models, [], ["attention"]))
     assert ("attention", "half") in without, "nothing says what the others train on"
@@ -159,6 +174,6 @@ def test_a_variant_that_trains_on_a_part_is_compared_with_its_own_baseline_alone
 
 def test_a_variant_that_a_study_does_not_name_answers_nothing():
     families = roles(["pooling"])
-    assert families["attention", "baseline"] == "variants"
-    assert families["pooling", "attention"] == "compared_models"
+    assert families["attention", "baseline"] == "secondary"
+    assert families["pooling", "attention"] == "secondary"
     assert ("attention", "linear") not in families

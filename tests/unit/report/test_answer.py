@@ -50,7 +50,7 @@ def test_the_answer_is_chosen_by_the_verdicts_and_bad_news_comes_first(snapshot)
 def test_a_difference_that_would_count_alone_says_so():
     experiment = make_experiment()
     gain = experiment.comparisons["attention"]["baseline"]
-    undecided = dataclasses.replace(gain, p_holm=0.06, verdict=UNDECIDED)
+    undecided = dataclasses.replace(gain, p_corrected=0.06, verdict=UNDECIDED)
     experiment.comparisons["attention"]["baseline"] = undecided
     result = answer(experiment, METHOD, SEEDS)
     assert result.verdict == "undecided"

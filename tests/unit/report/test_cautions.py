@@ -32,7 +32,7 @@ def experiment(majority: list[float], folds: int = 0, metric: str = "accuracy", 
     )
     corpus = Corpus("made-up", folds, statistics)
     return ExperimentResult(
-        "classification", {"classes": []}, metric, [], [], corpus, trained, reference_models, {}
+        "classification", {"classes": []}, metric, [], "", [], corpus, trained, reference_models, {}
     )
 
 

@@ -158,23 +158,6 @@ def test_a_linear_model_that_is_ahead_is_not_only_not_shown_to_be_beaten(attenti
     assert text in headline(study_of({"linear": 0.94, "attention": attention}), 3)
 
 
-def test_an_interval_below_zero_is_told_where_the_correction_leaves_it_undecided():
-    (experiment,) = study_of({"linear": 0.94, "attention": (0.6, 0.61, 0.62)})
-    compared = experiment.attention_comparison
-    undecided = [
-        dataclasses.replace(
-            each, result=dataclasses.replace(each.result, verdict=UNDECIDED, p_holm=0.06)
-        )
-        for each in compared.reference_models
-    ]
-    compared = dataclasses.replace(compared, reference_models=undecided)
-    experiment = dataclasses.replace(experiment, attention_comparison=compared)
-    text = headline([experiment], 3)
-    assert "By the interval alone, without a correction, a linear model beats it: −33.00" in text
-    text = headline([experiment] * 2, 3)
-    assert "By the intervals alone, without a correction, a linear model beats it on both." in text
-
-
 def test_translations_and_classifications_have_one_sentence_and_each_difference_its_unit():
     data = made_up_translation.comparison()
     (result,) = data.experiments.values()

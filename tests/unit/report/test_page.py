@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from heed.evaluation.results import (
     Comparison,
     Gain,
-    clip_interval,
     format_rounded,
     mean_and_std,
 )
@@ -108,11 +107,11 @@ def test_the_first_table_has_every_accuracy_and_the_gain_with_its_interval_and_c
         low, high = difference.interval_pp
         interval = f"{format_points(low)} to {format_points(high)}"
         assert row[1:3] == [accuracy["baseline"], accuracy["attention"]]
-        corrected = format_p(difference.p_holm)
+        corrected = format_p(difference.p_corrected)
         assert row[3:6] == [format_points(difference.mean_pp), interval, corrected]
         ends = [float(line[key]) for key in ("gain_low_pp", "gain_high_pp", "gain_pp")]
         assert ends == pytest.approx([low, high, difference.mean_pp], abs=0.005)
-        assert float(line["p_holm"]) == pytest.approx(difference.p_holm, rel=0.01)
+        assert float(line["p_corrected"]) == pytest.approx(difference.p_corrected, rel=0.01)
         assert row[6:] == [f"mean {accuracy['mean']}", accuracy["linear"], accuracy["majority"]]
         assert {name: line[name] for name in names} == accuracy
         gain = result.models["attention"].gain
@@ -215,7 +214,7 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     summary = baseline.summary | {"accuracy": mean_and_std([0.995] * len(baseline.machine_kinds))}
     result.models["baseline"] = dataclasses.replace(baseline, summary=summary)
     change_difference(
-        result, "attention", "baseline", interval_pp=interval, p=p, p_holm=p, verdict=verdict
+        result, "attention", "baseline", interval_pp=interval, p=p, p_corrected=p, verdict=verdict
     )
     (letters,) = (each for each in read_talk(data) if each.key == "letters-author")
     reproduction = letters.line.reproduction
@@ -248,7 +247,7 @@ def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
         mean, talk = marks["mean", place], marks["talk", place]
         assert mean.get_xdata()[0] == entry.mean_pp and talk.get_xdata()[0] == each.line.talk_gain
         assert [x for y, x in ends if y == place] == list(entry.interval_pp)
-        assert (mean.get_markerfacecolor() != GROUND) == (entry.p_holm < 0.05)
+        assert (mean.get_markerfacecolor() != GROUND) == (entry.p_corrected < 0.05)
         gain = format_points(entry.mean_pp)
         assert any(text.get_text().startswith(gain) for text in axes.texts)
     low, high = axes.get_xlim()
@@ -293,11 +292,12 @@ def test_every_comparison_is_in_the_page_and_in_the_csv(rendered):
         assert next(iter(printed)) == ("attention", "baseline")
         assert set(printed) == set(lines) == set(entries)
         for pair, entry in entries.items():
-            interval = clip_interval(entry.interval_pp, entry.mean_pp, result.score_of(pair[1]))
-            ends = " to ".join(map(format_points, interval))
-            p = [format_p(entry.p), format_p(entry.p_holm)]
-            assert printed[pair][1:5] == [format_points(entry.mean_pp), ends, *p]
-            assert float(lines[pair]["p_holm"]) == pytest.approx(entry.p_holm, rel=0.01)
+            ends = " to ".join(map(format_points, entry.interval_pp))
+            p = [format_p(entry.p), format_p(entry.p_corrected)]
+            assert printed[pair][1] == ("primary" if entry.family == "primary" else "secondary")
+            assert printed[pair][2:6] == [format_points(entry.mean_pp), ends, *p]
+            assert printed[pair][6] == f"{entry.equal_within_pp:.2f}"
+            assert float(lines[pair]["p_corrected"]) == pytest.approx(entry.p_corrected, rel=0.01)
             assert lines[pair]["seeds_needed"] == str(entry.seeds_needed or "")
     assert data.significance.signature in page.text
 

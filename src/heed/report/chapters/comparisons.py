@@ -1,4 +1,4 @@
-"""Comparisons: each difference of accuracy with its interval, its tests and its effect sizes."""
+"""Comparisons: each difference of accuracy with its interval and its tests."""
 
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
@@ -19,14 +19,11 @@ from heed.report.formats import (
     TEXT,
     Format,
     decimals,
-    format_points,
 )
 from heed.report.language import say
-from heed.report.measures import Measure
 from heed.report.results import Results
 
 VERDICT = Format(verdict_text, str, "left")
-HEDGES_G = Format(format_points, decimals(2, 3).plain)
 
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
@@ -34,9 +31,11 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     comparisons, measure = experiment.comparisons, experiment.measure
     columns = _columns(results, experiment)
     note = say(
-        "The corrected p values and the convergence of both models decide; bold: better or "
-        "worse. The last columns are checks that leave out a source of variance; they decide "
-        "nothing."
+        "Primary: the study's question, {attention} over {control}, tested by itself. Secondary: "
+        "all other comparisons; intervals and p values allow for their number in this experiment, "
+        "that of reference models apart. Bold: better or worse.",
+        attention=next(iter(experiment.result.attention), "attention"),
+        control=experiment.result.control or "baseline",
     )
     table = Table(
         f"{experiment.key}_comparisons",
@@ -61,65 +60,47 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 def _columns(results: Results, experiment: Experiment) -> tuple[Column, ...]:
     measure = experiment.measure
     within = say(
-        "corrected p of the tests that the difference lies within {margin}",
-        margin=measure.margin(results.comparison.significance.equivalence_margin),
+        "the least margin within which the difference is shown to lie; below {margin} the two are "
+        "practically the same",
+        margin=measure.limit(results.comparison.significance.equivalence_margin),
     )
-    odds = say("documents that only the first has right over those that only the second has")
-    g = say("difference over its standard deviation over seeds")
     needed = say(
         "to detect this difference with 80% power (–: more than 1,000, or it cannot be computed)"
     )
     detectable = say("the smallest that these seeds detect with 80% power")
-    ratio, name = "result.effect.odds_ratio", say("Odds ratio")
-    odds_ratio = Column("odds_ratio", name, decimals(2, 3), ratio, meaning=odds)
-    # a translation is not right or wrong
-    counts_right = measure.in_percentage_points and not measure.in_hundreds
     return (
         *join_columns(lambda _: experiment),
         Column("", say("Compared"), TEXT, _compared),
         Column("first", "", value="first"),
         Column("second", "", value="second"),
+        Column("", say("Question"), TEXT, _question),
         Column("family", "", value="result.family"),
+        Column("tests", "", value="result.tests"),
         Column("difference_pp", say("Difference"), POINTS, _difference, short=say("Differ.")),
         interval_column(results, _itself),
         *interval_columns(_itself, "low_pp", "high_pp"),
         Column("p", "p", PROBABILITY, "result.p"),
         corrected_p_column(_itself),
         Column(
-            "equivalence_p_holm", say("Equivalence p"), PROBABILITY, "result.equivalence_p_holm",
-            paper=False, meaning=within,
+            "equal_within_pp", say("Equal within"), decimals(2), "result.equal_within_pp",
+            meaning=within,
         ),
         Column("verdict", say("Verdict"), VERDICT, verdict_cell(_itself)),
         Column("tuned_alike", "", value=lambda each: str(each.result.tuned_alike).lower()),
-        *((odds_ratio,) if counts_right else ()),
-        Column("g", "g", HEDGES_G, "result.effect.g", meaning=g),
-        Column("seeds_won", "", decimals(3), "result.effect.seeds_won"),
         Column("seeds_needed", say("Seeds needed"), COUNT, "result.seeds_needed", meaning=needed),
         Column(
             "detectable_pp", say("Minimum detectable difference"), decimals(2),
             "result.detectable_pp", meaning=detectable, short=say("min. detect."),
         ),
-        *_undeciding_columns(measure),
-    )  # fmt: skip
-
-
-def _undeciding_columns(measure: Measure) -> tuple[Column, ...]:
-    """Return the columns of tests that decide nothing."""
-    units = say("p, sentences" if measure.is_of_sentences else "p, documents")
-    others = "result.others"
-    return (
-        Column("documents_p", units, PROBABILITY, f"{others}.documents_p", paper=False),
-        Column("seeds_t_p", say("p, seeds (t)"), PROBABILITY, f"{others}.seeds_t_p", paper=False),
-        Column(
-            "seeds_sign_p", say("p, seeds (signs)"), PROBABILITY, f"{others}.seeds_sign_p",
-            paper=False,
-        ),
-        Column("seeds_sign_smallest_p", "", PROBABILITY, f"{others}.seeds_sign_smallest_p"),
     )  # fmt: skip
 
 
 def _itself(each: TestedDifference) -> TestedDifference:
     return each
+
+
+def _question(each: TestedDifference) -> str:
+    return say("primary" if each.result.family == "primary" else "secondary")
 
 
 def _compared(each: TestedDifference) -> Phrase:

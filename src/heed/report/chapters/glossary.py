@@ -225,7 +225,7 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
     )
     corrected_p = say(
         "How probable a difference at least this large would be if the models were equally "
-        "good, corrected by Holm for the number of comparisons. Below {level} it is "
+        "good, multiplied by the number of comparisons in its family. Below {level} it is "
         "significant.",
         level=level,
     )

@@ -175,16 +175,6 @@ def _over_reference_models(strongest: list[TestedDifference], experiments: int) 
     references = describe_reference_models(each.measure.task for each in strongest)
     only = references[names.pop()].in_sentence if len(names) == 1 else ""
     any_of_them = say("the best reference model" if won and not lost else "a reference model")
-    worse = [each.mean < 0 and bool(each.whole and each.whole[1] < 0) for each in strongest]
-    if any(worse) and not won and not lost:
-        return say(
-            "by the intervals alone, without a correction, {reference_model} beats it{where}"
-            if experiments > 1
-            else "by the interval alone, without a correction, {reference_model} beats it: {size}",
-            reference_model=only or any_of_them,
-            where=_where(worse, True, experiments),
-            size=strongest[worse.index(True)].size,
-        )
     if experiments == 1 and not won and not lost and strongest[0].mean < 0:
         values = {"reference_model": only or any_of_them, "size": strongest[0].size}
         return say("{reference_model} is ahead of it, {size}, which may be chance", **values)

@@ -158,8 +158,8 @@ def p_column(get_difference: Value) -> Column:
 
 def corrected_p_column(get_difference: Value) -> Column:
     """Return the column of a difference's corrected p, in every form of a table."""
-    value = difference_value(get_difference, "result.p_holm")
-    return Column("p_holm", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
+    value = difference_value(get_difference, "result.p_corrected")
+    return Column("p_corrected", say("Corrected p"), PROBABILITY, value, short=say("corr. p"))
 
 
 def tested_columns(

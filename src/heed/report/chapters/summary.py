@@ -255,13 +255,13 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
     if len(comparison.seeds) == 1:
         yield say("One seed has neither.")
     yield say(
-        "The interval is of each experiment alone. The corrected p decides: by Holm, for the "
-        "{count} comparisons of the study's question, which are those of every attention "
-        "variant ({variants}) and every control with the baseline, in all experiments. A "
-        "difference within {margin} is practically the same; a model whose validation score twice "
-        "the epochs raise by more than {limit} has not converged.",
-        count=method.families["question"].tests,
-        variants=", ".join(results.params.study.attention),
+        "Each experiment has one primary question, tested at {level} by itself: {primary}. All "
+        "other comparisons are secondary: their intervals and p values allow for their number in "
+        "the experiment. A difference is better or worse where its interval excludes 0; one that "
+        "is shown to lie within {margin} is practically the same; a model whose validation score "
+        "twice the epochs raise by more than {limit} has not converged.",
+        level=f"{method.alpha:g}",
+        primary="; ".join(_primary_questions(results)),
         margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )
@@ -273,3 +273,18 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
         "Neither interval nor p allows for other training texts, other hyperparameters or "
         "other corpora. Method:"
     )
+
+
+def _primary_questions(results: Results) -> Iterator[str]:
+    """Yield the primary comparison of each experiment, with the difference that it finds."""
+    for experiment in results.experiments:
+        for each in experiment.comparisons:
+            if each.result.family != "primary":
+                continue
+            pair = f"{each.first} − {each.second}"
+            if len(results.experiments) > 1:
+                pair = f"{experiment.title}: {pair}"
+            if each.result.detectable_pp:
+                size = each.measure.difference(each.result.detectable_pp, 1)
+                pair = say("{pair} (finds {size} with 80% power)", pair=pair, size=size)
+            yield pair

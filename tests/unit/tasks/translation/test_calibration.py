@@ -81,16 +81,16 @@ def _limit(shifts: np.ndarray) -> np.ndarray:
     return bleu(sums)
 
 
-def blocks(counted: np.ndarray) -> list[np.ndarray]:
-    """Return the differences by seed and sentence that heed tests."""
-    return differences([METRIC.by_item(counted[0])], [METRIC.by_item(counted[1])])
+def scores(counted: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return what each sentence contributes to the BLEU of both models' runs."""
+    return [METRIC.by_item(counted[0])], [METRIC.by_item(counted[1])]
 
 
-def is_alarm(table: list[np.ndarray], true: float, level: float) -> bool:
+def is_alarm(tested: tuple[list[np.ndarray], list[np.ndarray]], true: float, level: float) -> bool:
     """Return whether heed's interval at a level leaves out the true difference."""
-    seeds = len(table[0])
-    critical = variance_components(table).critical_difference(seeds, level)
-    return bool(abs(mean_difference(table) - true) > critical)
+    seeds = len(tested[0][0])
+    critical = variance_components(*tested).critical_difference(seeds, level)
+    return bool(abs(mean_difference(differences(*tested)) - true) > critical)
 
 
 def resampled(counted: np.ndarray, generator: np.random.Generator, count: int = 500) -> np.ndarray:
@@ -148,7 +148,7 @@ def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, std):
     study = Study(seeds, gain=0.03, std=std)
     generator, true = np.random.default_rng(seeds), study.true_difference()
     assert true > 0.03
-    missed = [is_alarm(blocks(study.draw(generator)), true, 0.05) for _ in range(60)]
+    missed = [is_alarm(scores(study.draw(generator)), true, 0.05) for _ in range(60)]
     assert sum(missed) <= 8  # 3 are expected; more than 8 come by chance in 1 of 250 tests
 
 
@@ -165,8 +165,8 @@ def test_the_table_of_false_alarms_of_bleu(seeds, std):
     alarms, others = [], []
     for number in range(2000):
         counted = study.draw(generator)
-        table = blocks(counted)
-        alarms.append([is_alarm(table, 0.0, level) for level in LEVELS])
+        tested = scores(counted)
+        alarms.append([is_alarm(tested, 0.0, level) for level in LEVELS])
         if number < 500:
             by_seed = resampled(counted, generator)
             low, high = bootstrap_interval(by_seed, generator)
