@@ -6,6 +6,7 @@ from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters import required
 
 MAX_PIECES = 8192
+MAX_EXPLAINED = 500  # documents, as of heed's own models
 PRETRAINED = "pretrained"  # the name of the reference model
 
 
@@ -43,6 +44,8 @@ class Pretrained:
     """
 
     encoder: str = required("a key of `encoders`")
+    explain: int = key(0, "test documents on which the tests of what weights explain run with the "
+        "encoder's own attention; 0: none", ge=0, le=MAX_EXPLAINED)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

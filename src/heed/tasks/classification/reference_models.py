@@ -73,13 +73,40 @@ def fit_pretrained(
 
     Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are.
     """
-    lengths = np.linalg.norm(vectors, axis=1)
 
     def fold_features(rows: dict[str, np.ndarray]) -> TfIdfFile:
-        return write_vectors(vectors, rows, WORK, 1 / lengths[rows["train"]].mean())
+        return write_vectors(vectors, rows, WORK, _scale(vectors, rows["train"]))
 
     with progress_bar("pretrained reference model") as bar:
         return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
+
+
+def _scale(vectors: np.ndarray, train: np.ndarray) -> float:
+    return 1 / float(np.linalg.norm(vectors[train], axis=1).mean())
+
+
+def linear_head(
+    tokens: Tokens, data: Data, vectors: np.ndarray, strength: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the linear model with this C on vectors of the first fold, of one class a document.
+
+    It is weights, float32 (size, classes), and biases, (classes,): -inf of a class without
+    training documents. Their softmax has the shares of `fit_linear`.
+    """
+    train = tokens.rows("train", 0)
+    members = np.isin(np.arange(len(vectors)), train)
+    file = write_vectors(vectors, {"train": members}, WORK, _scale(vectors, members))
+    labels = tokens.documents([f"label_{data.label}"])[f"label_{data.label}"][members]
+    present = [i for i, name in enumerate(data.classes) if (labels == name).any()]
+    codes = pd.Categorical(labels, categories=[data.classes[i] for i in present]).codes
+    found = optima(file.splits["train"], file.features, codes.astype(np.int64), (strength,))
+    weights = np.hstack([optimum.weights for optimum in found])
+    if len(present) == 2:
+        weights = np.hstack([-weights, weights])
+    head = np.zeros((len(weights), len(data.classes)), np.float32)
+    head[-1] = -np.inf
+    head[:, present] = weights
+    return head[:-1] * np.float32(_scale(vectors, members)), head[-1]
 
 
 def _fit_folds(
