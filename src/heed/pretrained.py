@@ -240,19 +240,19 @@ def pool(loaded: LoadedEncoder, batch: Any) -> "torch.Tensor":
     import torch
 
     with torch.inference_mode():
-        return pooled(loaded, batch)
+        return pooled(loaded.model, loaded.facts, batch)
 
 
-def pooled(loaded: LoadedEncoder, batch: Any) -> "torch.Tensor":
+def pooled(model: Any, facts: EncoderFacts, batch: Any) -> "torch.Tensor":
     """Return the same with gradients, where those are computed."""
     import torch
 
-    states, mask = loaded.model(**batch).last_hidden_state, batch["attention_mask"]
-    if loaded.facts.pooling == "mean":
+    states, mask = model(**batch).last_hidden_state, batch["attention_mask"]
+    if facts.pooling == "mean":
         vectors = (states * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
     else:
         vectors = states[:, 0]
-    return torch.nn.functional.normalize(vectors) if loaded.facts.normalized else vectors
+    return torch.nn.functional.normalize(vectors) if facts.normalized else vectors
 
 
 class EncoderClassifier(NamedTuple):
@@ -264,7 +264,7 @@ class EncoderClassifier(NamedTuple):
 
     def logits(self, batch: Any) -> "torch.Tensor":
         """Return the logits (texts, classes) of a padded batch of pieces or of their embeddings."""
-        return pooled(self.loaded, batch) @ self.weight + self.bias
+        return pooled(self.loaded.model, self.loaded.facts, batch) @ self.weight + self.bias
 
 
 class AttentionTap(threading.local):

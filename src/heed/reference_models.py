@@ -56,7 +56,8 @@ def write_pretrained(
     corpus: str, declared: Pretrained, encoder: Encoder,
     experiments: Mapping[str, DeclaredExperiment], cores: int,
 ) -> None:  # fmt: skip
-    """Fit the linear model on the vectors of a corpus's documents, for each experiment on it.
+    """Fit the linear model on the vectors of a corpus's documents, or tune their encoder, for each
+    experiment on it.
 
     Writes results/reference_models/CORPUS.pretrained/EXPERIMENT, and the tests of its attention in
     results/explain/CORPUS.pretrained/EXPERIMENT. Raises HeedError: no tokens, no vectors, or those
@@ -70,7 +71,7 @@ def write_pretrained(
     verify_checksums(folder, command)
     with reading(folder / VECTORS, command):
         vectors = open_array(folder / VECTORS)
-    facts = read_json(folder / ENCODER_FACTS, command)
+    facts = read_json(folder / ENCODER_FACTS, command) | ({"tuned": True} if declared.tune else {})
     if len(vectors) != tokens.meta.documents:
         raise HeedError(f"{folder}: of other documents than data/tokens. Run again: {command}")
     with (
@@ -80,12 +81,13 @@ def write_pretrained(
         for name, experiment in experiments.items():
             data = _resolve_data(name, experiment, tokens.meta)
             part = task_module(experiment.task, "encoders")
-            fitted, load = part.fit_frozen(tokens, data, experiment, vectors, encoder, declared)
+            fit = part.tune if declared.tune else part.fit_frozen
+            fitted, load = fit(tokens, data, experiment, vectors, encoder, declared)
             (out / name).mkdir()
             _write(fitted, out / name)
             write_json(out / name / ENCODER_FACTS, facts)
             for key, folds in fitted.selection.items():
-                if key.startswith("validation_"):  # for each fold the scores of all C
+                if key.startswith("validation_"):  # for each fold the scores of all C, or epochs
                     score = fmean(map(max, folds))
                     print_line(f"{name}: pretrained: {key.replace('_', ' ')} {score:.4f}")
             if declared.explain and task_module(experiment.task, "metrics").HAS_ONE_CLASS:

@@ -133,15 +133,24 @@ def _fit_folds(
             tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
             fitted = {"majority": tiled, name: linear}
         for reference_model, of_parts in fitted.items():
-            tables = []
-            for split, values in of_parts.items():
-                ids, of_part = documents["id"][rows[split]].to_numpy(), labels[split].to_numpy()
-                tables.append(metrics.prediction_table(ids, of_part, values, classes))
-                tables[-1].insert(1, "split", split)
-            predictions[reference_model, fold] = pd.concat(tables, ignore_index=True)
+            ids = {split: documents["id"][rows[split]] for split in of_parts}
+            table = split_table(metrics, ids, labels, of_parts, classes)
+            predictions[reference_model, fold] = table
         for key, value in chosen.items():
             selection.setdefault(key, []).append(value)
     return Fitted(predictions, lambda table: metrics.statistics_table(table, classes), selection)
+
+
+def split_table(
+    metrics: Any, ids: Labels, labels: Labels, predicted: Shares, classes: list[str]
+) -> pd.DataFrame:
+    """Return the predictions of documents of each split as a table with a column `split`."""
+    tables = []
+    for split, values in predicted.items():
+        of_part = ids[split].to_numpy(), labels[split].to_numpy()
+        tables.append(metrics.prediction_table(*of_part, values, classes))
+        tables[-1].insert(1, "split", split)
+    return pd.concat(tables, ignore_index=True)
 
 
 def fit_linear(
