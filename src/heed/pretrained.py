@@ -255,18 +255,6 @@ def pooled(model: Any, facts: EncoderFacts, batch: Any) -> "torch.Tensor":
     return torch.nn.functional.normalize(vectors) if facts.normalized else vectors
 
 
-class EncoderClassifier(NamedTuple):
-    """An encoder with a linear layer on it: `weight` (size, classes), `bias` (classes,)."""
-
-    loaded: LoadedEncoder
-    weight: "torch.Tensor"
-    bias: "torch.Tensor"
-
-    def logits(self, batch: Any) -> "torch.Tensor":
-        """Return the logits (texts, classes) of a padded batch of pieces or of their embeddings."""
-        return pooled(self.loaded.model, self.loaded.facts, batch) @ self.weight + self.bias
-
-
 class AttentionTap(threading.local):
     """The attention of an encoder, read and changed while it is computed; each thread has its own.
 

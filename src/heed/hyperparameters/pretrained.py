@@ -1,11 +1,10 @@
 """Pretrained encoders: their keys in params.yaml, and what heed finds in the files of one."""
 
 import dataclasses
-from typing import Annotated, Literal
+from typing import Literal
 
 from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters import required
-from heed.records import OMITTED
 
 MAX_PIECES = 8192
 MAX_EXPLAINED = 500  # documents, as of heed's own models
@@ -72,7 +71,7 @@ class EncoderFacts:
     normalized: bool
     max_tokens: int
     licence: str
-    tuned: Annotated[bool, OMITTED] = False  # trained further on the corpus
+    tuned: bool = False  # trained further on the corpus
 
 
 # Encoders that are packages on the index of Python: name → its entry in `encoders`.

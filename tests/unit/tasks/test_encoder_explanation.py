@@ -19,8 +19,9 @@ import torch  # noqa: E402
 
 from heed import pretrained, reference_models  # noqa: E402
 from heed.explanation.test import HELD  # noqa: E402
-from heed.pretrained import EncoderClassifier, load_encoder  # noqa: E402
+from heed.pretrained import load_encoder  # noqa: E402
 from heed.tasks.classification.encoder_explanation import READINGS, EncoderReader  # noqa: E402
+from heed.tasks.classification.encoders import EncoderClassifier  # noqa: E402
 from heed.tokens.arrays import load_tokens  # noqa: E402
 from tests.encoders import entry, write_encoder  # noqa: E402
 
@@ -30,7 +31,7 @@ STARTS = np.asarray([0, 4, 10, 14])
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_encoder(tmp_path_factory.mktemp("encoder"))
+    return write_encoder(tmp_path_factory.mktemp("encoder"), spread=0.3)
 
 
 def reader_of(folder: Path, pooling: str = "mean") -> EncoderReader:
@@ -39,15 +40,15 @@ def reader_of(folder: Path, pooling: str = "mean") -> EncoderReader:
         facts=loaded.facts.__class__(**vars(loaded.facts) | {"pooling": pooling})
     )
     generator = torch.Generator().manual_seed(1)
-    weight = torch.randn(16, 2, generator=generator)
-    loaded.model.requires_grad_(False)
-    return EncoderReader(EncoderClassifier(loaded, weight, torch.zeros(2)))
+    classifier = EncoderClassifier(loaded, 2).requires_grad_(False)
+    classifier.output.weight.copy_(torch.randn(2, 16, generator=generator))
+    return EncoderReader(classifier)
 
 
 def silence(reader: EncoderReader, *layers: int) -> None:
     """Make what the attention of a layer reads zero, wherever it looks."""
     for layer in layers:
-        values = reader._classifier.loaded.model.encoder.layer[layer].attention.self.value
+        values = reader._classifier.encoder.encoder.layer[layer].attention.self.value
         values.weight.zero_(), values.bias.zero_()
 
 

@@ -28,7 +28,7 @@ PLACE = Path("results/reference_models/films.pretrained/films")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_encoder(tmp_path_factory.mktemp("encoder"))
+    return write_encoder(tmp_path_factory.mktemp("encoder"), spread=0.3)
 
 
 @pytest.fixture

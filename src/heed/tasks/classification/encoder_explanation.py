@@ -40,12 +40,9 @@ from heed.explanation.rankings import (
 from heed.explanation.recency import COLUMNS
 from heed.explanation.registry import EXPLAINED, UnitPositions, summarize
 from heed.explanation.test import HELD, WEIGHT_RANKINGS, Prediction, total_variation
-from heed.pretrained import (
-    BATCH_PIECES,
-    LONGEST_PIECE,
-    EncoderClassifier,
-    tap_attention,
-)
+from heed.files import HeedError
+from heed.pretrained import BATCH_PIECES, LONGEST_PIECE, tap_attention
+from heed.tasks.classification.encoders import EncoderClassifier
 from heed.tasks.classification.explanation import explanation_tables
 from heed.tasks.classification.recipe import Data
 from heed.tokens.arrays import MarkedTokens, Tokens
@@ -87,7 +84,9 @@ def explain_encoder(
     Raises HeedError: an encoder of a kind whose attention cannot be changed.
     """
     rows = draw_documents(tokens.rows("test", 0), 0, tokens.offsets, 1.0)[:documents]
-    classifier.loaded.model.requires_grad_(False)
+    if not len(rows):
+        raise HeedError(f"{tokens.path}: all test documents are empty: there is nothing to explain")
+    classifier.requires_grad_(False)
     reader, marked = EncoderReader(classifier), MarkedTokens(tokens)
     texts = tokens.documents(["text"])["text"]
 
@@ -175,7 +174,7 @@ class EncoderReader:
         identity = torch.eye(len(pieces.ids), dtype=layers.dtype)
         query = identity[0] if self._facts.pooling == "first" else identity.mean(0)
         rolled = functools.reduce(
-            lambda below, layer: (layer + identity) @ below / 2, layers, identity
+            lambda below, each: (each + identity) @ below / 2, layers, identity
         )
         read: dict[str, torch.Tensor] = {}
         marks: dict[str, float] = {}
@@ -187,12 +186,12 @@ class EncoderReader:
 
     def _gradients(self, pieces: Pieces) -> dict[str, np.ndarray]:
         """Return gradient times input of each word; HELD with constant attention weights."""
-        words, rankings = self._classifier.loaded.model.get_input_embeddings(), {}
+        words, rankings = self._classifier.encoder.get_input_embeddings(), {}
         for name in ("gradient", HELD):
             self._tap.start(None if name == "gradient" else lambda _, weights: weights.detach())
             embeddings = words(pieces.ids[None]).detach().requires_grad_()
             mask = torch.ones(embeddings.shape[:2], dtype=torch.long)
-            logits = self._classifier.logits({"inputs_embeds": embeddings, "attention_mask": mask})
+            logits = self._classifier.logits(inputs_embeds=embeddings, attention_mask=mask)
             by_word = torch.zeros(pieces.words + 1)
             by_word.index_add_(0, pieces.word + 1, times_input(logits, embeddings)[0])
             rankings[name] = by_word[1:].abs().numpy()
@@ -245,7 +244,7 @@ class EncoderReader:
 
         self._tap.start(change)
         mask = torch.ones_like(ids) if mask is None else mask
-        return self._classifier.logits({"input_ids": ids, "attention_mask": mask}).softmax(-1)
+        return self._classifier.logits(input_ids=ids, attention_mask=mask).softmax(-1)
 
     def _size(self, pieces: Pieces) -> int:
         return max(1, BATCH_PIECES["cpu"] // len(pieces.ids))

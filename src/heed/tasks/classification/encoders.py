@@ -17,12 +17,11 @@ import pandas as pd
 import torch
 from torch import nn
 
-from heed.hyperparameters.pretrained import PRETRAINED, Encoder, EncoderFacts, Pretrained
+from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.paths import WORK
 from heed.pretrained import (
     LONGEST_PIECE,
-    EncoderClassifier,
     LoadedEncoder,
     find_model,
     load_encoder,
@@ -41,6 +40,27 @@ from heed.training.loop import train
 
 SEED = 1
 
+
+class EncoderClassifier(nn.Module):
+    """An encoder and a linear layer on its vectors, drawn from torch's generator."""
+
+    def __init__(self, loaded: LoadedEncoder, classes: int) -> None:
+        super().__init__()
+        self.loaded = loaded
+        self.encoder, self.output = loaded.model, nn.Linear(loaded.facts.size, classes)
+
+    def logits(self, **pieces: torch.Tensor) -> torch.Tensor:
+        """Return the logits (texts, classes) of pieces, or of their embeddings."""
+        logits: torch.Tensor = self.output(pooled(self.encoder, self.loaded.facts, pieces))
+        return logits
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return the logits, (batch, classes)."""
+        time = torch.arange(batch.ids.shape[1], device=batch.ids.device)
+        mask = (time < batch.lengths[:, None]).long()
+        return self.logits(input_ids=batch.ids, attention_mask=mask)
+
+
 # the encoder as a classifier of the first fold, where it is asked for
 Loads = Callable[[], EncoderClassifier]
 
@@ -56,26 +76,14 @@ def fit_frozen(
     def load() -> EncoderClassifier:
         loaded = load_encoder(find_model(encoder), encoder, "cpu")
         head = linear_head(tokens, data, vectors, fitted.selection["C"][0])
-        return EncoderClassifier(loaded, *map(torch.from_numpy, head))
+        model = EncoderClassifier(loaded, len(data.classes))
+        model.output.weight.data, model.output.bias.data = torch.from_numpy(head).split(
+            [loaded.facts.size, 1], 1
+        )
+        model.output.bias.data = model.output.bias.data[:, 0]
+        return model
 
     return fitted, load
-
-
-class TunedEncoder(nn.Module):
-    """An encoder and a linear layer on its vectors."""
-
-    def __init__(self, encoder: nn.Module, facts: EncoderFacts, classes: int) -> None:
-        """Draw the linear layer from torch's generator."""
-        super().__init__()
-        self.encoder, self.output = encoder, nn.Linear(facts.size, classes)
-        self.facts = dataclasses.replace(facts, normalized=False)
-
-    def forward(self, batch: Batch) -> torch.Tensor:
-        """Return the logits, (batch, classes)."""
-        time = torch.arange(batch.ids.shape[1], device=batch.ids.device)
-        mask = (time < batch.lengths[:, None]).long()
-        pieces = {"input_ids": batch.ids, "attention_mask": mask}
-        return self.output(pooled(self.encoder, self.facts, pieces))
 
 
 class EncodedPieces(EncodedCorpus):
@@ -119,7 +127,7 @@ def tune(
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
     selection: dict[str, Any] = {"epochs": declared.epochs}
-    classifiers = []
+    classifiers: list[EncoderClassifier] = []
     with progress_bar(f"{PRETRAINED} reference model, tuned") as bar:
         for fold in range(tokens.meta.folds or 1):
             rows = {split: tokens.rows(split, fold) for split in SPLITS}
@@ -154,19 +162,7 @@ def _tune(
         learning_rate=declared.learning_rate, lr_schedule="linear", max_grad_norm=1.0,
         monitor=monitor,
     )  # fmt: skip
-    machine.seed_everything(SEED)
-    model = TunedEncoder(loaded.model, loaded.facts, len(data.classes)).to(loaded.device)
-    encoded = EncodedPieces(read_texts(tokens, np.concatenate([*rows.values()])), loaded)
-    labels = learning.LEARNER.read_labels(tokens, data, np.concatenate([*rows.values()]))
-
-    class EncoderLearner(learning.LEARNER):  # type: ignore[misc]
-        """The learner of the task, with an encoder in place of heed's network."""
-
-        def loss(self, model: nn.Module, batch: Batch) -> torch.Tensor:
-            """Return the task's cross entropy, summed over documents."""
-            return self._cross_entropy(model(batch.to(self.device)), batch)
-
-    learner = EncoderLearner(model, encoded, labels, rows, h, SEED, loaded.device)
+    learner = _make_learner(tokens, data, learning, loaded, h, rows)
 
     def report(done: Progress) -> None:
         bar.update(done.documents, done.total_documents, f"epoch {done.epoch} of {done.epochs}")
@@ -174,18 +170,35 @@ def _tune(
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK) as work:
         history, best, _ = train(learner, h, SEED, loaded.device, Path(work), report)
-    shares = {
-        split: probabilities(
-            model, encoded.evaluation_batches(rows[split]), rows[split], loaded.device,
-            learning.activation,
-        )
-        for split in SPLITS[1:]
-    }  # fmt: skip
-    scores = {
-        "best_epoch": best,
-        f"validation_{monitor}": [each[f"validation_{monitor}"] for each in history],
-    }
+    model, encoded, shares = learner.model, learner.encoded, {}
+    for split in SPLITS[1:]:
+        batches = encoded.evaluation_batches(rows[split])
+        of_split = model, batches, rows[split], loaded.device, learning.activation
+        shares[split] = probabilities(*of_split)
+    by_epoch = [each[f"validation_{monitor}"] for each in history]
     model = model.eval().cpu()
-    tuned = loaded._replace(model=model.encoder, facts=model.facts, device="cpu")
-    weight, bias = model.output.weight.detach().T, model.output.bias.detach()
-    return shares, scores, EncoderClassifier(tuned, weight, bias)
+    model.loaded = model.loaded._replace(device="cpu")
+    scores = {"best_epoch": best, f"validation_{monitor}": by_epoch}
+    return shares, scores, model
+
+
+def _make_learner(
+    tokens: Tokens, data: Data, learning: Any, loaded: LoadedEncoder, h: Any,
+    rows: dict[str, np.ndarray],
+) -> Any:  # fmt: skip
+    """Return the learner of the task, with an encoder in place of heed's own network."""
+    machine.seed_everything(SEED)
+    loaded = loaded._replace(facts=dataclasses.replace(loaded.facts, normalized=False))
+    model = EncoderClassifier(loaded, len(data.classes)).to(loaded.device)
+    every = np.concatenate([*rows.values()])
+    encoded = EncodedPieces(read_texts(tokens, every), loaded)
+    labels = learning.LEARNER.read_labels(tokens, data, every)
+    learner = learning.LEARNER(model, encoded, labels, rows, h, SEED, loaded.device)
+
+    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
+        logits = model(batch.to(loaded.device))
+        found: torch.Tensor = learner._cross_entropy(logits, batch)
+        return found
+
+    learner.loss = loss
+    return learner

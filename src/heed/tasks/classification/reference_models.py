@@ -75,38 +75,32 @@ def fit_pretrained(
     """
 
     def fold_features(rows: dict[str, np.ndarray]) -> TfIdfFile:
-        return write_vectors(vectors, rows, WORK, _scale(vectors, rows["train"]))
+        return write_vectors(vectors, rows, WORK, _scale(vectors[rows["train"]]))
 
     with progress_bar("pretrained reference model") as bar:
         return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
 
 
-def _scale(vectors: np.ndarray, train: np.ndarray) -> float:
-    return 1 / float(np.linalg.norm(vectors[train], axis=1).mean())
+def _scale(vectors: np.ndarray) -> np.float32:
+    return np.float32(1 / np.linalg.norm(vectors, axis=1).mean())
 
 
-def linear_head(
-    tokens: Tokens, data: Data, vectors: np.ndarray, strength: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the linear model with this C on vectors of the first fold, of one class a document.
+def linear_head(tokens: Tokens, data: Data, vectors: np.ndarray, strength: float) -> np.ndarray:
+    """Return the linear model with this C of the first fold, float32 (classes, size + 1).
 
-    It is weights, float32 (size, classes), and biases, (classes,): -inf of a class without
-    training documents. Their softmax has the shares of `fit_linear`.
+    Its softmax has the shares of `fit_linear`, one class a document; the bias, which comes last,
+    is -inf of a class without training documents.
     """
-    train = tokens.rows("train", 0)
-    members = np.isin(np.arange(len(vectors)), train)
-    file = write_vectors(vectors, {"train": members}, WORK, _scale(vectors, members))
-    labels = tokens.documents([f"label_{data.label}"])[f"label_{data.label}"][members]
-    present = [i for i, name in enumerate(data.classes) if (labels == name).any()]
-    codes = pd.Categorical(labels, categories=[data.classes[i] for i in present]).codes
-    found = optima(file.splits["train"], file.features, codes.astype(np.int64), (strength,))
-    weights = np.hstack([optimum.weights for optimum in found])
-    if len(present) == 2:
-        weights = np.hstack([-weights, weights])
-    head = np.zeros((len(weights), len(data.classes)), np.float32)
-    head[-1] = -np.inf
-    head[:, present] = weights
-    return head[:-1] * np.float32(_scale(vectors, members)), head[-1]
+    train, column = tokens.rows("train", 0), f"label_{data.label}"
+    scale = _scale(vectors[train])
+    model = LinearSVC(C=strength, random_state=0)
+    model.fit(vectors[train] * scale, tokens.documents([column])[column].iloc[train])
+    weights = np.column_stack([model.coef_ * scale, model.intercept_])
+    head = np.zeros((len(data.classes), weights.shape[1]), np.float32)
+    head[:, -1] = -np.inf
+    rows = [data.classes.index(name) for name in model.classes_]
+    head[rows] = [-weights[0], weights[0]] if len(weights) == 1 else weights
+    return head
 
 
 def _fit_folds(
