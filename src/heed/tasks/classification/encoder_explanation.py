@@ -122,6 +122,12 @@ def _tables(
     return tables | {"summary": summary}
 
 
+def _by_word(pieces: Pieces, scores: torch.Tensor) -> np.ndarray:
+    """Return the sum of the scores (pieces,) of the marks, and then of each word, (1 + words,)."""
+    sums = torch.zeros(pieces.words + 1, dtype=scores.dtype)
+    return sums.index_add(0, pieces.word + 1, scores).numpy()
+
+
 class EncoderReader:
     """An encoder with its linear layer on the CPU, which reads words of a document and not all."""
 
@@ -144,8 +150,8 @@ class EncoderReader:
 
     def judge(self, row: int, pieces: Pieces) -> dict[str, Prediction]:
         """Return the prediction of a document with the weights of each reading in its rankings."""
-        probabilities = self._probabilities(pieces.ids[None])
-        readings, marks = self._read(pieces, self._tap.weights)
+        probabilities = self._probabilities(pieces.ids[None])[0].numpy()
+        readings = self._read(pieces, self._tap.weights)
         keep = functools.partial(self.predict_kept, pieces)
         rankings, changes = self._gradients(pieces), self._shuffle(row, pieces)
         units = drawn_units(pieces.words, np.random.default_rng((row, POSITIONS)))
@@ -153,36 +159,29 @@ class EncoderReader:
         rankings["leave_one_out"] = np.full(pieces.words, np.nan)
         rankings["leave_one_out"][units] = total_variation(left_out[:-1], left_out[-1]).numpy()
         judged = {}
-        for name, weights in readings.items():
+        for name, (weights, marks) in readings.items():
             numbers = np.random.default_rng((row, ORDERS))
-            random = {"random": numbers.random(pieces.words)}
-            measures = changes[name] | {
-                "max_weight": float(weights.max()), "marks_weight": marks[name],
-            }  # fmt: skip
+            own = {"attention": weights, "random": numbers.random(pieces.words)}
+            measures = {"max_weight": float(weights.max()), "marks_weight": marks} | changes[name]
             judged[name] = Prediction(
-                pieces.words, probabilities[0].numpy(),
-                {"attention": weights.numpy()} | rankings | random, measures, None, None, numbers,
-                keep,
-            )  # fmt: skip
+                pieces.words, probabilities, rankings | own, measures, None, None, numbers, keep
+            )
         return judged
 
     def _read(
         self, pieces: Pieces, weights: list[torch.Tensor]
-    ) -> tuple[dict[str, torch.Tensor], dict[str, float]]:
+    ) -> dict[str, tuple[np.ndarray, float]]:
         """Return the weight of each word by each reading, and the share of the marks."""
         layers = torch.stack([layer[0].mean(0) for layer in weights]).double()
-        identity = torch.eye(len(pieces.ids), dtype=layers.dtype)
+        rolled = identity = torch.eye(len(pieces.ids), dtype=layers.dtype)
+        for layer in layers:
+            rolled = (layer + identity) @ rolled / 2
         query = identity[0] if self._facts.pooling == "first" else identity.mean(0)
-        rolled = functools.reduce(
-            lambda below, each: (each + identity) @ below / 2, layers, identity
-        )
-        read: dict[str, torch.Tensor] = {}
-        marks: dict[str, float] = {}
+        read = {}
         for name, matrix in zip(READINGS, (layers[-1], layers.mean(0), rolled), strict=True):
-            by_word = torch.zeros(pieces.words + 1, dtype=layers.dtype)
-            by_word.index_add_(0, pieces.word + 1, query @ matrix)
-            read[name], marks[name] = by_word[1:] / by_word[1:].sum(), float(by_word[0])
-        return read, marks
+            by_word = _by_word(pieces, query @ matrix)
+            read[name] = by_word[1:] / by_word[1:].sum(), float(by_word[0])
+        return read
 
     def _gradients(self, pieces: Pieces) -> dict[str, np.ndarray]:
         """Return gradient times input of each word; HELD with constant attention weights."""
@@ -192,9 +191,7 @@ class EncoderReader:
             embeddings = words(pieces.ids[None]).detach().requires_grad_()
             mask = torch.ones(embeddings.shape[:2], dtype=torch.long)
             logits = self._classifier.logits(inputs_embeds=embeddings, attention_mask=mask)
-            by_word = torch.zeros(pieces.words + 1)
-            by_word.index_add_(0, pieces.word + 1, times_input(logits, embeddings)[0])
-            rankings[name] = by_word[1:].abs().numpy()
+            rankings[name] = np.abs(_by_word(pieces, times_input(logits, embeddings)[0])[1:])
         return rankings
 
     def _shuffle(self, row: int, pieces: Pieces) -> dict[str, dict[str, float]]:
@@ -207,28 +204,22 @@ class EncoderReader:
         before, last = self._probabilities(pieces.ids[None]), len(self._tap.weights) - 1
         effects = {}
         for first in (last, 0):
-            after = torch.cat(
-                [
-                    self._probabilities(pieces.ids.expand(len(part), -1), None, part, first)
-                    for part in keys.split(self._size(pieces))
-                ]
-            )
-            effects[first] = permutation_effect(after, before)
+            after = [
+                self._probabilities(pieces.ids.expand(len(part), -1), None, part, first)
+                for part in keys.split(self._size(pieces))
+            ]
+            effects[first] = permutation_effect(torch.cat(after), before)
         return {name: effects[last if name == "last-layer" else 0] for name in READINGS}
 
     def predict_kept(self, pieces: Pieces, kept: torch.Tensor) -> torch.Tensor:
         """Return the probabilities (n, classes) of a document with `kept` (n, words) alone."""
         kept = F.pad(kept, (1, 0), value=True)[:, pieces.word + 1]  # n x pieces: marks stay
-        order, lengths = (~kept).long().argsort(dim=1, stable=True), kept.sum(1)
-        mask = torch.arange(len(pieces.ids))[None] < lengths[:, None]
+        order = (~kept).long().argsort(dim=1, stable=True)[:, : kept.sum(1).max()]
+        mask = torch.arange(order.shape[1]) < kept.sum(1, keepdim=True)
         ids = torch.where(mask, pieces.ids[order], self._tokenizer.pad_token_id)
-        parts = (each.split(self._size(pieces)) for each in (ids, mask.long(), lengths))
-        return torch.cat(
-            [
-                self._probabilities(part[:, : ends.max()], masked[:, : ends.max()])
-                for part, masked, ends in zip(*parts, strict=True)
-            ]
-        )
+        size = self._size(pieces)
+        parts = zip(ids.split(size), mask.long().split(size), strict=True)
+        return torch.cat([self._probabilities(*part) for part in parts])
 
     @torch.no_grad()
     def _probabilities(

@@ -20,13 +20,7 @@ from torch import nn
 from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.paths import WORK
-from heed.pretrained import (
-    LONGEST_PIECE,
-    LoadedEncoder,
-    find_model,
-    load_encoder,
-    pooled,
-)
+from heed.pretrained import LONGEST_PIECE, LoadedEncoder, find_model, load_encoder, pooled
 from heed.progress import Bar, Progress, progress_bar
 from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
@@ -75,12 +69,10 @@ def fit_frozen(
 
     def load() -> EncoderClassifier:
         loaded = load_encoder(find_model(encoder), encoder, "cpu")
-        head = linear_head(tokens, data, vectors, fitted.selection["C"][0])
-        model = EncoderClassifier(loaded, len(data.classes))
-        model.output.weight.data, model.output.bias.data = torch.from_numpy(head).split(
-            [loaded.facts.size, 1], 1
-        )
-        model.output.bias.data = model.output.bias.data[:, 0]
+        head = torch.from_numpy(linear_head(tokens, data, vectors, fitted.selection["C"][0]))
+        model = EncoderClassifier(loaded, len(data.classes)).requires_grad_(False)
+        model.output.weight.copy_(head[:, :-1])
+        model.output.bias.copy_(head[:, -1])
         return model
 
     return fitted, load

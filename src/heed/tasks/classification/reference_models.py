@@ -81,8 +81,8 @@ def fit_pretrained(
         return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
 
 
-def _scale(vectors: np.ndarray) -> np.float32:
-    return np.float32(1 / np.linalg.norm(vectors, axis=1).mean())
+def _scale(vectors: np.ndarray) -> float:
+    return float(1 / np.linalg.norm(vectors, axis=1).mean())
 
 
 def linear_head(tokens: Tokens, data: Data, vectors: np.ndarray, strength: float) -> np.ndarray:
