@@ -151,6 +151,8 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
             return params.models[key].threads, params.models[key].gpus
         case "score":
             return 1, min(1, params.models[key].gpus)
+        case "pretrained":
+            return THREADS if params.pretrained[key].explain else 1, 0
         case "report" | "embed":
             return THREADS, 0
     return 1, 0

@@ -47,6 +47,11 @@ def pretrained_folder(corpus: str) -> Path:
     return REFERENCE_MODELS / f"{corpus}.pretrained"
 
 
+def encoder_explanation_folder(corpus: str) -> Path:
+    """Return the folder of what a corpus's encoder explains; no model has a dot."""
+    return EXPLANATIONS / f"{corpus}.pretrained"
+
+
 def prediction_file(model: str) -> Path:
     """Return the path of the settings by which a model's test items are predicted and scored."""
     return RECIPES / f"{model}.prediction.yaml"

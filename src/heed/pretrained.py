@@ -10,6 +10,7 @@ import contextlib
 import functools
 import itertools
 import re
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -46,6 +47,7 @@ LONGEST_PIECE = 64  # characters; what comes after max_tokens times so many is n
 BATCH_PIECES = {"cpu": 4096, "cuda": 131_072}  # of a batch, padding included
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
 
+Change = Callable[[int, "torch.Tensor"], "torch.Tensor"]  # of the weights of a numbered layer
 Report = Callable[[int], None]  # of progress: the number of documents that are done
 
 
@@ -238,10 +240,64 @@ def pool(loaded: LoadedEncoder, batch: Any) -> "torch.Tensor":
     import torch
 
     with torch.inference_mode():
-        states = loaded.model(**batch).last_hidden_state
-        if loaded.facts.pooling == "mean":
-            mask = batch["attention_mask"].unsqueeze(-1)
-            vectors = (states * mask).sum(1) / mask.sum(1)
-        else:
-            vectors = states[:, 0]
-        return torch.nn.functional.normalize(vectors) if loaded.facts.normalized else vectors
+        return pooled(loaded.model, loaded.facts, batch)
+
+
+def pooled(model: Any, facts: EncoderFacts, batch: Any) -> "torch.Tensor":
+    """Return the same with gradients, where those are computed."""
+    import torch
+
+    states, mask = model(**batch).last_hidden_state, batch["attention_mask"]
+    if facts.pooling == "mean":
+        vectors = (states * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
+    else:
+        vectors = states[:, 0]
+    return torch.nn.functional.normalize(vectors) if facts.normalized else vectors
+
+
+class AttentionTap(threading.local):
+    """The attention of an encoder, read and changed while it is computed; each thread has its own.
+
+    weights: of each layer of the last pass, (texts, heads, queries, keys)
+    change: of a layer's number and weights, those that are used in their place
+    """
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self, change: Change | None = None) -> None:
+        """Prepare for a pass of the encoder."""
+        self.weights: list[torch.Tensor] = []
+        self.change = change
+
+    def attend(
+        self, module: Any, query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor",
+        mask: "torch.Tensor | None", scaling: float | None = None, **_: Any,
+    ) -> "tuple[torch.Tensor, torch.Tensor]":  # fmt: skip
+        """Return what each query reads, and the weights: transformers' interface of attention."""
+        scores = query @ key.transpose(2, 3) * (scaling or query.shape[-1] ** -0.5)
+        weights = (scores if mask is None else scores + mask).softmax(-1)
+        layer = len(self.weights)
+        self.weights.append(weights)
+        used = weights if self.change is None else self.change(layer, weights)
+        return (used @ value).transpose(1, 2).contiguous(), used
+
+
+def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
+    """Return the tap of an encoder's attention. Raises HeedError where transformers has none."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    tap = AttentionTap()
+    AttentionInterface.register("heed", tap.attend)
+    AttentionMaskInterface.register("heed", eager_mask)
+    with contextlib.suppress(ValueError):  # a kind of encoder with an attention of its own
+        loaded.model.set_attn_implementation("heed")
+    pieces = loaded.tokenizer("a", return_tensors="pt").to(loaded.device)
+    pool(loaded, pieces)
+    if len(tap.weights) != loaded.model.config.num_hidden_layers:
+        raise HeedError(
+            f"{loaded.facts.name}: transformers does not let the attention of this kind of encoder "
+            f"({loaded.facts.kind}) be changed. Set `explain: 0` of its entry in `pretrained`"
+        )
+    return tap

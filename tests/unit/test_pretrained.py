@@ -10,19 +10,19 @@ import pandas as pd
 import pytest
 
 from heed import pretrained, reference_models
-from heed.files import HeedError, sha256
-from heed.hyperparameters.pretrained import Encoder
+from heed.files import HeedError
+from heed.hyperparameters.pretrained import Encoder, Pretrained
 from heed.pretrained import WEIGHTS, batches, embed, find_model, load_encoder
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification.recipe import Data, Options
 from heed.tokens.arrays import TokenizedCorpus
+from tests.encoders import entry, write_encoder
 
 transformers = pytest.importorskip(
     "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
 )
 import torch  # noqa: E402
 
-WORDS = ["good", "bad", "film", "the", "a", "was", "it", "##s", "."]
 TEXTS = ["the good film was good .", "", "bad", "it was a bad film . " * 9, "the films", "it"] * 3
 MODULES = ["Transformer", "Pooling", "Normalize"]
 MODES = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
@@ -39,29 +39,12 @@ def set_pooling(folder: Path, modules: list[str], modes: dict[str, bool]) -> Non
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a random BERT with two layers of 16 units."""
-    folder = tmp_path_factory.mktemp("encoder")
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    (folder / "vocab.txt").write_text("\n".join([*marks, *WORDS]))
-    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32)
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(1)
-    config = transformers.BertConfig(
-        vocab_size=len(marks) + len(WORDS), hidden_size=16, num_hidden_layers=2,
-        num_attention_heads=2, intermediate_size=32, max_position_embeddings=32,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(folder)
-    (folder / "README.md").write_text("---\nlanguage: en\nlicense: apache-2.0\n---\n# A model\n")
-    return folder
+    return write_encoder(tmp_path_factory.mktemp("encoder"))
 
 
 @pytest.fixture
 def copied(model: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(model, tmp_path / "copy"))
-
-
-def entry(where: Path, **keys: object) -> Encoder:
-    given = {"folder": str(where), "sha256": sha256(where / WEIGHTS), "max_tokens": 16}
-    return Encoder(**(given | keys))
 
 
 def vectors_of(folder: Path, texts: list[str], cores: int = 1) -> np.ndarray:
@@ -246,7 +229,8 @@ def test_the_linear_model_learns_from_the_vectors_and_its_encoder_is_described(
     films = DeclaredExperiment(task="classification", corpus="films", data=data, options=options)
     monkeypatch.setattr(reference_models, "_resolve_data", lambda *_: data)
     reference_models.write_reference_models("films", films)
-    reference_models.write_pretrained("films", {"films": films})
+    arguments = "films", Pretrained(encoder="tiny"), entry(model), {"films": films}, 1
+    reference_models.write_pretrained(*arguments)
     tested = read_reference_models("films", "films")
     assert [*tested] == ["majority", "linear", "pretrained"]
     assert [*read_reference_models("films")] == ["majority", "linear"]
@@ -254,10 +238,12 @@ def test_the_linear_model_learns_from_the_vectors_and_its_encoder_is_described(
     assert found.folds == of_linear.folds == [0, 1] and of_linear.encoder is None
     assert found.statistics[0].columns.equals(of_linear.statistics[0].columns)
     assert found.encoder.kind == "bert" and found.encoder.max_tokens == 16
+    explained = Path("results/explain/films.pretrained")
+    assert [path.name for path in explained.iterdir()] == ["SHA256SUMS"], "it is not asked for"
     folder = Path("results/reference_models/films.pretrained/films")
     for fold in (0, 1):
         table = pd.read_parquet(folder / f"pretrained-{fold}.parquet")
         assert (table["predicted"] == table["label"]).mean() > 0.95
     corpus.meta.documents = 121
     with pytest.raises(HeedError, match=r"of other documents than data/tokens\. Run again"):
-        reference_models.write_pretrained("films", {"films": films})
+        reference_models.write_pretrained(*arguments)

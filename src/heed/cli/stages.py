@@ -151,13 +151,17 @@ def embed(corpus: str) -> None:
 
 
 def pretrained(corpus: str) -> None:
-    """Fit linear models on these vectors: results/reference_models/CORPUS.pretrained."""
+    """Fit linear models on these vectors: results/reference_models/CORPUS.pretrained.
+
+    Where the entry says so, test what the encoder's attention explains: results/explain.
+    """
     from heed.reference_models import write_pretrained
     from heed.study import load
 
     params = load()
-    params.section("pretrained", corpus)
-    write_pretrained(corpus, params.experiments_on(corpus))
+    declared = params.section("pretrained", corpus)
+    encoder, experiments = params.encoders[declared.encoder], params.experiments_on(corpus)
+    write_pretrained(corpus, declared, encoder, experiments, count_cores())
 
 
 def compare() -> None:

@@ -16,6 +16,7 @@ from heed.explanation.test import (
     Generator,
     Judged,
     Prediction,
+    Tensor,
     Weighted,
     WeightsTest,
     measured,
@@ -76,9 +77,18 @@ def permute_weights(
     smallest = ROUNDING * weighted.weights.max()
     moved = ((permuted - weighted.weights).abs() > smallest).flatten(1).any(1)
     predictions = weighted.predict(permuted).softmax(-1)
-    prediction = weighted.predict().softmax(-1)
+    return permutation_effect(predictions, weighted.predict().softmax(-1), moved)
+
+
+def permutation_effect(
+    predictions: Tensor, prediction: Tensor, moved: "Tensor | bool" = True
+) -> dict[str, float]:
+    """Return the measures of predictions (permutations, classes) beside that of the model.
+
+    `moved` is whether a permutation has changed any weight.
+    """
     changes = total_variation(predictions, prediction) * moved
-    flips = moved & (predictions.argmax(-1) != prediction.argmax(-1))
+    flips = (predictions.argmax(-1) != prediction.argmax(-1)) & moved
     return {
         "permutation_change": float(changes.quantile(0.5)),
         "permutation_flips": float(flips.float().mean()),

@@ -1,11 +1,14 @@
 """Pretrained encoders: their keys in params.yaml, and what heed finds in the files of one."""
 
 import dataclasses
+from typing import Literal
 
 from heed.hyperparameters import hyperparameter as key
 from heed.hyperparameters import required
 
 MAX_PIECES = 8192
+MAX_EXPLAINED = 500  # documents, as of heed's own models
+OF_TUNE = "epochs", "learning_rate", "batch_size", "device"  # keys that `tune` alone reads
 PRETRAINED = "pretrained"  # the name of the reference model
 
 
@@ -43,6 +46,17 @@ class Pretrained:
     """
 
     encoder: str = required("a key of `encoders`")
+    explain: int = key(0, "test documents on which the tests of what weights explain run with the "
+        "encoder's own attention; 0: none", ge=0, le=MAX_EXPLAINED)  # fmt: skip
+    tune: bool = key(False, "whether the encoder is trained further on the training split, with a "
+        "linear layer on it, in place of a linear model on its vectors")  # fmt: skip
+    epochs: int = key(3, "of `tune`, of which the best on validation is kept", gt=0, le=1000)
+    learning_rate: float = key(5e-5, "of `tune`: of AdamW, rising over the first tenth of all "
+        "steps and falling to 0 at their end", ge=1e-8, le=1)  # fmt: skip
+    batch_size: int = key(32, "of `tune`: documents a step", gt=0, le=100_000)
+    device: Literal["auto", "cpu", "cuda"] = key(
+        "auto", "of `tune`: auto is a free GPU if there is one, else the CPU, which is slower"
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,6 +71,7 @@ class EncoderFacts:
     normalized: bool
     max_tokens: int
     licence: str
+    tuned: bool = False  # trained further on the corpus
 
 
 # Encoders that are packages on the index of Python: name → its entry in `encoders`.

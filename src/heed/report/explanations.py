@@ -14,6 +14,7 @@ from heed.evaluation.results import Comparison, ExperimentResult
 from heed.explanation.registry import CRITERIA
 from heed.explanation.test import Judged, Outcome, measured
 from heed.files import reading, verify_checksums
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.experiments import Experiment
 from heed.report.measures import measure_of, report_of
 from heed.tables import read_csv
@@ -33,7 +34,7 @@ class AdversarialAttention:
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """A model that `heed explain` has tested, with its tables."""
+    """A model that `heed explain` has tested, with its tables, or a reading of an encoder."""
 
     experiment: Experiment
     variant: str
@@ -53,6 +54,11 @@ class Explanation:
         path = self.folder / f"{table}.parquet"
         with reading(path, f"heed explain {self.model}"):
             return pd.read_parquet(path)
+
+    @property
+    def is_of_encoder(self) -> bool:
+        """Whether the weights are a pretrained encoder's, and not those of a model of the study."""
+        return self.variant not in self.experiment.result.models
 
     @property
     def has_weights(self) -> bool:
@@ -99,7 +105,27 @@ def read_explanations(
                     is_planted(result),
                 )
             )
+        explanations += _read_encoder(params, experiment, folder)
     return tuple(explanations)
+
+
+def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> list[Explanation]:
+    """Return the readings of the attention of a corpus's encoder, if it was tested."""
+    corpus = params.experiments[experiment.key].corpus
+    declared = params.pretrained.get(corpus)
+    if declared is None or not declared.explain:
+        return []
+    path, command = folder / "explain" / f"{corpus}.pretrained", f"heed pretrained {corpus}"
+    verify_checksums(path, command)
+    explanations = []
+    for reading_folder in sorted((path / experiment.key).iterdir()):
+        summary = _read(reading_folder / "summary.csv", command)
+        name = f"{PRETRAINED} {reading_folder.name}"
+        planted = is_planted(experiment.result)
+        explanations.append(
+            Explanation(experiment, name, name, reading_folder, summary, None, (), planted)
+        )
+    return explanations
 
 
 def is_planted(result: ExperimentResult) -> bool:

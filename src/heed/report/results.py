@@ -116,7 +116,10 @@ class Results:
 
     def is_explained(self, experiment: Experiment) -> bool:
         """Return whether `heed explain` has tested a model of an experiment."""
-        return any(each.experiment.key == experiment.key for each in self.explanations)
+        return any(
+            each.experiment.key == experiment.key and not each.is_of_encoder
+            for each in self.explanations
+        )
 
     def evaluation_folder(self, model: str) -> Path:
         """Return the folder of a model's evaluation."""

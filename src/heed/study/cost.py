@@ -28,6 +28,8 @@ REFERENCE_MODELS = 0.5  # of an experiment, beside those of its task
 # Of an encoder as large as MiniLM (six layers of 384): to load it, a piece of a word, and a
 # document and class of the linear model on its vectors
 ENCODER, PIECE, VECTOR = 8.0, 2.7e-4, 1e-3
+# passes of it through a document that an epoch of its tuning takes as long as, and its explanation
+TUNE_PASSES, EXPLAIN_PASSES = 5, 460
 SENTENCE_ENDS = 2  # pieces that stand for them
 RAY = 10.0  # of starting and stopping Ray, for a search
 ASHA_SHARE = 0.5  # of all epochs, about: halving one by one promotes too many trials
@@ -228,16 +230,22 @@ def _reference_model_seconds(params: Params, name: str, sizes: dict[str, CorpusS
 
 def _embedding_seconds(params: Params, corpus: str, size: CorpusSize) -> float:
     """Return the core-seconds of a corpus's vectors, and of a linear model on them by class."""
-    encoder = params.encoders[params.pretrained[corpus].encoder]
+    declared, experiments = params.pretrained[corpus], params.experiments_on(corpus)
+    encoder = params.encoders[declared.encoder]
     pieces = statistics.fmean(
         min(SENTENCE_ENDS + PIECES * length, encoder.max_tokens) for length in size.lengths
     )
     outputs = sum(
         size.values.get(getattr(each.data, "label", ""), UNKNOWN_CLASSES)
-        for each in params.experiments_on(corpus).values()
+        for each in experiments.values()
     )
-    fits = max(1, size.folds) * size.train * outputs * VECTOR
-    return ENCODER + size.documents * pieces * PIECE + fits
+    fits, folds = 0.0, max(1, size.folds)
+    documents = size.documents + EXPLAIN_PASSES * declared.explain * len(experiments)
+    if declared.tune:
+        documents += TUNE_PASSES * declared.epochs * folds * size.train * len(experiments)
+    else:
+        fits = folds * size.train * outputs * VECTOR
+    return ENCODER + documents * pieces * PIECE + fits
 
 
 def _count_stages(params: Params) -> int:

@@ -10,7 +10,7 @@ from heed.corpora.publication import split_of_key
 from heed.corpora.rows import LABELS
 from heed.evaluation.results import BASELINE, assign_roles
 from heed.hyperparameters import Configuration
-from heed.hyperparameters.pretrained import PRETRAINED
+from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED
 from heed.records import Mistake, RecordError, unknown_name
 from heed.study.experiments import ADVERSARIAL_METRICS, ExpectedResult, Experiment
 from heed.study.model_rules import (
@@ -133,6 +133,10 @@ def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
     elif not experiments:
         known = {each.corpus for each in params.experiments.values()}
         yield key, unknown_name(name, "experiment on a corpus", sorted(known))
+    declared = params.pretrained[name]
+    for each in dataclasses.fields(declared) if not declared.tune else ():
+        if each.name in OF_TUNE and getattr(declared, each.name) != each.default:
+            yield (*key, each.name), "is of a tuned encoder: add `tune: true`"
 
 
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:

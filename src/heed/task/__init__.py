@@ -24,7 +24,14 @@ STAGE_MODULES: dict[str, tuple[str, ...]] = {
     "explain": ("recipe", "metrics", "learning", "explanation"),
     "adversarial_attention": ("recipe", "metrics", "learning", "adversarial_attention"),
     "reference_models": ("recipe", "metrics", "reference_models"),
-    "pretrained": ("recipe", "metrics", "reference_models"),
+    "pretrained": (
+        "recipe",
+        "metrics",
+        "learning",
+        "reference_models",
+        "encoders",
+        "encoder_explanation",
+    ),
     "compare": ("recipe", "metrics"),
     "report": ("recipe", "report"),
 }

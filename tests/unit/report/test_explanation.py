@@ -14,7 +14,8 @@ import pytest
 from heed.evaluation.results import Comparison
 from heed.explanation.seeds import seed_divergence
 from heed.explanation.unexplained import ADVERSARIAL_SUMMARY, SUMMARY, write_unexplained
-from heed.files import HeedError
+from heed.files import HeedError, write_checksums
+from heed.hyperparameters.pretrained import Pretrained
 from heed.report import latex
 from heed.report.blocks import (
     PAGE,
@@ -313,3 +314,43 @@ def test_a_report_loads_no_torch():
     code = f"import sys, {parts}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.fixture
+def with_encoder(comparison: Comparison, folder: Path, tmp_path: Path) -> Results:
+    """The results of a study that also tests the attention of its corpus's encoder."""
+    copied = Path(shutil.copytree(folder, tmp_path / "results"))
+    params = study()
+    corpus = params.experiments[SENTIMENT].corpus
+    readings = copied / f"explain/{corpus}.pretrained"
+    for reading in ("all-layers", "last-layer", "rollout"):
+        fixture.write_explanation(readings / SENTIMENT / reading, [1], ["negative", "positive"])
+    write_checksums(readings)
+    declared = Pretrained(encoder="minilm", explain=8)
+    params = dataclasses.replace(params, pretrained={corpus: declared})
+    return read_results(params, comparison, PUBLISHED, copied, True)
+
+
+def test_an_encoders_readings_stand_below_the_models_of_the_study_in_both_tables(with_encoder):
+    tables = blocks(with_encoder)
+    readings = [f"pretrained {name}" for name in ("all-layers", "last-layer", "rollout")]
+    for key in ("explanation_criteria", "explanation_means"):
+        assert [*rows_of(tables[key])] == ["baseline", "mean", "attention", *readings]
+    criteria = tables["explanation_criteria"]
+    place = [column.key for column in criteria.columns].index("gain_pp")
+    assert rows_of(criteria)["pretrained rollout"][place].value is None, "it has no control"
+    assert "rollout, Abnar & Zuidema 2020" in criteria.notes[0][0]
+    assert (
+        "rollout" not in blocks(without_encoder(with_encoder))["explanation_criteria"].notes[0][0]
+    )
+    assert not without_models(with_encoder).is_explained(with_encoder.experiments[0])
+
+
+def without_encoder(results: Results) -> Results:
+    own = tuple(each for each in results.explanations if not each.is_of_encoder)
+    return dataclasses.replace(results, explanations=own)
+
+
+def without_models(results: Results) -> Results:
+    others = tuple(each for each in results.explanations if each.is_of_encoder)
+    return dataclasses.replace(results, explanations=others)

@@ -211,6 +211,21 @@ def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Pa
     )
 
 
+def test_a_tuned_encoder_and_its_attention_cost_passes_over_their_documents() -> None:
+    encoders = f"encoders: {{tiny: {{folder: tiny, sha256: {'a' * 64}}}}}"
+
+    def seconds(keys: str) -> float:
+        entry = f"{encoders}\npretrained: {{sample-letters: {{encoder: tiny{keys}}}}}\n"
+        Path("params.yaml").write_text(SAMPLE.replace("searches:", f"{entry}searches:"))
+        return estimate_cost(study.load()).once["pretrained"]
+
+    frozen, ten, twenty = map(seconds, ("", ", explain: 10", ", explain: 20"))
+    assert ten > frozen and twenty - ten == pytest.approx(ten - frozen)
+    one, two = (seconds(f", tune: true, epochs: {epochs}") for epochs in (1, 2))
+    three = seconds(", tune: true")
+    assert two > one > 0 and three - two == pytest.approx(two - one)
+
+
 def test_the_control_wide_is_estimated_without_attention_and_as_large_as_its_match(
     clone: Path,
 ) -> None:

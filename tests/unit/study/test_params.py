@@ -50,6 +50,18 @@ ENCODERS = [
         "is that of a model on the hub",
     ),
     (TINY.replace("}}", ", max_tokens: 4}}"), LETTERS, "encoders.tiny.max_tokens", "at least 8"),
+    (
+        TINY,
+        "sample-letters: {encoder: tiny, epochs: 5}",
+        "pretrained.sample-letters.epochs",
+        "is of a tuned encoder: add `tune: true`",
+    ),
+    (
+        TINY,
+        "sample-letters: {encoder: tiny, explain: 501}",
+        "pretrained.sample-letters.explain",
+        "at most 500",
+    ),
 ]
 
 WRONG = [

@@ -160,16 +160,30 @@ def scores(results: Results, experiment: Experiment) -> list[Block]:
 def _notes(experiment: Experiment) -> Iterator[Texts]:
     """Yield a note on a pretrained encoder, whose parameters stand in the table."""
     for name, each in experiment.result.reference_models.items():
-        if each.encoder:
+        if not each.encoder:
+            continue
+        values = {
+            "name": name,
+            "encoder": each.encoder.name,
+            "kind": each.encoder.kind,
+            "count": each.encoder.max_tokens,
+            "licence": each.encoder.licence or say("not known"),
+        }
+        if each.encoder.tuned:
+            yield (
+                say(
+                    "{name}: the encoder {encoder} ({kind}), trained on other text and then on the "
+                    "training split, reads the first {count} pieces of a document; its licence: "
+                    "{licence}.",
+                    **values,
+                ),
+            )
+        else:
             yield (
                 say(
                     "{name}: the encoder {encoder} ({kind}), trained on other text and used as it "
                     "is, reads the first {count} pieces of a document; its licence: {licence}.",
-                    name=name,
-                    encoder=each.encoder.name,
-                    kind=each.encoder.kind,
-                    count=each.encoder.max_tokens,
-                    licence=each.encoder.licence or say("not known"),
+                    **values,
                 ),
             )
 

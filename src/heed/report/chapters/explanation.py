@@ -8,6 +8,7 @@ import pandas as pd
 from heed.explanation.registry import CRITERIA, TESTS
 from heed.explanation.test import Column as MeanColumn
 from heed.explanation.test import WeightsTest
+from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.blocks import (
     PAGE,
     Block,
@@ -58,8 +59,9 @@ def chapter(results: Results) -> list[Block]:
     if not results.explanations:
         return []
     lines = [
-        (each, weights_gain(each.experiment, each.variant) if each.has_weights else NO_WEIGHTS)
+        (each, NO_WEIGHTS if without else weights_gain(each.experiment, each.variant))
         for each in results.explanations
+        for without in [each.is_of_encoder or not each.has_weights]
     ]
     figures = on_page((*recency(results), *document_rankings(results), scaling()))
     title, means = say("What the weights explain"), say("The means of the tests")
@@ -159,9 +161,19 @@ def _uniform_note(results: Results) -> str:
             "explain."
         )
     ]
-    explained = [each for each in results.explanations if each.has_weights]
-    if any(lacks_layer(each.experiment.result, each.variant) for each in explained):
+    own = [each for each in results.explanations if not each.is_of_encoder]
+    if any(lacks_layer(each.experiment.result, each.variant) for each in own if each.has_weights):
         texts.append(layer_note())
+    if len(own) < len(results.explanations):
+        texts.append(
+            say(
+                "{name}: the encoder’s own attention, the mean over heads, in its last layer, over "
+                "all layers, or multiplied over them (rollout, Abnar & Zuidema 2020). A word has "
+                "what the states that make up the text’s vector read of its pieces. The weights "
+                "are shuffled in the last layer or in all, and the encoder computes on from there.",
+                name=PRETRAINED,
+            )
+        )
     return " ".join([*texts, papers_text(results, results.explanations, "uniform")])
 
 

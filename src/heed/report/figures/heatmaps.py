@@ -51,8 +51,8 @@ def document_rankings(results: Results) -> list[Figure]:
             continue
         models = experiment.result.models
         for each in results.explanations:
-            chooses = each.experiment.key == experiment.key and each.has_weights
-            if chooses and models[each.variant].hyperparameters.chooses_weights:
+            is_own = each.experiment.key == experiment.key and not each.is_of_encoder
+            if is_own and each.has_weights and models[each.variant].hyperparameters.chooses_weights:
                 figures += _rankings_figure(results, each)
                 break
     return figures

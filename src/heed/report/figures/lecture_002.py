@@ -52,7 +52,8 @@ def papers_text(results: Results, explained: Sequence[Explanation], test: str) -
     compared = [
         (each.experiment.result.corpus.statistics, each.experiment.result.models[each.variant])
         for each in explained
-        if each.experiment.result.corpus.statistics.kind in corpora
+        if not each.is_of_encoder
+        and each.experiment.result.corpus.statistics.kind in corpora
         and not each.experiment.result.corpus.statistics.reduced
     ]
     kinds = {statistics.kind for statistics, _ in compared}

@@ -8,7 +8,6 @@ import torch
 
 from heed.explanation.rankings import (
     GROUPS,
-    Document,
     Subject,
     group_size,
     judge_documents,
@@ -76,7 +75,11 @@ def explain_run(
     further = count_documents(rows, scale)
     total = further + min(len(rows), group_size(GROUPS[-1].end, scale))
     judged = judge_documents(subject, rows, scale, lambda done, _: report_progress(done, total))
-    tables = _tables(judged, tokens, run.recipe.data, spans, share)
+    placed = (
+        (row, spans.positions(row, document.unit.numpy()), prediction)
+        for row, document, prediction in judged
+    )
+    tables = explanation_tables(placed, tokens, run.recipe.data, share)
     labels = class_indices(tokens, run.recipe.data, rows)
     tables["recency"], missing = explain_recency(
         subject, run.recipe.hyperparameters, run.fold, labels, tokens, noise, rows, scale,
@@ -105,19 +108,17 @@ def summarize_tables(
     return summarize(tables["documents"], tables["rankings"], seeds, reasons, tables["recency"])
 
 
-def _tables(
-    documents: Iterable[tuple[int, Document, Explained]],
+def explanation_tables(
+    documents: Iterable[tuple[int, UnitPositions, Explained]],
     tokens: Tokens,
     data: Data,
-    spans: "RationaleReader",
     share: float,
 ) -> dict[str, pd.DataFrame]:
     """Return the tables; `share` of the units is chosen to find the rationale."""
     rows, rankings, units, probabilities = [], [], [], []
     columns = tokens.documents(["id", f"label_{data.label}", "text"]).to_numpy()
-    for row, document, judged in documents:
+    for row, positions, judged in documents:
         name, label, text = columns[row]
-        positions = spans.positions(row, document.unit.numpy())
         rationale, head = positions["rationale"], {"id": name, "label": label}
         units.append(unit_table(judged, name, positions))
         # of the documents with all rankings: the report draws these over one of them

@@ -178,6 +178,7 @@ class ClassificationLearner(Learner):
         return indices
 
 
+LEARNER = ClassificationLearner
 class_indices = ClassificationLearner.read_labels
 
 

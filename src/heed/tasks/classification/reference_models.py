@@ -73,13 +73,34 @@ def fit_pretrained(
 
     Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are.
     """
-    lengths = np.linalg.norm(vectors, axis=1)
 
     def fold_features(rows: dict[str, np.ndarray]) -> TfIdfFile:
-        return write_vectors(vectors, rows, WORK, 1 / lengths[rows["train"]].mean())
+        return write_vectors(vectors, rows, WORK, _scale(vectors[rows["train"]]))
 
     with progress_bar("pretrained reference model") as bar:
         return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
+
+
+def _scale(vectors: np.ndarray) -> float:
+    return float(1 / np.linalg.norm(vectors, axis=1).mean())
+
+
+def linear_head(tokens: Tokens, data: Data, vectors: np.ndarray, strength: float) -> np.ndarray:
+    """Return the linear model with this C of the first fold, float32 (classes, size + 1).
+
+    Its softmax has the shares of `fit_linear`, one class a document; the bias, which comes last,
+    is -inf of a class without training documents.
+    """
+    train, column = tokens.rows("train", 0), f"label_{data.label}"
+    scale = _scale(vectors[train])
+    model = LinearSVC(C=strength, random_state=0)
+    model.fit(vectors[train] * scale, tokens.documents([column])[column].iloc[train])
+    weights = np.column_stack([model.coef_ * scale, model.intercept_])
+    head = np.zeros((len(data.classes), weights.shape[1]), np.float32)
+    head[:, -1] = -np.inf
+    rows = [data.classes.index(name) for name in model.classes_]
+    head[rows] = [-weights[0], weights[0]] if len(weights) == 1 else weights
+    return head
 
 
 def _fit_folds(
@@ -106,15 +127,24 @@ def _fit_folds(
             tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
             fitted = {"majority": tiled, name: linear}
         for reference_model, of_parts in fitted.items():
-            tables = []
-            for split, values in of_parts.items():
-                ids, of_part = documents["id"][rows[split]].to_numpy(), labels[split].to_numpy()
-                tables.append(metrics.prediction_table(ids, of_part, values, classes))
-                tables[-1].insert(1, "split", split)
-            predictions[reference_model, fold] = pd.concat(tables, ignore_index=True)
+            ids = {split: documents["id"][rows[split]] for split in of_parts}
+            table = split_table(metrics, ids, labels, of_parts, classes)
+            predictions[reference_model, fold] = table
         for key, value in chosen.items():
             selection.setdefault(key, []).append(value)
     return Fitted(predictions, lambda table: metrics.statistics_table(table, classes), selection)
+
+
+def split_table(
+    metrics: Any, ids: Labels, labels: Labels, predicted: Shares, classes: list[str]
+) -> pd.DataFrame:
+    """Return the predictions of documents of each split as a table with a column `split`."""
+    tables = []
+    for split, values in predicted.items():
+        of_part = ids[split].to_numpy(), labels[split].to_numpy()
+        tables.append(metrics.prediction_table(*of_part, values, classes))
+        tables[-1].insert(1, "split", split)
+    return pd.concat(tables, ignore_index=True)
 
 
 def fit_linear(

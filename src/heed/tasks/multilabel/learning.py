@@ -58,4 +58,5 @@ class MultilabelLearner(classification.ClassificationLearner):
         return matrix
 
 
+LEARNER = MultilabelLearner
 make_learner = functools.partial(classification.make_learner, kind=MultilabelLearner)

@@ -1,0 +1,39 @@
+"""A pretrained encoder for tests: tiny, and random."""
+
+from pathlib import Path
+
+import torch
+
+from heed.files import sha256
+from heed.hyperparameters.pretrained import Encoder
+from heed.pretrained import WEIGHTS
+
+MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = ["good", "bad", "film", "the", "a", "was", "it", "##s", ".", "fine"]
+
+
+def write_encoder(folder: Path, spread: float = 0.02) -> Path:
+    """Write a random BERT with two layers of 16 units, which reads 32 pieces.
+
+    `spread` is the standard deviation of its weights: with more the pieces it reads differ more.
+    """
+    import transformers
+
+    (folder / "vocab.txt").write_text("\n".join([*MARKS, *WORDS]))
+    tokenizer = transformers.BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        vocab_size=len(MARKS) + len(WORDS), hidden_size=16, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=32, max_position_embeddings=32,
+        initializer_range=spread, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(folder)
+    (folder / "README.md").write_text("---\nlanguage: en\nlicense: apache-2.0\n---\n# A model\n")
+    return folder
+
+
+def entry(where: Path, **keys: object) -> Encoder:
+    """Return the entry of a study for the encoder in a folder."""
+    given = {"folder": str(where), "sha256": sha256(where / WEIGHTS), "max_tokens": 16}
+    return Encoder(**(given | keys))

@@ -1,0 +1,85 @@
+"""A pretrained encoder that is trained further, here tiny and random, on the CPU."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heed.hyperparameters.pretrained import Pretrained
+from heed.task.interface import DeclaredExperiment
+from heed.tasks.classification.recipe import Data, Options
+from tests.conftest import write_tokens
+
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install -e '.[pretrained]'"
+)
+
+from heed import pretrained, reference_models  # noqa: E402
+from heed.tokens.arrays import load_tokens  # noqa: E402
+from tests.encoders import entry, write_encoder  # noqa: E402
+
+TUNED = Pretrained(
+    encoder="tiny", tune=True, epochs=4, learning_rate=0.02, batch_size=8, explain=3, device="cpu"
+)
+PLACE = Path("results/reference_models/films.pretrained/films")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_encoder(tmp_path_factory.mktemp("encoder"), spread=0.3)
+
+
+@pytest.fixture
+def films(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> DeclaredExperiment:
+    """Write a corpus whose order of two words tells the label, which no mean of words does."""
+    monkeypatch.chdir(tmp_path)
+    numbers, task = np.random.default_rng(1), getattr(request, "param", "classification")
+    labels = [("bad", "good")[i % 2] for i in range(120)]
+    starts = {"good": ["bad", "good"], "bad": ["good", "bad"]}
+    texts = [[*starts[label], *numbers.choice(["the", "films"], 3)] for label in labels]
+    splits = ["train"] * 80 + ["validation"] * 20 + ["test"] * 20
+    write_tokens(Path("data/tokens/films"), texts, labels, splits)
+    if task == "multilabel":
+        path = Path("data/tokens/films/documents.parquet")
+        table = pd.read_parquet(path)
+        table.assign(label_kind=[[label] for label in labels]).to_parquet(path, index=False)
+    pretrained.write_embedding("films", load_tokens("data/tokens/films"), entry(folder), 1)
+    data, options = Data("kind", ["bad", "good"]), Options("words")
+    return DeclaredExperiment(task=task, corpus="films", data=data, options=options)
+
+
+def tune(folder: Path, films: DeclaredExperiment, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    monkeypatch.setattr(reference_models, "_resolve_data", lambda *_: films.data)
+    reference_models.write_pretrained("films", TUNED, entry(folder), {"films": films}, 1)
+    return pd.read_parquet(PLACE / "pretrained-0.parquet")
+
+
+@pytest.mark.parametrize("films", ["classification", "multilabel"], indirect=True)
+def test_it_learns_what_the_frozen_encoder_was_not_made_for(folder, films, monkeypatch, capsys):
+    table = tune(folder, films, monkeypatch)
+    test = table[table["split"] == "test"]
+    right = test["predicted"].map(str) == test["label"].map(str)
+    assert len(test) == 20 and right.mean() > 0.9
+    assert "is tuned on the CPU; a GPU is faster" in capsys.readouterr().out
+    assert json.loads((PLACE / "encoder.json").read_text())["tuned"] is True
+    selection = json.loads((PLACE / "reference_models.json").read_text())
+    metric = {"classification": "accuracy", "multilabel": "micro_f1"}[films.task]
+    (scores,) = selection[f"validation_{metric}"]
+    assert len(scores) == 4 and scores[selection["best_epoch"][0] - 1] == max(scores)
+    assert not [*Path(".heed/work").iterdir()], "no checkpoint is left"
+
+
+def test_the_same_bytes_come_from_the_same_seed_and_its_attention_is_explained(
+    folder, films, monkeypatch
+):
+    first = tune(folder, films, monkeypatch)
+    place = "results/explain/films.pretrained/films/rollout"
+    documents = pd.read_parquet(f"{place}/documents.parquet").set_index("id")
+    expected = first.set_index("id").loc[documents.index, "p:good"]
+    assert documents["p:good"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-4)
+    assert pd.read_csv(f"{place}/summary.csv")["mean"].notna().any()
+    assert first.equals(tune(folder, films, monkeypatch))
