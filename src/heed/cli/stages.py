@@ -251,8 +251,8 @@ def read_seeds() -> list[int]:
     seeds = _read_params().get("seeds")
     if not (isinstance(seeds, list) and seeds and all(type(s) is int and s > 0 for s in seeds)):
         raise HeedError(
-            f"{paths.PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` says "
-            "more"
+            f"{paths.PARAMS}: seeds: expected whole numbers from 1, found {seeds}. `heed check` "
+            "says more"
         )
     return seeds
 
