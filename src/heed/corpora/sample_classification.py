@@ -65,7 +65,7 @@ def rank(generator: random.Random) -> Words:
     """
     label = generator.choice(sorted(SAYS))
     highest = generator.choices(range(len(RANKS)), HIGHEST)[0]
-    words = _distractors(generator, 130, 160)
+    words = _distractors(generator, 200, 240)
     voices = []
     for level in range(highest + 1):
         share = generator.random()  # of those that say yes; whichever has the majority
@@ -116,7 +116,7 @@ def match(generator: random.Random) -> Words:
 # kind of source and of corpus → (the function that draws a text, the name of its label, mean words)
 DRAWN: dict[str, tuple[Callable[[random.Random], Words], str, int]] = {
     "sample-place": (place, "sentiment", 230),
-    "sample-rank": (rank, "verdict", 145),
+    "sample-rank": (rank, "verdict", 220),
     "sample-topic": (topic, "topic", 60),
     "sample-match": (match, "pair", 14),
 }
