@@ -236,10 +236,10 @@ def compare_longer(
     """Return how a model's longer training did beside its first run; None without one.
 
     Scores are by the metric that decides, or the first that rises where validation lacks it, and of
-    the epoch that each training keeps by its `monitor`. The margin is `convergence_pp`, or else one
-    standard error of the run's score (the rule of Breiman et al. 1984, section 3.4.3, by which the
-    simplest of models within one is as good as the best), at least LEAST_MARGIN_PP. Raises
-    HeedError.
+    the epoch that each training keeps by its `monitor`. The margin is `convergence_pp`, or else
+    MARGIN_ERRORS standard errors of the run's score, at least LEAST_MARGIN_PP: a one-sided test at
+    .05, where two trainings share half of their errors, so that the difference of their scores has
+    the standard error of one. Raises HeedError.
     """
     if (longer := tested.longer) is None:
         return None
@@ -258,7 +258,7 @@ def compare_longer(
         score=score,
         longer_score=kept,
         difference_pp=None if kept is None else sign * (kept - score),
-        margin_pp=max(results.LEAST_MARGIN_PP, error_pp or 0.0)
+        margin_pp=max(results.LEAST_MARGIN_PP, results.MARGIN_ERRORS * (error_pp or 0.0))
         if convergence_pp is None
         else convergence_pp,
         standard_error_pp=error_pp,

@@ -26,7 +26,9 @@ Interval = tuple[float, float]
 BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
-LEAST_MARGIN_PP = 0.2  # by which a longer training must be better, where a study names none
+# By how much a longer training must be better, where a study names no margin: by so many standard
+# errors of a score, so that one in twenty trainings of models that have converged is, by chance.
+MARGIN_ERRORS, LEAST_MARGIN_PP = 1.64, 0.2
 
 BASELINE = "baseline"
 FOREIGN = "foreign"  # of a model that takes the winner of a search for another model
@@ -204,7 +206,7 @@ class Significance:
     alpha: float
     power: float
     equivalence_margin: float
-    convergence_pp: float | None  # None: `LEAST_MARGIN_PP`, or one standard error if larger
+    convergence_pp: float | None  # None: as `compare_longer` has it
     families: dict[str, str]  # descriptions
 
 

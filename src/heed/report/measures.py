@@ -14,6 +14,7 @@ from heed.evaluation.results import (
     BASELINE,
     CONTROLS,
     LEAST_MARGIN_PP,
+    MARGIN_ERRORS,
     ExperimentResult,
     ModelResult,
 )
@@ -112,7 +113,11 @@ class Measure:
         if value is not None:
             return self.limit(value)
         least = self.limit(LEAST_MARGIN_PP)
-        return say("one standard error of that score, and more than {limit}", limit=least)
+        return say(
+            "{count} standard errors of that score, and more than {limit}",
+            count=format_number(MARGIN_ERRORS, 2),
+            limit=least,
+        )
 
     def _with_unit(self, number: str) -> str:
         return say(

@@ -88,9 +88,9 @@ def test_where_a_model_has_not_converged_a_note_names_the_keys_to_set(tmp_path, 
     assert disclosure.summary.startswith("Convergence: baseline, mean did better")
 
 
-def test_the_margin_of_a_study_that_names_none_is_one_standard_error():
+def test_the_margin_of_a_study_that_names_none_is_of_the_standard_error():
     measure = Measure("classification", "accuracy")
-    least = "one standard error of that score, and more than 0.2 p.p."
+    least = "1.64 standard errors of that score, and more than 0.2 p.p."
     assert measure.convergence_margin(None) == least
     assert measure.convergence_margin(0.5) == "0.5 p.p."
 
