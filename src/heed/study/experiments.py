@@ -41,8 +41,8 @@ class Study:
     longer_training: bool = key(True, "whether the first seed of each model is also trained with "
         "twice the epochs, to see whether the model has converged")  # fmt: skip
     convergence_pp: float | None = key(None, "a model has not converged if training it longer "
-        "raises its validation score by more than so many points; none: by more than one standard "
-        "error of that score, and more than 0.2", or_zero=0.001, le=20)  # fmt: skip
+        "raises its validation score by more than so many points; none: by more than 1.64 standard "
+        "errors of that score, and more than 0.2", or_zero=0.001, le=20)  # fmt: skip
     note: str = key("", "at the top of the report: name generated, reduced or substituted corpora")
 
 
