@@ -237,9 +237,9 @@ def compare_longer(
 
     Scores are by the metric that decides, or the first that rises where validation lacks it, and of
     the epoch that each training keeps by its `monitor`. The margin is `convergence_pp`, or else
-    MARGIN_ERRORS standard errors of the run's score, at least LEAST_MARGIN_PP: a one-sided test at
-    .05, where two trainings share half of their errors, so that the difference of their scores has
-    the standard error of one. Raises HeedError.
+    MARGIN_ERRORS standard errors of the run's score, at least LEAST_MARGIN_PP: over documents a
+    one-sided test at .05, where two trainings share half of their errors, so that the difference of
+    their scores has the standard error of one. Raises HeedError.
     """
     if (longer := tested.longer) is None:
         return None

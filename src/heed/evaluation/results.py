@@ -27,7 +27,7 @@ BETTER, WORSE, SAME = "better", "worse", "practically the same"
 UNDECIDED, NOT_CONVERGED = "undecided", "not converged"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 # By how much a longer training must be better, where a study names no margin: by so many standard
-# errors of a score, so that one in twenty trainings of models that have converged is, by chance.
+# errors of a score (`compare_longer`), and at least by so many points.
 MARGIN_ERRORS, LEAST_MARGIN_PP = 1.64, 0.2
 
 BASELINE = "baseline"
