@@ -32,7 +32,7 @@ EMPTY_STUDY = """\
 study:
   name: {name}
   title: {title}
-  attention: [attention, pooling]
+  attention: [pooling, attention]
 
 seeds: [1, 2, 3]
 
