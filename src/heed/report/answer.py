@@ -101,16 +101,16 @@ class TestedDifference:
         gain = self.measure.difference(self.mean)
         if self.ends is None:
             return gain
-        p = format_p(self.result.p_corrected)
+        p, covers = format_p(self.result.p_corrected), format_coverage(self.method.alpha)
         return say(
             "{gain} ({covers} interval {interval}, equal within {within})"
             if self.verdict == SAME
             else "{gain} ({covers} interval {interval}, corrected p {p})",
             gain=gain,
-            covers=format_coverage(self.method.alpha),
+            covers=say("simultaneous {covers}", covers=covers) if self.result.tests > 1 else covers,
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
-            within=format_number(self.result.equal_within_pp, 2),
+            within=self.measure.limit(self.result.equal_within_pp or 0.0, 2),
         )
 
 

@@ -105,9 +105,9 @@ class Measure:
         """Return a margin around zero with its unit."""
         return self._with_unit(f"±{value:g}")
 
-    def limit(self, value: float) -> str:
-        """Return the size of a difference with its unit."""
-        return self._with_unit(f"{value:g}")
+    def limit(self, value: float, digits: int | None = None) -> str:
+        """Return the size of a difference with its unit; `digits`: decimals, None: all."""
+        return self._with_unit(f"{value:g}" if digits is None else format_number(value, digits))
 
     def convergence_margin(self, value: float | None) -> str:
         """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
