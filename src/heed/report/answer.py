@@ -453,7 +453,7 @@ def _control_sentence(control: TestedDifference, result: ExperimentResult) -> st
     return say(
         {
             BETTER: "over {control} it gained {size}",
-            SAME: "{control} gained practically the same without attention: {size} between them",
+            SAME: "{control} gained practically the same: {size} between them",
             NOT_CONVERGED: "{size} over {control}, but {reason}",
             UNDECIDED: "{size} over {control} may be chance: the gain need not be attention's",
         }[UNDECIDED if control.verdict == WORSE else control.verdict],

@@ -178,8 +178,9 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
 def _words(results: Results) -> dict[str, tuple[str, str]]:
     gain = say("Attention minus baseline, paired by test document.")
     control = say(
-        "A model of the study without learned attention; its entry above says how else it "
-        "differs. Where it gains as much, attention need not be the cause."
+        "A model of the study without learned attention, or the one that its experiment declares; "
+        "its entry above says how else it differs. Where it gains as much, attention need not be "
+        "the cause."
     )
     reference_model = say("A model from outside, of another kind than the networks of the study.")
     seed = say(
