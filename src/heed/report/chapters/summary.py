@@ -257,8 +257,8 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
     if primary := "; ".join(_primary_questions(results)):
         yield say(
             "An experiment has at most one primary question, tested at {level} by itself: "
-            "{primary}. All other comparisons are secondary: their intervals and p values allow "
-            "for their number in the experiment, but not checks against a trivial reference model.",
+            "{primary}. All other comparisons, except checks against a trivial reference model, "
+            "are secondary: their intervals and p values allow for their number in the experiment.",
             level=f"{method.alpha:g}",
             primary=primary,
         )
