@@ -97,13 +97,13 @@ def draw(models: tuple[Draw, Draw | None], seeds: int, studies: int) -> Studies:
 
 def false_alarms(studies: int) -> Iterator[str]:
     """Yield the table of false alarms, in multiples of the level."""
-    yield "| seeds | deviation | .05: heed | paired | moderated | .05/12: heed | paired |"
+    yield "| seeds | deviation | .05: heed | paired | moderated | .05/8: heed | paired |"
     for seeds in SEEDS:
         for name, models in CASES.items():
             drawn = draw(models, seeds, studies)
             cells = [
                 f"{(np.abs(drawn.measured) > drawn.critical(level, test)).mean() / level:.2f}"
-                for level, tests in ((ALPHA, TESTS), (ALPHA / 12, TESTS[:2]))
+                for level, tests in ((ALPHA, TESTS), (ALPHA / 8, TESTS[:2]))
                 for test in tests
             ]
             yield f"| {seeds} | {name} | {' | '.join(cells)} |"
@@ -114,7 +114,7 @@ def power(studies: int) -> Iterator[str]:
     points = " | ".join(f"{size}" for size in SIZES)
     yield f"| deviation | seeds | comparison | level | {points} | 10, paired .05/15 |"
     kinds = {
-        "primary": (ALPHA, True), "secondary": (ALPHA / 12, True),
+        "primary": (ALPHA, True), "secondary": (ALPHA / 8, True),
         "over a reference model": (ALPHA / 2, False),
     }  # fmt: skip
     for std in (1, 2):

@@ -351,7 +351,8 @@ class Roles:
     def pairs(self) -> Iterator[tuple[str, str, str]]:
         """Yield (first, second, family) of every pair that is compared."""
         models = [*self.baseline, *self.attention, *self.controls, *self.others]
-        for first, second in itertools.permutations([*models, *self.reference_models], 2):
+        tested = dict.fromkeys([*models, *self.reference_models])
+        for first, second in itertools.permutations(tested, 2):
             if family := self._family(first, second):
                 yield first, second, family
 
@@ -382,8 +383,8 @@ def assign_roles(
     """Return the roles of an experiment's models, whose hyperparameters are by variant.
 
     `attention` has the variants that answer the study's question. A control has a control's name,
-    or gives words no weights of their own. `control` is the one of the experiment's own question;
-    None: the one with equal weights, or else the first, or else the baseline. `X-baseline` and
+    gives words no weights of their own, or is `control`, that of the experiment's own question;
+    None: the one with equal weights, else `parameter-matched`, else the baseline. `X-baseline` and
     `X-mean` belong to a variant X. Where these two leave out the same items, X over the baseline
     would compare amounts of data.
     """
@@ -396,6 +397,8 @@ def assign_roles(
         and not name.endswith((f"-{BASELINE}", "-mean"))
         and (name in CONTROLS or not _weighs_words(hyperparameters[name]))
     ]
+    if control in variants and control not in (*chosen[:1], *controls):
+        controls.append(control)
     others = [name for name in variants if name not in (*chosen, *controls)]
     part = {
         name: [getattr(each, key, None) for key in TRAINING_SPLIT]
@@ -412,12 +415,19 @@ def assign_roles(
     ]
     baseline = [BASELINE] if BASELINE in part else []
     if control is None:
-        equal = ["uniform", "mean"]
-        if chosen and getattr(hyperparameters[chosen[0]], "attention", "") == "none":
-            equal.reverse()  # without self-attention, attention pools
-        possible = [each for each in equal if each in controls] + controls + baseline
-        control = possible[0] if possible else ""
+        equal = equal_weights(hyperparameters[chosen[0]]) if chosen else ()
+        possible = [each for each in (*equal, "parameter-matched") if each in controls]
+        control = next(iter(possible + baseline), "")
     return Roles(baseline, chosen, controls, others, list(reference_models), splits, control)
+
+
+def equal_weights(hyperparameters: Any) -> tuple[str, ...]:
+    """Return the names of the variants with equal weights in place of a model's, nearest first.
+
+    Without self-attention, attention pools; the mean of a model with it lacks its layer.
+    """
+    pools = getattr(hyperparameters, "attention", "") == "none"
+    return ("mean",) if pools else ("uniform", "mean")
 
 
 def _weighs_words(hyperparameters: Any) -> bool:

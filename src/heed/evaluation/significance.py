@@ -215,21 +215,23 @@ def seeds_needed(
 
 
 def minimum_detectable(
-    standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA
+    standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA, wanted: float = POWER
 ) -> float:
-    """Return the smallest difference that is detected with 80% power at this standard error."""
+    """Return the smallest difference that is detected with this power at this standard error."""
     if not standard_error:
         return 0.0
 
     def excess(shift: float) -> float:
-        return power(shift, 1.0, degrees_of_freedom, alpha) - POWER
+        return power(shift, 1.0, degrees_of_freedom, alpha) - wanted
 
     limit = 20 * _critical_t(alpha, degrees_of_freedom) + 50
     return standard_error * float(optimize.brentq(excess, 0.0, limit))
 
 
-def planned_difference(seeds: int, documents: float, folds: int = 0) -> float | None:
-    """Return the difference, in percentage points, that a primary comparison finds with 80% power.
+def planned_difference(
+    seeds: int, documents: float, folds: int = 0, wanted: float = POWER
+) -> float | None:
+    """Return the difference, in percentage points, that a primary comparison finds with this power.
 
     `documents` are of one test split. The variances are about those of published studies: a
     deviation of 1 point over the seeds of each model, and 0.1 over documents. None: too few seeds.
@@ -238,7 +240,8 @@ def planned_difference(seeds: int, documents: float, folds: int = 0) -> float | 
         return None
     components = VarianceComponents(folds, 2 * 0.01**2, 0.1 / documents, models=2)
     freedom = components.degrees_of_freedom(seeds)
-    return 100 * float(minimum_detectable(components.standard_error(seeds), freedom))
+    error = components.standard_error(seeds)
+    return 100 * float(minimum_detectable(error, freedom, wanted=wanted))
 
 
 class Test(NamedTuple):

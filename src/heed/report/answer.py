@@ -101,16 +101,16 @@ class TestedDifference:
         gain = self.measure.difference(self.mean)
         if self.ends is None:
             return gain
-        p = format_p(self.result.p_corrected)
+        p, covers = format_p(self.result.p_corrected), format_coverage(self.method.alpha)
         return say(
             "{gain} ({covers} interval {interval}, equal within {within})"
             if self.verdict == SAME
             else "{gain} ({covers} interval {interval}, corrected p {p})",
             gain=gain,
-            covers=format_coverage(self.method.alpha),
+            covers=say("simultaneous {covers}", covers=covers) if self.result.tests > 1 else covers,
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
-            within=format_number(self.result.equal_within_pp, 2),
+            within=self.measure.limit(self.result.equal_within_pp or 0.0, 2),
         )
 
 
@@ -453,7 +453,7 @@ def _control_sentence(control: TestedDifference, result: ExperimentResult) -> st
     return say(
         {
             BETTER: "over {control} it gained {size}",
-            SAME: "{control} gained practically the same without attention: {size} between them",
+            SAME: "{control} gained practically the same: {size} between them",
             NOT_CONVERGED: "{size} over {control}, but {reason}",
             UNDECIDED: "{size} over {control} may be chance: the gain need not be attention's",
         }[UNDECIDED if control.verdict == WORSE else control.verdict],

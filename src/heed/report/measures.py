@@ -17,6 +17,7 @@ from heed.evaluation.results import (
     MARGIN_ERRORS,
     ExperimentResult,
     ModelResult,
+    equal_weights,
 )
 from heed.hyperparameters.classifier import Architecture
 from heed.report.formats import format_number, format_points
@@ -104,9 +105,9 @@ class Measure:
         """Return a margin around zero with its unit."""
         return self._with_unit(f"±{value:g}")
 
-    def limit(self, value: float) -> str:
-        """Return the size of a difference with its unit."""
-        return self._with_unit(f"{value:g}")
+    def limit(self, value: float, digits: int | None = None) -> str:
+        """Return the size of a difference with its unit; `digits`: decimals, None: all."""
+        return self._with_unit(f"{value:g}" if digits is None else format_number(value, digits))
 
     def convergence_margin(self, value: float | None) -> str:
         """Return a margin of convergence with its unit; None: as `compare_longer` has it."""
@@ -179,7 +180,7 @@ def equal_weights_control(result: ExperimentResult, variant: str) -> str:
     h = result.models[variant].hyperparameters
     if variant in (BASELINE, *CONTROLS) or not (isinstance(h, Architecture) and h.learns_weights):
         return ""
-    kinds = ("mean",) if h.attention == "none" else ("uniform", "mean")
+    kinds = equal_weights(h)
     for name in (*(f"{variant}-{kind}" for kind in kinds), *kinds, BASELINE):
         control = result.models[name].hyperparameters if name in result.models else None
         if control is None or control.learns_weights or control.pooling != "mean":

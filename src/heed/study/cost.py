@@ -359,11 +359,12 @@ def _describe_power(params: Params, cost: Cost) -> Iterator[str]:
             yield f"{name}: with {cost.seeds} seed{'s' * (cost.seeds > 1)} no difference is tested."
             continue
         minutes = format_number(more * cost.seconds_per_seed / 60)
+        half = planned_difference(cost.seeds, size.test, size.folds, wanted=0.5)
         yield (
             f"{name} finds a gain of about {found:.1f} points over its control in 80% of cases; "
             f"with {more} more seeds ({minutes} core-minutes): {better:.1f}."
-            + " It seldom finds less than 3 points."
-            * (found > 3)
+            + " It finds one of 3 points in less than half of cases."
+            * ((half or 0) > 3)
         )
 
 

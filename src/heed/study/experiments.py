@@ -136,7 +136,7 @@ class Experiment(DeclaredExperiment):
     metric: str | None = key(None, "by which models are compared (docs/tasks.md); none: the first")
     control: Name | None = key(None, "the variant over which the first of `study.attention` is "
         "tested by itself, declared before the run; none: `uniform` or `mean`, which have equal "
-        "weights, or another control, or `baseline`")  # fmt: skip
+        "weights, else `parameter-matched`, else `baseline`")  # fmt: skip
     published: Annotated[Published, check_published] | None = key(None, "the talk's row")
     suboptimal_of: str | None = key(
         None, "the experiment whose hyperparameters are deliberately degraded in this one"

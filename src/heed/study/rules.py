@@ -8,7 +8,7 @@ from heed.corpora.declared import Corpus
 from heed.corpora.kinds import KINDS, corpus_languages
 from heed.corpora.publication import split_of_key
 from heed.corpora.rows import LABELS
-from heed.evaluation.results import BASELINE, assign_roles
+from heed.evaluation.results import BASELINE, Roles, assign_roles
 from heed.hyperparameters import Configuration
 from heed.hyperparameters.pretrained import OF_TUNE, PRETRAINED
 from heed.records import Mistake, RecordError, unknown_name
@@ -178,10 +178,7 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
     if metric not in metrics:
         yield (*key, "metric"), unknown_name(metric, f"metric of {task}", metrics)
     if experiment.control:
-        own = [each.variant for each in params.models.values() if each.experiment == name]
-        if experiment.control not in own or experiment.control in params.study.attention[:1]:
-            others = [each for each in own if each not in params.study.attention[:1]]
-            yield (*key, "control"), unknown_name(experiment.control, "control", others)
+        yield from _control_contradictions(params, name, experiment.control)
     if published and published.comparable and metric != metrics[0]:
         yield (
             (*key, "published"),
@@ -197,6 +194,35 @@ def _experiment_contradictions(params: Params, name: str) -> Mistakes:
         rule = _adversarial_contradictions if is_adversarial else _expected_result_contradictions
         for field, message in rule(params, name, result):
             yield (*key, "expected_results", str(number), field), message
+
+
+def _control_contradictions(params: Params, name: str, control: str) -> Mistakes:
+    """Yield why no comparison over an experiment's declared control would be primary."""
+    key, roles = ("experiments", name, "control"), _roles(params, name, ())
+    others = [*roles.baseline, *roles.attention[1:], *roles.controls, *roles.others]
+    if not roles.attention:
+        answers = ", ".join(params.study.attention)
+        yield key, f"{name} has no variant of study.attention ({answers}) to test over {control}"
+    elif control not in others:
+        yield key, unknown_name(control, "control", [*dict.fromkeys(others)])
+    elif not any(family == "primary" for *_, family in roles.pairs()):
+        yield key, f"{control} leaves out training items: it is compared with its baseline alone"
+
+
+def _own_models(params: Params, experiment: str) -> dict[str, str]:
+    """Return an experiment's models: variant → name."""
+    return {
+        model.variant: name
+        for name, model in params.models.items()
+        if model.experiment == experiment
+    }
+
+
+def _roles(params: Params, experiment: str, reference_models: Iterable[str]) -> Roles:
+    models = _own_models(params, experiment).items()
+    values = {variant: params.hyperparameters(name) for variant, name in models}
+    control = params.experiments[experiment].control
+    return assign_roles(values, [*reference_models], params.study.attention, control)
 
 
 def _suboptimal_contradictions(params: Params, name: str, original_name: str) -> Mistakes:
@@ -260,23 +286,17 @@ def _expected_result_contradictions(
     params: Params, experiment: str, result: ExpectedResult
 ) -> Iterator[tuple[str, str]]:
     """Yield (name of a field, message) for what an expected result names, and the study lacks."""
-    models = {
-        model.variant: name
-        for name, model in params.models.items()
-        if model.experiment == experiment
-    }
+    models = _own_models(params, experiment)
     variant, task = result.variant or "", params.experiments[experiment].task
     if variant not in models:
         yield "variant", unknown_name(variant, f"variant of {experiment}", models)
         return
     rules, is_explained = rules_of(task), models[variant] in params.explain.models
     if result.against:
-        values = {each: params.hyperparameters(name) for each, name in models.items()}
         has_pretrained = params.experiments[experiment].corpus in params.pretrained
         references = [*rules.REFERENCE_MODELS, *[PRETRAINED] * has_pretrained]
-        control = params.experiments[experiment].control
-        roles = assign_roles(values, references, params.study.attention, control)
-        compared = [second for first, second, _ in roles.pairs() if first == variant]
+        pairs = _roles(params, experiment, references).pairs()
+        compared = [second for first, second, _ in pairs if first == variant]
         if result.against not in compared:
             yield (
                 "against",

@@ -117,6 +117,9 @@ def test_a_study_is_told_beforehand_what_it_finds():
     freedom = VarianceComponents(0, 2 * 0.01**2, 0.1 / 500, models=2).degrees_of_freedom(5)
     assert power(found, error, freedom, 0.05) == pytest.approx(0.8)
     assert planned_difference(10, 500) < planned_difference(5, 500) < planned_difference(3, 500)
+    half = planned_difference(5, 500, wanted=0.5)
+    assert half < 100 * found
+    assert power(half / 100, error, freedom, 0.05) == pytest.approx(0.5)
     assert planned_difference(1, 500) is planned_difference(4, 500, folds=5) is None
 
 

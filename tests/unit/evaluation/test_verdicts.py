@@ -122,6 +122,7 @@ def test_one_comparison_is_primary_and_reference_models_are_a_family_of_their_ow
         (("baseline", "mean"), None, "mean"),
         (("baseline", "parameter-matched"), None, "parameter-matched"),
         (("baseline",), None, "baseline"),
+        (("baseline", "ngram-only"), None, "baseline"),  # no score functions, and another question
         (("baseline", "mean"), "baseline", "baseline"),
         ((), None, ""),
     ],
@@ -133,6 +134,18 @@ def test_the_control_is_declared_or_has_equal_weights(variants, declared, contro
     models["pooling"] = Hyperparameters(pooling="attention")
     pools = assign_roles(models, [], ["pooling"], declared).control
     assert pools == control.replace("uniform", "mean")
+
+
+@pytest.mark.parametrize("declared", ["hybrid", "pooling"])
+def test_a_declared_control_is_a_control_whatever_it_is(declared):
+    attended = Hyperparameters(attention="multi-head")
+    models = {"baseline": CELL, "mean": CELL, "attention": attended, "hybrid": attended}
+    models["pooling"] = Hyperparameters(pooling="attention")
+    roles = assign_roles(models, [], ["attention", "pooling"], declared)
+    assert roles.controls == ["mean", declared]
+    pairs = [*roles.pairs()]
+    assert [pair for *pair, family in pairs if family == "primary"] == [["attention", declared]]
+    assert len(pairs) == len(set(pairs))
 
 
 def test_a_decoder_with_a_matrix_for_each_position_is_no_control():

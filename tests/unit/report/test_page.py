@@ -294,12 +294,27 @@ def test_every_comparison_is_in_the_page_and_in_the_csv(rendered):
         for pair, entry in entries.items():
             ends = " to ".join(map(format_points, entry.interval_pp))
             p = [format_p(entry.p), format_p(entry.p_corrected)]
-            assert printed[pair][1] == ("primary" if entry.family == "primary" else "secondary")
+            question = {"primary": "primary", "trivial": "check"}.get(entry.family, "secondary")
+            assert printed[pair][1] == question
             assert printed[pair][2:6] == [format_points(entry.mean_pp), ends, *p]
             assert printed[pair][6] == f"{entry.equal_within_pp:.2f}"
             assert float(lines[pair]["p_corrected"]) == pytest.approx(entry.p_corrected, rel=0.01)
             assert lines[pair]["seeds_needed"] == str(entry.seeds_needed or "")
     assert data.significance.signature in page.text
+    assert "Primary: the study's question, attention over mean, tested by itself." in page.text
+    assert "at most one primary question, tested at 0.05 by itself: Sample sentiment" in page.text
+
+
+def test_without_a_primary_comparison_none_is_named_and_intervals_are_simultaneous(tmp_path):
+    data = made_up.comparison("sample")
+    for result in data.experiments.values():
+        change_difference(result, "attention", "mean", family="secondary")
+        for first, others in result.comparisons.items():
+            for second in others:
+                change_difference(result, first, second, tests=2)
+    _, page = render_sample(data, tmp_path)
+    assert "primary question" not in page.text and "Primary:" not in page.text
+    assert "(simultaneous 95% interval" in page.text and "(95% interval" not in page.text
 
 
 @pytest.mark.parametrize("missing", [["attention"], ["baseline"], ["baseline", "attention"]])

@@ -277,6 +277,20 @@ def test_the_table_says_what_a_stranger_needs() -> None:
     assert "10 minutes:" not in slow and "days" in slow
 
 
+@pytest.mark.parametrize(
+    ("documents", "seeds", "found", "misses"),
+    [(1600, 3, "5.4", True), (4000, 3, "4.2", False), (4000, 10, "3.1", False)],
+)
+def test_a_study_misses_three_points_where_it_finds_them_in_less_than_half_of_cases(
+    documents: int, seeds: int, found: str, misses: bool
+) -> None:
+    text = SAMPLE.replace("documents: 1600", f"documents: {documents}")
+    text = text.replace("seeds: [1, 2, 3]", f"seeds: {[*range(1, seeds + 1)]}")
+    told = " ".join(format_cost(study.parse(text), cores=2).split())
+    assert f"sample-author finds a gain of about {found} points" in told
+    assert ("It finds one of 3 points in less than half of cases." in told) == misses
+
+
 def test_the_speed_is_measured_on_the_model_that_takes_longest(monkeypatch) -> None:
     measured = []
     monkeypatch.setattr("heed.study.cost.measure", lambda each: measured.append(each) or 3.0)

@@ -132,6 +132,35 @@ def test_a_setting_without_a_meaning_is_refused(study, right, wrong, key, messag
     assert any(f": {key}: " in line and message in line for line in lines), lines
 
 
+HALF = (
+    "models:\n  translation-half: {experiment: translation, training_share: 0.5, score: dot}\n"
+    "  translation-half-baseline: {experiment: translation, training_share: 0.5, "
+    "decoder: last-state}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("study", "attention", "title", "control", "message"),
+    [
+        (SMALL, "searched, attention", "Sample sentiment", "attention", "no control attention"),
+        (SMALL, "searched", "Sample sentiment", "mean", "no variant of study.attention (searched)"),
+        (SAMPLE, "attention", "Norvic to Soldan", "half", "half leaves out training items"),
+        (SAMPLE, "attention", "Norvic to Soldan", "baseline", ""),
+    ],
+    ids=["first", "no variant", "part", "right"],
+)
+def test_a_control_that_no_primary_comparison_has_is_refused(
+    study, attention, title, control, message
+):
+    separator = ",\n    " if study == SMALL else "\n    "
+    text = study.replace(f"title: {title}", f"control: {control}{separator}title: {title}", 1)
+    text = text.replace("\nseeds:", f"  attention: [{attention}]\n\nseeds:", 1)
+    if study == SAMPLE:
+        text = text.replace("models:\n", HALF, 1)
+    lines = mistakes(text) if message else []
+    assert parse(text) if not message else [line for line in lines if message in line], lines
+
+
 COPY = (
     "  copy: {task: classification, corpus: sample-letters, title: Worse, data: {label: LABEL}, "
     "suboptimal_of: OF}\nsearches:\n"

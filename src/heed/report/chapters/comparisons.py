@@ -30,13 +30,21 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of comparisons, which the page opens on demand."""
     comparisons, measure = experiment.comparisons, experiment.measure
     columns = _columns(results, experiment)
-    note = say(
-        "Primary: the study's question, {attention} over {control}, tested by itself. Secondary: "
-        "all other comparisons; intervals and p values allow for their number in this experiment, "
-        "that of reference models apart. Bold: better or worse.",
-        attention=next(iter(experiment.result.attention), "attention"),
-        control=experiment.result.control or "baseline",
+    primary = [
+        say(
+            "Primary: the study's question, {attention} over {control}, tested by itself.",
+            attention=each.first,
+            control=each.second,
+        )
+        for each in comparisons
+        if each.result.family == "primary"
+    ]
+    others = say(
+        "Secondary: intervals and p values allow for the number of these comparisons in this "
+        "experiment, that of reference models apart. Check: against the trivial reference model, "
+        "each by itself. Bold: better or worse."
     )
+    note = " ".join([*primary, others])
     table = Table(
         f"{experiment.key}_comparisons",
         say("Differences of accuracy in percentage points")
@@ -100,7 +108,9 @@ def _itself(each: TestedDifference) -> TestedDifference:
 
 
 def _question(each: TestedDifference) -> str:
-    return say("primary" if each.result.family == "primary" else "secondary")
+    family = each.result.family
+    is_check = family == "trivial"
+    return say("primary" if family == "primary" else "check" if is_check else "secondary")
 
 
 def _compared(each: TestedDifference) -> Phrase:

@@ -36,10 +36,10 @@ from heed.report.browser import (
     read_changed_documents,
     shade_sentences,
 )
-from heed.report.chapters.shared import caution, join_columns
+from heed.report.chapters.shared import caution, interval_column, join_columns
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
 from heed.report.figures.heatmaps import head_weights
-from heed.report.formats import COUNT, INTERVAL, POINTS, TEXT, decimals
+from heed.report.formats import COUNT, POINTS, TEXT, decimals
 from heed.report.language import say, say_count
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
@@ -256,7 +256,6 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
 
 def _columns(results: Results, experiment: Experiment, has_rationale: bool) -> tuple[Column, ...]:
     measure = experiment.measure
-    covers = say("{covers} interval", covers=results.coverage)
     shares = {
         "heaviest_percent": (
             say("Weight on the {count} heaviest words", count=HEAVIEST), "heaviest.weight",
@@ -279,7 +278,7 @@ def _columns(results: Results, experiment: Experiment, has_rationale: bool) -> t
         Column("control", say("Equal weights"), TEXT, lambda each: each.gain.control or "–"),
         Column("control_value", "", decimals(4), "gain.value"),
         Column("gain_pp", say("Learned minus equal"), POINTS, "gain.gain", unit=measure.unit),
-        Column("", covers, INTERVAL, "gain.interval"),
+        interval_column(results, "gain", "interval"),
         Column("low_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[0]),
         Column("high_pp", "", POINTS, lambda each: (each.gain.interval or (None, None))[1]),
         Column("documents", "", COUNT, "browser.heaviest.documents"),

@@ -176,10 +176,11 @@ def _terms(entries: list[Variant]) -> Iterator[Term]:
 
 
 def _words(results: Results) -> dict[str, tuple[str, str]]:
-    gain = say("Attention minus baseline, paired by seed and test document.")
+    gain = say("Attention minus baseline, paired by test document.")
     control = say(
-        "A model of the study without learned attention; its entry above says how else it "
-        "differs. Where it gains as much, attention need not be the cause."
+        "A model of the study without learned attention, or the one that its experiment declares; "
+        "its entry above says how else it differs. Where it gains as much, attention need not be "
+        "the cause."
     )
     reference_model = say("A model from outside, of another kind than the networks of the study.")
     seed = say(
@@ -225,8 +226,8 @@ def _words_of_verdicts(results: Results) -> dict[str, tuple[str, str]]:
     )
     corrected_p = say(
         "How probable a difference at least this large would be if the models were equally "
-        "good, multiplied by the number of comparisons in its family. Below {level} it is "
-        "significant.",
+        "good, multiplied by the number of comparisons of its kind in this experiment. "
+        "Below {level} it is significant.",
         level=level,
     )
     verdict = say("What the tests support on a difference, in a word.")

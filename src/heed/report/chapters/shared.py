@@ -137,10 +137,16 @@ def verdict_cell(get_difference: Value) -> Callable[[Any], Cell]:
     return value
 
 
-def interval_column(results: Results, get_difference: Value, **options: Any) -> Column:
-    """Return the column for people of a difference's interval."""
+def interval_column(
+    results: Results, get_difference: Value, ends: str = "ends", **options: Any
+) -> Column:
+    """Return the column for people of a difference's interval, which has this name there."""
     covers = say("{covers} interval", covers=results.coverage)
-    return Column("", covers, INTERVAL, difference_value(get_difference, "ends"), **options)
+    meaning = say(
+        "that of a secondary comparison is simultaneous, for all of its kind in the experiment"
+    )
+    value = difference_value(get_difference, ends)
+    return Column("", covers, INTERVAL, value, meaning=meaning, **options)
 
 
 def interval_columns(get_difference: Value, low: str, high: str) -> tuple[Column, Column]:

@@ -227,13 +227,13 @@ def _note(results: Results, experiments: list[Experiment], metric: str, is_first
     """Return the note below a table: its figure, its gain, and what the first one explains."""
     measure, method = experiments[0].measure, results.comparison.significance
     gain = say(
-        "Gain: attention minus baseline in {unit}, paired by seed and sentence. Interval "
+        "Gain: attention minus baseline in {unit}, paired by sentence. Interval "
         "and p allow for variation over seeds and test sentences."
         if measure.is_of_sentences
-        else "Gain: baseline minus attention in {unit}, since less is better, paired by seed and "
+        else "Gain: baseline minus attention in {unit}, since less is better, paired by "
         "document. Interval and p allow for variation over seeds and test documents."
         if lower_is_better(measure.metric)
-        else "Gain: attention minus baseline in percentage points, paired by seed and "
+        else "Gain: attention minus baseline in percentage points, paired by "
         "document. Interval and p allow for variation over seeds and test documents.",
         unit=measure.long_unit,
     )
@@ -254,14 +254,19 @@ def _method(results: Results, measure: Measure) -> Iterator[str]:
     comparison, method = results.comparison, results.comparison.significance
     if len(comparison.seeds) == 1:
         yield say("One seed has neither.")
+    if primary := "; ".join(_primary_questions(results)):
+        yield say(
+            "An experiment has at most one primary question, tested at {level} by itself: "
+            "{primary}. All other comparisons, except checks against a trivial reference model, "
+            "are secondary: their intervals and p values allow for their number in the experiment.",
+            level=f"{method.alpha:g}",
+            primary=primary,
+        )
     yield say(
-        "Each experiment has one primary question, tested at {level} by itself: {primary}. All "
-        "other comparisons are secondary: their intervals and p values allow for their number in "
-        "the experiment. A difference is better or worse where its interval excludes 0; one that "
-        "is shown to lie within {margin} is practically the same; a model whose validation score "
-        "twice the epochs raise by more than {limit} has not converged.",
-        level=f"{method.alpha:g}",
-        primary="; ".join(_primary_questions(results)),
+        "A difference is better or worse where its interval excludes 0 and neither of these holds: "
+        "one that is shown to lie within {margin} is practically the same; a model whose "
+        "validation score twice the epochs raise by more than {limit} has not converged, though "
+        "another may be worse than it.",
         margin=measure.margin(method.equivalence_margin),
         limit=measure.of_validation.convergence_margin(method.convergence_pp),
     )

@@ -110,6 +110,8 @@ def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) ->
     texts = [say("Filled: better or worse; hollow: no such verdict")]
     if any(bar.talk is not None for bar in bars):
         texts.append(say("diamond: the talk’s gain (hollow: not comparable with ours)"))
+    if any(bar.gain.result.tests > 1 for bar in bars):
+        texts.append(say("the interval of a secondary comparison is simultaneous"))
     texts += dict.fromkeys(bar.gain.no_interval for bar in bars if bar.gain.no_interval)
     return Figure(
         f"gain_{measure.metric}" if number else "gain",
