@@ -150,7 +150,7 @@ class EncoderReader:
 
     def judge(self, row: int, pieces: Pieces) -> dict[str, Prediction]:
         """Return the prediction of a document with the weights of each reading in its rankings."""
-        probabilities = self._probabilities(pieces.ids[None])[0].numpy()
+        probabilities = self._probabilities(pieces.ids[None], keep=True)[0].numpy()
         readings = self._read(pieces, self._tap.weights)
         keep = functools.partial(self.predict_kept, pieces)
         rankings, changes = self._gradients(pieces), self._shuffle(row, pieces)
@@ -201,7 +201,7 @@ class EncoderReader:
         orders = torch.rand(SHUFFLES, len(of_words), generator=generator).argsort(1)
         keys = torch.arange(len(pieces.ids)).repeat(SHUFFLES, 1)
         keys[:, of_words] = of_words[orders]
-        before, last = self._probabilities(pieces.ids[None]), len(self._tap.weights) - 1
+        before, last = self._probabilities(pieces.ids[None]), self._tap.layers - 1
         effects = {}
         for first in (last, 0):
             after = [
@@ -224,16 +224,19 @@ class EncoderReader:
     @torch.no_grad()
     def _probabilities(
         self, ids: torch.Tensor, mask: torch.Tensor | None = None, keys: torch.Tensor | None = None,
-        first: int = 0,
+        first: int = 0, keep: bool = False,
     ) -> torch.Tensor:  # fmt: skip
-        """Return probabilities (n, classes); from layer `first` on keys have another order."""
+        """Return probabilities (n, classes); from layer `first` on keys have another order.
+
+        The tap keeps the attention weights where `keep` says so.
+        """
 
         def change(layer: int, weights: torch.Tensor) -> torch.Tensor:
             if keys is None or layer < first:
                 return weights
             return weights.gather(-1, keys[:, None, None].expand_as(weights))
 
-        self._tap.start(change)
+        self._tap.start(change, keep)
         mask = torch.ones_like(ids) if mask is None else mask
         return self._classifier.logits(input_ids=ids, attention_mask=mask).softmax(-1)
 

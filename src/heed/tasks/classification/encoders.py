@@ -20,7 +20,14 @@ from torch import nn
 from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.paths import WORK
-from heed.pretrained import LONGEST_PIECE, LoadedEncoder, find_model, load_encoder, pooled
+from heed.pretrained import (
+    LONGEST_PIECE,
+    LoadedEncoder,
+    find_model,
+    load_encoder,
+    pooled,
+    tap_attention,
+)
 from heed.progress import Bar, Progress, progress_bar
 from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
@@ -108,11 +115,12 @@ def tune(
 ) -> tuple[Fitted, Loads]:  # fmt: skip
     """Return the predictions of the encoder after it was trained on each fold.
 
-    On a free GPU if there is one, or as the study says. Raises HeedError: no such device, other
-    files than declared, a training that diverged.
+    Raises HeedError: no such device, other files than declared, a training that diverged, an
+    encoder that is to be explained and has an attention that cannot be changed.
     """
     device, folder = machine.choose_device(declared.device), find_model(encoder)
-    machine.make_deterministic()
+    if declared.explain:  # the training takes hours, and would be lost
+        tap_attention(load_encoder(folder, encoder, "cpu"))
     if device == "cpu":
         print_line(f"{experiment.corpus}: the encoder is tuned on the CPU; a GPU is faster")
     metrics, column = task_module(experiment.task, "metrics"), f"label_{data.label}"
@@ -161,7 +169,7 @@ def _tune(
 
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK) as work:
-        history, best, _ = train(learner, h, SEED, loaded.device, Path(work), report)
+        history, best, kind = train(learner, h, SEED, loaded.device, Path(work), report)
     model, encoded, shares = learner.model, learner.encoded, {}
     for split in SPLITS[1:]:
         batches = encoded.evaluation_batches(rows[split])
@@ -170,7 +178,7 @@ def _tune(
     by_epoch = [each[f"validation_{monitor}"] for each in history]
     model = model.eval().cpu()
     model.loaded = model.loaded._replace(device="cpu")
-    scores = {"best_epoch": best, f"validation_{monitor}": by_epoch}
+    scores = {"best_epoch": best, "machine_kind": kind, f"validation_{monitor}": by_epoch}
     return shares, scores, model
 
 
