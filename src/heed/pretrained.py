@@ -246,7 +246,7 @@ def pool(loaded: LoadedEncoder, batch: Any) -> "torch.Tensor":
 
 
 def pooled(model: Any, facts: EncoderFacts, batch: Any) -> "torch.Tensor":
-    """Return the same with gradients, where those are computed."""
+    """Return the vectors (texts, size) of a padded batch; torch may record their gradients."""
     import torch
 
     states, mask = model(**batch).last_hidden_state, batch["attention_mask"]

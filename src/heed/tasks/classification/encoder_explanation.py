@@ -1,18 +1,18 @@
 """The explanation of a pretrained encoder's predictions by its own attention, as of its models.
 
-Three readings turn the attention weights A of a text's pieces into one weight a word. A piece has
-what the pooled positions q read of it, sum_q p_q A_qk with p the weight of q in the text's vector
-(so it is what the first piece reads, where that is the vector), and a word the sum of its pieces.
-A is the mean over heads
+Three readings turn the attention A of a text's pieces, the mean over heads, into one weight a word:
 
-- `last-layer`: of the last layer
-- `all-layers`: and over all layers
-- `rollout`: of each layer, (A + I) / 2, multiplied over the layers (Abnar & Zuidema 2020,
+- `last-layer`: A of the last layer
+- `all-layers`: the mean of A over all layers
+- `rollout`: the product of (A + I) / 2 over all layers (Abnar & Zuidema 2020,
   arxiv.org/abs/2005.00928)
 
-The pieces that mark where a text begins and ends are no words: their share is noted, and the words'
-weights divided by the rest. Shuffled are the weights of the words' pieces, in the last layer or in
-all of them, alike for all heads and queries, and the encoder computes on from there.
+A piece's weight is the attention it receives, averaged over the positions that are pooled into the
+text vector: over all of them, or the first alone. A word's weight is the sum over its pieces. The
+marks of where a text begins and ends are no words: the share of the weight on them is noted, and
+the words' weights are divided by the rest, so that they sum to 1. The test of shuffled weights
+exchanges those of the words' pieces, alike in all heads and queries, in the last layer or in all
+layers; the encoder then computes its prediction from the shuffled weights.
 """
 
 import functools
@@ -25,6 +25,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
+from heed.explanation.erasure import InputRemoval
 from heed.explanation.other_weights import PERMUTATIONS as SHUFFLES
 from heed.explanation.other_weights import permutation_effect
 from heed.explanation.rankings import (
@@ -63,11 +64,18 @@ REASONS = {
     and name != "rationale_weight"
 }
 
+REMOVAL = InputRemoval()
+
 Tables = dict[str, pd.DataFrame]
+Predict = Callable[[torch.Tensor], torch.Tensor]
 
 
 class Pieces(NamedTuple):
-    """A document as its encoder reads it: `word` is that of each piece, -1 of a mark."""
+    """The pieces of a document that its encoder reads, with the number of its words.
+
+    ids: of the pieces, (pieces,)
+    word: the number of the word that each piece belongs to, (pieces,); -1 for a mark
+    """
 
     ids: torch.Tensor
     word: torch.Tensor
@@ -128,6 +136,20 @@ def _by_word(pieces: Pieces, scores: torch.Tensor) -> np.ndarray:
     return sums.index_add(0, pieces.word + 1, scores).numpy()
 
 
+def _without_repetition(predict: Predict) -> Predict:
+    """Return the same function of kept words (n, words) that computes no row of them twice."""
+    known: dict[bytes, torch.Tensor] = {}
+
+    def predict_new(kept: torch.Tensor) -> torch.Tensor:
+        rows = [row.tobytes() for row in kept.numpy()]
+        new = {row: i for i, row in enumerate(rows) if row not in known}
+        if new:
+            known.update(zip(new, predict(kept[[*new.values()]]), strict=True))
+        return torch.stack([known[row] for row in rows])
+
+    return predict_new
+
+
 class EncoderReader:
     """An encoder with its linear layer on the CPU, which reads words of a document and not all."""
 
@@ -152,7 +174,7 @@ class EncoderReader:
         """Return the prediction of a document with the weights of each reading in its rankings."""
         probabilities = self._probabilities(pieces.ids[None], keep=True)[0].numpy()
         readings = self._read(pieces, self._tap.weights)
-        keep = functools.partial(self.predict_kept, pieces)
+        keep = _without_repetition(functools.partial(self.predict_kept, pieces))
         rankings, changes = self._gradients(pieces), self._shuffle(row, pieces)
         units = drawn_units(pieces.words, np.random.default_rng((row, POSITIONS)))
         left_out = keep(~each_alone(units, pieces.words))
@@ -166,6 +188,10 @@ class EncoderReader:
             judged[name] = Prediction(
                 pieces.words, probabilities, rankings | own, measures, None, None, numbers, keep
             )
+            if (
+                pieces.words >= REMOVAL.least_units
+            ):  # here, in a thread: the tables ask for it again
+                REMOVAL.measure_rankings(judged[name], np.zeros(pieces.words, bool), 0.0)
         return judged
 
     def _read(
