@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import nn
 
@@ -33,7 +32,15 @@ from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tasks.classification.learning import probabilities, read_texts
 from heed.tasks.classification.recipe import Data
-from heed.tasks.classification.reference_models import SPLITS, Shares, linear_head, split_table
+from heed.tasks.classification.reference_models import (
+    SPLITS,
+    FittedFold,
+    Labels,
+    Rows,
+    Shares,
+    fit_folds,
+    linear_head,
+)
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 from heed.training import machine
@@ -72,11 +79,11 @@ def fit_frozen(
 ) -> tuple[Fitted, Loads]:  # fmt: skip
     """Return the predictions of the linear model on the documents' vectors, on each fold."""
     part = task_module(experiment.task, "reference_models")
-    fitted: Fitted = part.fit_pretrained(tokens, data, experiment, vectors)
+    fitted, weights = part.fit_pretrained(tokens, data, experiment, vectors)
 
     def load() -> EncoderClassifier:
         loaded = load_encoder(find_model(encoder), encoder, "cpu")
-        head = torch.from_numpy(linear_head(tokens, data, vectors, fitted.selection["C"][0]))
+        head = torch.from_numpy(linear_head(tokens, data, weights))
         model = EncoderClassifier(loaded, len(data.classes)).requires_grad_(False)
         model.output.weight.copy_(head[:, :-1])
         model.output.bias.copy_(head[:, -1])
@@ -123,31 +130,18 @@ def tune(
         tap_attention(load_encoder(folder, encoder, "cpu"))
     if device == "cpu":
         print_line(f"{experiment.corpus}: the encoder is tuned on the CPU; a GPU is faster")
-    metrics, column = task_module(experiment.task, "metrics"), f"label_{data.label}"
-    documents = tokens.documents(["id", column])
-    predictions: dict[tuple[str, int], pd.DataFrame] = {}
-    selection: dict[str, Any] = {"epochs": declared.epochs}
-    classifiers: list[EncoderClassifier] = []
+    classifiers = list[EncoderClassifier]()
     with progress_bar(f"{PRETRAINED} reference model, tuned") as bar:
-        for fold in range(tokens.meta.folds or 1):
-            rows = {split: tokens.rows(split, fold) for split in SPLITS}
+
+        def fit_fold(rows: Rows, _: Labels) -> FittedFold:
             loaded = load_encoder(folder, encoder, device)
-            shares, scores, classifier = _tune(
-                tokens, data, experiment, loaded, declared, rows, bar
-            )
-            ids, labels = (
-                {split: documents[name].iloc[of_split] for split, of_split in rows.items()}
-                for name in ("id", column)
-            )
-            table = split_table(metrics, ids, labels, shares, data.classes)
-            predictions[PRETRAINED, fold] = table
-            for key, values in scores.items():
-                selection.setdefault(key, []).append(values)
-            classifiers = classifiers or [classifier]  # only that of the first fold is explained
-    return (
-        Fitted(predictions, lambda each: metrics.statistics_table(each, data.classes), selection),
-        lambda: classifiers[0],
-    )
+            shares, scores, model = _tune(tokens, data, experiment, loaded, declared, rows, bar)
+            if not classifiers:  # only that of the first fold is explained
+                classifiers.append(model)
+            return {PRETRAINED: shares}, scores
+
+        fitted = fit_folds(tokens, data, experiment, {"epochs": declared.epochs}, fit_fold)
+    return fitted, lambda: classifiers[0]
 
 
 def _tune(
