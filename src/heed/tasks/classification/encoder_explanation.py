@@ -42,7 +42,7 @@ from heed.explanation.recency import COLUMNS
 from heed.explanation.registry import EXPLAINED, UnitPositions, summarize
 from heed.explanation.test import HELD, WEIGHT_RANKINGS, Prediction, total_variation
 from heed.files import HeedError
-from heed.pretrained import BATCH_PIECES, LONGEST_PIECE, tap_attention
+from heed.pretrained import BATCH_PIECES, cut, tap_attention
 from heed.tasks.classification.encoders import EncoderClassifier
 from heed.tasks.classification.explanation import explanation_tables
 from heed.tasks.classification.recipe import Data
@@ -160,15 +160,12 @@ class EncoderReader:
 
     def cut(self, text: str, starts: np.ndarray) -> Pieces:
         """Return the pieces of a text whose words begin at the characters `starts`."""
-        most = self._facts.max_tokens
-        cut = self._tokenizer(
-            text[: most * LONGEST_PIECE], truncation=True, max_length=most,
-            return_offsets_mapping=True, return_special_tokens_mask=True,
-        )  # fmt: skip
-        last = np.asarray(cut["offset_mapping"])[:, 1] - 1  # the first character may be a space
+        options = {"return_offsets_mapping": True, "return_special_tokens_mask": True}
+        read = {name: of[0] for name, of in cut(self._classifier.loaded, [text], **options).items()}
+        last = np.asarray(read["offset_mapping"])[:, 1] - 1  # the first character may be a space
         word = np.searchsorted(starts, last, "right") - 1
-        word = np.where(np.asarray(cut["special_tokens_mask"], bool), -1, word.clip(min=0))
-        return Pieces(torch.tensor(cut["input_ids"]), torch.from_numpy(word), int(word.max()) + 1)
+        word = np.where(np.asarray(read["special_tokens_mask"], bool), -1, word.clip(min=0))
+        return Pieces(torch.tensor(read["input_ids"]), torch.from_numpy(word), int(word.max()) + 1)
 
     def judge(self, row: int, pieces: Pieces) -> dict[str, Prediction]:
         """Return the prediction of a document with the weights of each reading in its rankings."""

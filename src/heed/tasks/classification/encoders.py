@@ -20,8 +20,8 @@ from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.paths import WORK
 from heed.pretrained import (
-    LONGEST_PIECE,
     LoadedEncoder,
+    cut,
     find_model,
     load_encoder,
     pooled,
@@ -68,6 +68,10 @@ class EncoderClassifier(nn.Module):
         mask = (time < batch.lengths[:, None]).long()
         return self.logits(input_ids=batch.ids, attention_mask=mask)
 
+    def logits_by_part(self, batch: Batch) -> list[torch.Tensor]:
+        """Return the logits of its only part, as a Classifier does."""
+        return [self(batch)]
+
 
 # the encoder as a classifier of the first fold, where it is asked for
 Loads = Callable[[], EncoderClassifier]
@@ -97,11 +101,7 @@ class EncodedPieces(EncodedCorpus):
 
     def __init__(self, texts: list[str], loaded: LoadedEncoder) -> None:
         """Cut all documents into pieces."""
-        most = loaded.facts.max_tokens
-        cut = loaded.tokenizer(
-            [text[: most * LONGEST_PIECE] for text in texts], truncation=True, max_length=most
-        )
-        self._pieces = [torch.tensor(ids) for ids in cut["input_ids"]]
+        self._pieces = [torch.tensor(ids) for ids in cut(loaded, texts)["input_ids"]]
         self._lengths = np.asarray([len(ids) for ids in self._pieces])
         self._padding = loaded.tokenizer.pad_token_id
 
@@ -187,12 +187,4 @@ def _make_learner(
     every = np.concatenate([*rows.values()])
     encoded = EncodedPieces(read_texts(tokens, every), loaded)
     labels = learning.LEARNER.read_labels(tokens, data, every)
-    learner = learning.LEARNER(model, encoded, labels, rows, h, SEED, loaded.device)
-
-    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
-        logits = model(batch.to(loaded.device))
-        found: torch.Tensor = learner._cross_entropy(logits, batch)
-        return found
-
-    learner.loss = loss
-    return learner
+    return learning.LEARNER(model, encoded, labels, rows, h, SEED, loaded.device)
