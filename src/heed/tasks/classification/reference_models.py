@@ -194,10 +194,10 @@ def select_linear(
     The weights are as of Optimum, and empty on TF-IDF features, where they are gigabytes.
     """
     if not file.features:
-        reason = (
-            f"no word occurs in {file.min_documents} training documents: the corpus is too small"
+        raise HeedError(
+            f"{column}: no linear reference model: no word occurs in {file.min_documents} training "
+            "documents: the corpus is too small, or has no words"
         )
-        raise HeedError(f"{column}: no linear reference model: {reason}, or has no words")
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
     kept = {c: np.empty((0 if file.min_documents else file.features + 1, 0)) for c in STRENGTHS}
     passes, converged, solver = dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True), ""
@@ -223,14 +223,10 @@ def select_linear(
     validated = [validate(of_parts["validation"]) for of_parts in scores.values()]
     strength = STRENGTHS[int(np.argmax(validated))]
     chosen = {
-        "C": strength,
-        f"validation_{metric}": validated,
-        "columns": file.features,
-        "min_documents": file.min_documents,
-        "solver": solver,
-        "passes": list(passes.values()),
+        "C": strength, f"validation_{metric}": validated, "columns": file.features,
+        "min_documents": file.min_documents, "solver": solver, "passes": list(passes.values()),
         "converged": all(converged.values()),
-    }
+    }  # fmt: skip
     return scores[strength], chosen, kept[strength]
 
 
