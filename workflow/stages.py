@@ -152,7 +152,9 @@ def _resources(name: str, params: Params) -> tuple[int, int]:
         case "score":
             return 1, min(1, params.models[key].gpus)
         case "pretrained":
-            return THREADS if params.pretrained[key].explain else 1, 0
+            declared = params.pretrained[key]
+            threads = THREADS if declared.explain else 1
+            return threads, int(declared.tune and declared.device == "cuda")
         case "report" | "embed":
             return THREADS, 0
     return 1, 0

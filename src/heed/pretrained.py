@@ -43,8 +43,10 @@ WEIGHTS = "model.safetensors"
 FILES = ["*.json", "*.txt", "*.model", "README.md", WEIGHTS]  # of a model on a hub that are read
 INSTALL = "make pretrained, or pip install -e '.[pretrained]'"
 CHUNK_DOCUMENTS = 5_000  # that are cut into pieces and sorted by length at once
-LONGEST_PIECE = 64  # characters; what comes after max_tokens times so many is not looked at
+CHARACTERS = 64  # of a piece at most: what stands behind max_tokens times so many is not looked at
 BATCH_PIECES = {"cpu": 4096, "cuda": 131_072}  # of a batch, padding included
+# a text on which a tapped encoder gives its own vector, but for rounding
+PROBE = "The film was not as good as the book, which we had read before."
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "first"}
 
 Change = Callable[[int, "torch.Tensor"], "torch.Tensor"]  # of the weights of a numbered layer
@@ -72,7 +74,7 @@ def write_embedding(corpus: str, tokens: TokenizedCorpus, encoder: Encoder, core
     with writing_folder(EMBEDDINGS / corpus, checksums=True) as out, progress_bar(corpus) as bar:
         shape = documents, loaded.facts.size
         vectors = np.lib.format.open_memmap(out / VECTORS, "w+", np.float32, shape)
-        texts = (text[: encoder.max_tokens * LONGEST_PIECE] for text in tokens.texts())
+        texts = tokens.texts()
         for row in range(0, documents, CHUNK_DOCUMENTS):
             some = [*itertools.islice(texts, CHUNK_DOCUMENTS)]
             report = functools.partial(_draw, bar, row, documents)
@@ -204,8 +206,7 @@ def read_licence(folder: Path) -> str:
 
 def embed(loaded: LoadedEncoder, texts: list[str], cores: int, report: Report) -> np.ndarray:
     """Return the vector of each text, float32 (texts, size)."""
-    most = loaded.facts.max_tokens
-    pieces = dict(loaded.tokenizer(texts, truncation=True, max_length=most))  # without the rest
+    pieces = cut(loaded, texts)
     lengths = np.asarray([len(ids) for ids in pieces["input_ids"]])
     vectors, done = np.empty((len(texts), loaded.facts.size), np.float32), 0
 
@@ -221,6 +222,13 @@ def embed(loaded: LoadedEncoder, texts: list[str], cores: int, report: Report) -
             done += len(rows)
             report(done)
     return vectors
+
+
+def cut(loaded: LoadedEncoder, texts: list[str], **options: bool) -> dict[str, list[Any]]:
+    """Return the pieces of each text that the encoder reads, by what its tokenizer calls them."""
+    most = loaded.facts.max_tokens
+    starts = [text[: most * CHARACTERS] for text in texts]
+    return dict(loaded.tokenizer(starts, truncation=True, max_length=most, **options))
 
 
 def batches(lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:
@@ -244,7 +252,7 @@ def pool(loaded: LoadedEncoder, batch: Any) -> "torch.Tensor":
 
 
 def pooled(model: Any, facts: EncoderFacts, batch: Any) -> "torch.Tensor":
-    """Return the same with gradients, where those are computed."""
+    """Return the vectors (texts, size) of a padded batch; torch may record their gradients."""
     import torch
 
     states, mask = model(**batch).last_hidden_state, batch["attention_mask"]
@@ -258,17 +266,18 @@ def pooled(model: Any, facts: EncoderFacts, batch: Any) -> "torch.Tensor":
 class AttentionTap(threading.local):
     """The attention of an encoder, read and changed while it is computed; each thread has its own.
 
-    weights: of each layer of the last pass, (texts, heads, queries, keys)
+    layers: how many have been computed in the last pass
+    weights: of each of them where they are kept, (texts, heads, queries, keys)
     change: of a layer's number and weights, those that are used in their place
     """
 
     def __init__(self) -> None:
         self.start()
 
-    def start(self, change: Change | None = None) -> None:
-        """Prepare for a pass of the encoder."""
+    def start(self, change: Change | None = None, keep: bool = False) -> None:
+        """Prepare for a pass of the encoder, whose weights are kept if it says so."""
         self.weights: list[torch.Tensor] = []
-        self.change = change
+        self.layers, self.change, self.keep = 0, change, keep
 
     def attend(
         self, module: Any, query: "torch.Tensor", key: "torch.Tensor", value: "torch.Tensor",
@@ -277,27 +286,37 @@ class AttentionTap(threading.local):
         """Return what each query reads, and the weights: transformers' interface of attention."""
         scores = query @ key.transpose(2, 3) * (scaling or query.shape[-1] ** -0.5)
         weights = (scores if mask is None else scores + mask).softmax(-1)
-        layer = len(self.weights)
-        self.weights.append(weights)
-        used = weights if self.change is None else self.change(layer, weights)
+        if self.keep:
+            self.weights.append(weights)
+        used = weights if self.change is None else self.change(self.layers, weights)
+        self.layers += 1
         return (used @ value).transpose(1, 2).contiguous(), used
 
 
 def tap_attention(loaded: LoadedEncoder) -> AttentionTap:
-    """Return the tap of an encoder's attention. Raises HeedError where transformers has none."""
+    """Return the tap of an encoder's attention.
+
+    Raises HeedError: transformers has none, or the tap does not compute what the encoder does; a
+    tokenizer that does not say where its pieces stand.
+    """
+    import torch
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
-    tap = AttentionTap()
+    tap, works = AttentionTap(), False
+    pieces = loaded.tokenizer.pad(cut(loaded, [PROBE]), return_tensors="pt").to(loaded.device)
+    before = pool(loaded, pieces)
     AttentionInterface.register("heed", tap.attend)
     AttentionMaskInterface.register("heed", eager_mask)
-    with contextlib.suppress(ValueError):  # a kind of encoder with an attention of its own
+    # a kind of encoder with an attention of its own, with grouped keys, or with more arguments
+    with contextlib.suppress(ValueError, RuntimeError):
         loaded.model.set_attn_implementation("heed")
-    pieces = loaded.tokenizer("a", return_tensors="pt").to(loaded.device)
-    pool(loaded, pieces)
-    if len(tap.weights) != loaded.model.config.num_hidden_layers:
+        is_same = torch.allclose(pool(loaded, pieces), before, rtol=1e-4, atol=1e-5)
+        works = is_same and tap.layers == loaded.model.config.num_hidden_layers
+    if not works or not loaded.tokenizer.is_fast:
         raise HeedError(
             f"{loaded.facts.name}: transformers does not let the attention of this kind of encoder "
-            f"({loaded.facts.kind}) be changed. Set `explain: 0` of its entry in `pretrained`"
+            f"({loaded.facts.kind}) be changed, or its tokenizer does not say where pieces stand. "
+            "Set `explain: 0` of its entry in `pretrained`"
         )
     return tap

@@ -35,6 +35,7 @@ from heed.task.interface import DeclaredExperiment, Fitted
 from heed.terminal import print_line
 from heed.tokens.arrays import load_tokens, open_array
 from heed.tokens.meta import Meta
+from heed.training import machine
 
 # from a report of progress, the tables of each reading of an encoder's attention
 Explains = Callable[[Callable[[int, int], None]], dict[str, dict[str, pd.DataFrame]]]
@@ -63,11 +64,9 @@ def write_pretrained(
     results/explain/CORPUS.pretrained/EXPERIMENT. Raises HeedError: no tokens, no vectors, or those
     of other documents; an encoder that is not the declared one.
     """
-    tokens, folder, command = (
-        load_tokens(TOKENS / corpus),
-        EMBEDDINGS / corpus,
-        f"heed embed {corpus}",
-    )
+    machine.make_deterministic()
+    tokens = load_tokens(TOKENS / corpus)
+    folder, command = EMBEDDINGS / corpus, f"heed embed {corpus}"
     verify_checksums(folder, command)
     with reading(folder / VECTORS, command):
         vectors = open_array(folder / VECTORS)

@@ -1,11 +1,13 @@
 """The order, cores and GPUs that stages get, and the message of one that fails."""
 
+import dataclasses
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from heed.hyperparameters.pretrained import Pretrained
 from heed.study import load
 from tests.conftest import ROOT
 from tests.pipeline.makers import Toy
@@ -70,6 +72,27 @@ def test_a_generated_corpus_is_tokenised_on_one_core_which_is_free_sooner(
     assert {n for name, n in threads.items() if name.startswith("tokenize@")} == {1}
     reviews = load(ROOT / "workflow/studies/imdb.yaml")
     assert stages._resources("tokenize@imdb", reviews) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "resources"),
+    [
+        ({}, (1, 0)),
+        ({"explain": 9}, (4, 0)),
+        ({"tune": True}, (1, 0)),
+        ({"tune": True, "device": "cuda"}, (1, 1)),
+    ],
+)
+def test_an_encoder_that_is_tuned_on_a_gpu_has_one(
+    keys: dict[str, object], resources: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "workflow")
+    import stages
+
+    reviews = load(ROOT / "workflow/studies/imdb.yaml")
+    declared = Pretrained(encoder="minilm", **keys)
+    params = dataclasses.replace(reviews, pretrained={"imdb": declared})
+    assert stages._resources("pretrained@imdb", params) == resources
 
 
 def test_a_failed_stage_is_reported_with_heeds_message_or_its_log(

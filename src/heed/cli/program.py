@@ -19,6 +19,7 @@ def main() -> None:
     """Run the command line; an error that the user can repair is one message and exit code 1."""
     try:
         open_streams()
+        _require_utf8()
         run_own_code()
         _run_command()
     except HeedError as error:
@@ -40,6 +41,14 @@ def main() -> None:
         sys.exit(f"heed: out of memory: {reason}. {advice}")
     except KeyboardInterrupt:
         sys.exit(f"heed: {INTERRUPTED}")
+
+
+def _require_utf8() -> None:
+    if (encoding := sys.getfilesystemencoding()) != "utf-8":
+        raise HeedError(
+            f"in this locale Python reads arguments and names of files as {encoding}, and not as "
+            "UTF-8. Run the same command again with: export PYTHONUTF8=1"
+        )
 
 
 def _run_command() -> None:

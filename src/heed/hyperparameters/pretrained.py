@@ -55,7 +55,9 @@ class Pretrained:
         "steps and falling to 0 at their end", ge=1e-8, le=1)  # fmt: skip
     batch_size: int = key(32, "of `tune`: documents a step", gt=0, le=100_000)
     device: Literal["auto", "cpu", "cuda"] = key(
-        "auto", "of `tune`: auto is a free GPU if there is one, else the CPU, which is slower"
+        "auto",
+        "of `tune`: auto is a GPU, and waits for one that is busy, or the CPU, which is "
+        "slower, where torch can use no GPU; SLURM gives a GPU for cuda alone",
     )
 
 

@@ -260,6 +260,7 @@ class TfIdfFile(NamedTuple):
     """The features of the documents of each split of a fold, on disk, in the order of the corpus.
 
     min_documents: n-grams of fewer training documents are no features; of so many, some are none.
+        It is 0 where the features are vectors.
     """
 
     splits: dict[str, SparseFile]
@@ -295,10 +296,9 @@ def write_tfidf(
 def write_vectors(
     vectors: np.ndarray, splits: Mapping[str, np.ndarray], folder: Path, factor: float
 ) -> TfIdfFile:
-    """Write `factor` times the documents' vectors (documents, size) in place of TF-IDF features."""
+    """Write `factor` times the vectors (documents, size) of the rows of each split as features."""
     files, size = {split: SparseFile(folder) for split in splits}, vectors.shape[1]
-    for split, members in splits.items():
-        rows = np.flatnonzero(members)
+    for split, rows in splits.items():
         for some in np.array_split(rows, 1 + len(rows) * size // MERGED):
             files[split].append(scipy.sparse.csr_matrix(vectors[some] * np.float32(factor)))
     return TfIdfFile(files, size, 0)

@@ -118,7 +118,9 @@ def _read_encoder(params: "Params", experiment: Experiment, folder: Path) -> lis
     path, command = folder / "explain" / f"{corpus}.pretrained", f"heed pretrained {corpus}"
     verify_checksums(path, command)
     explanations = []
-    for reading_folder in sorted((path / experiment.key).iterdir()):
+    with reading(path / experiment.key, command):
+        folders = sorted((path / experiment.key).iterdir())
+    for reading_folder in folders:
         summary = _read(reading_folder / "summary.csv", command)
         name = f"{PRETRAINED} {reading_folder.name}"
         planted = is_planted(experiment.result)

@@ -240,7 +240,8 @@ def _embedding_seconds(params: Params, corpus: str, size: CorpusSize) -> float:
         for each in experiments.values()
     )
     fits, folds = 0.0, max(1, size.folds)
-    documents = size.documents + EXPLAIN_PASSES * declared.explain * len(experiments)
+    explained = declared.explain * len(params.explained_by_encoder(corpus))
+    documents = size.documents + EXPLAIN_PASSES * explained
     if declared.tune:
         documents += TUNE_PASSES * declared.epochs * folds * size.train * len(experiments)
     else:

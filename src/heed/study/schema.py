@@ -19,7 +19,7 @@ from heed.recipe import Name
 from heed.records import FLATTENED, FOLLOWS, Key, Mistake, Types, read_record, unknown_name
 from heed.study.corpora import AnyCorpus, AnySource
 from heed.study.experiments import AnyExperiment, Search, Study
-from heed.study.section import PRESETS, RECIPES, SECTIONS
+from heed.study.section import PRESETS, RECIPES, SECTIONS, rules_of
 
 MAX_GPUS = 1024
 # the control with as many parameters as the model in its `match_parameters_of`
@@ -99,6 +99,11 @@ class Params:
     def experiments_on(self, corpus: str) -> dict[str, Any]:
         """Return the experiments on a corpus."""
         return {name: each for name, each in self.experiments.items() if each.corpus == corpus}
+
+    def explained_by_encoder(self, corpus: str) -> list[str]:
+        """Return the experiments that `explain` of the corpus's encoder tests: with one class."""
+        experiments = self.experiments_on(corpus)
+        return [name for name, each in experiments.items() if rules_of(each.task).LABELS == "one"]
 
     @property
     def is_empty(self) -> bool:

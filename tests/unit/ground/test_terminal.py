@@ -124,3 +124,13 @@ def test_an_argument_that_is_not_utf_8_is_refused() -> None:
     )
     assert done.returncode == 1
     assert done.stderr == b"heed: [U+DCFF]: is not UTF-8: type it as UTF-8, or rename the file\n"
+
+
+def test_a_locale_in_which_arguments_are_read_otherwise_is_one_message() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "heed.cli", "study"], cwd=ROOT, capture_output=True, text=True,
+        env=os.environ | {"PYTHONUTF8": "0", "LC_ALL": "C"},
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert "reads arguments and names of files as ascii" in done.stderr
+    assert done.stderr.endswith("export PYTHONUTF8=1\n")

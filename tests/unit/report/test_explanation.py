@@ -30,7 +30,7 @@ from heed.report.blocks import (
 )
 from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
-from heed.report.explanations import Explanation, is_planted
+from heed.report.explanations import Explanation, _read_encoder, is_planted
 from heed.report.figures.drawing import draw
 from heed.report.figures.heatmaps import WORDS, choose_document, document_rankings, first_word
 from heed.report.figures.lecture_002 import (
@@ -344,6 +344,16 @@ def test_an_encoders_readings_stand_below_the_models_of_the_study_in_both_tables
         "rollout" not in blocks(without_encoder(with_encoder))["explanation_criteria"].notes[0][0]
     )
     assert not without_models(with_encoder).is_explained(with_encoder.experiments[0])
+
+
+def test_an_experiment_whose_encoder_is_not_tested_yet_names_the_command(tmp_path: Path):
+    params = study()
+    corpus = params.experiments[SENTIMENT].corpus
+    (tmp_path / f"explain/{corpus}.pretrained").mkdir(parents=True)
+    declared = {corpus: Pretrained(encoder="minilm", explain=8)}
+    params = dataclasses.replace(params, pretrained=declared)
+    with pytest.raises(HeedError, match=f"{SENTIMENT}: not there. Run: heed pretrained {corpus}"):
+        _read_encoder(params, types.SimpleNamespace(key=SENTIMENT), tmp_path)
 
 
 def without_encoder(results: Results) -> Results:

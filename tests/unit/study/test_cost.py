@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from heed import study
+from heed.files import HeedError
 from heed.speed import parameters
 from heed.study.corpus_size import corpus_size
 from heed.study.cost import (
@@ -23,6 +24,7 @@ from tests.conftest import ROOT
 
 STUDIES = sorted((ROOT / "workflow/studies").glob("*.yaml"))
 SAMPLE = (ROOT / "tests/studies/small.yaml").read_text()
+TINY = f"encoders: {{tiny: {{folder: tiny, sha256: {'a' * 64}}}}}"
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +119,9 @@ def test_a_cell_with_several_labels_counts_each_once() -> None:
         "defaults:\n  classification:", "defaults:\n  multilabel:"
     )
     assert corpus_size(study.parse(text), "sample-letters").values == {"label": 3}
+    entry = f"{TINY}\npretrained: {{sample-letters: {{encoder: tiny, explain: 5}}}}\nsearches:"
+    with pytest.raises(HeedError, match=r"letters\.explain: its experiments have several classes"):
+        study.parse(text.replace("searches:", entry, 1))
 
 
 def test_a_text_without_spaces_is_counted_by_characters() -> None:
@@ -212,10 +217,8 @@ def test_explanations_and_adversarial_models_are_in_the_cost_of_a_seed(clone: Pa
 
 
 def test_a_tuned_encoder_and_its_attention_cost_passes_over_their_documents() -> None:
-    encoders = f"encoders: {{tiny: {{folder: tiny, sha256: {'a' * 64}}}}}"
-
     def seconds(keys: str) -> float:
-        entry = f"{encoders}\npretrained: {{sample-letters: {{encoder: tiny{keys}}}}}\n"
+        entry = f"{TINY}\npretrained: {{sample-letters: {{encoder: tiny{keys}}}}}\n"
         Path("params.yaml").write_text(SAMPLE.replace("searches:", f"{entry}searches:"))
         return estimate_cost(study.load()).once["pretrained"]
 

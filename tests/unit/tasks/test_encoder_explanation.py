@@ -1,5 +1,7 @@
 """The explanation of a pretrained encoder by its attention, here tiny and random."""
 
+import dataclasses
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +20,10 @@ transformers = pytest.importorskip(
 import torch  # noqa: E402
 
 from heed import pretrained, reference_models  # noqa: E402
+from heed.explanation.registry import measure_rankings  # noqa: E402
 from heed.explanation.test import HELD  # noqa: E402
-from heed.pretrained import load_encoder  # noqa: E402
+from heed.pretrained import AttentionTap, load_encoder  # noqa: E402
+from heed.tasks.classification import reference_models as linear  # noqa: E402
 from heed.tasks.classification.encoder_explanation import READINGS, EncoderReader  # noqa: E402
 from heed.tasks.classification.encoders import EncoderClassifier  # noqa: E402
 from heed.tokens.arrays import load_tokens  # noqa: E402
@@ -68,6 +72,7 @@ def test_a_reading_is_what_the_pooled_pieces_read_of_a_word(folder: Path, poolin
         judged = reader.judge(1, pieces)[name]
         assert judged.rankings["attention"] == pytest.approx(words / words.sum(), abs=1e-5)
         assert judged.measures["marks_weight"] == pytest.approx(read[0] + read[6], abs=1e-5)
+    assert not reader._tap.weights, "only those that are read are kept"
     assert judged.measures["max_weight"] == pytest.approx((words / words.sum()).max(), abs=1e-5)
 
 
@@ -85,6 +90,26 @@ def test_words_that_are_removed_are_as_if_the_text_had_never_had_them(folder: Pa
     assert judged.rankings["leave_one_out"] == pytest.approx(fall, abs=1e-5)
 
 
+def test_the_tables_of_a_document_that_was_judged_need_no_further_pass(folder: Path, monkeypatch):
+    reader = reader_of(folder)
+    pieces, predict = reader.cut(TEXT, STARTS), reader.predict_kept
+    rows: list[bytes] = []
+
+    def count(pieces, kept: torch.Tensor) -> torch.Tensor:
+        rows.extend(row.tobytes() for row in kept.numpy())
+        return predict(pieces, kept)
+
+    monkeypatch.setattr(reader, "predict_kept", count)
+    judged, rationale = reader.judge(1, pieces), np.asarray([False, True, False, False])
+    asked = len(rows)
+    tables = [measure_rankings(each, rationale, 0.25) for each in judged.values()]
+    assert len(rows) == asked == len({*rows}), "no words are removed twice"
+    for each, table in zip(judged.values(), tables, strict=True):
+        again = dataclasses.replace(each, predict_kept=functools.partial(predict, pieces))
+        for name, values in measure_rankings(again, rationale, 0.25).items():
+            assert table[name] == pytest.approx(values, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("silent", "changed"), [((), (1, 1, 1)), ((1,), (0, 1, 1)), ((0, 1), (0, 0, 0))]
 )
@@ -98,11 +123,34 @@ def test_shuffled_weights_change_what_rests_on_them_alone(folder: Path, silent, 
     assert np.allclose(held, through, atol=1e-6) == (silent == (0, 1)), "weights follow the words"
 
 
-def test_a_kind_of_encoder_with_an_attention_of_its_own_is_one_message(folder: Path, monkeypatch):
-    def refuse(self, implementation: str) -> None:
-        raise ValueError("not supported")
+def refuse(*_: object, **arguments: object) -> None:
+    raise ValueError("not supported")
 
-    monkeypatch.setattr(transformers.BertModel, "set_attn_implementation", refuse)
+
+def grouped(*_: object, **arguments: object) -> None:
+    raise RuntimeError("The size of tensor a (2) must match the size of tensor b (4)")
+
+
+def cap(self: AttentionTap, module, query, *arguments: object, **keys: object):
+    return ATTEND(self, module, 0.99 * query, *arguments, **keys)
+
+
+ATTEND = AttentionTap.attend
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        (transformers.BertModel, "set_attn_implementation", refuse),
+        (AttentionTap, "attend", grouped),
+        (AttentionTap, "attend", cap),
+        (transformers.PreTrainedTokenizerFast, "is_fast", False),
+    ],
+)
+def test_an_encoder_whose_attention_is_computed_otherwise_is_one_message(
+    folder: Path, monkeypatch, place, name, value
+):
+    monkeypatch.setattr(place, name, value)
     with pytest.raises(HeedError, match=r"does not let the attention of this kind .*explain: 0"):
         reader_of(folder)
 
@@ -152,8 +200,14 @@ def test_each_reading_has_the_means_of_the_tests_that_there_are_for_it(folder, f
     assert "films: means over 6 test documents" in printed and "marks_weight" in printed
 
 
-def test_the_classifier_that_is_explained_predicts_as_the_reference_model(folder, films):
+@pytest.mark.parametrize("most", [16_000_000, 0], ids=["LIBLINEAR", "L-BFGS"])
+def test_the_classifier_that_is_explained_predicts_as_the_reference_model(
+    folder, films, monkeypatch, most
+):
+    monkeypatch.setattr(linear, "IN_MEMORY", most)
+    torch.set_deterministic_debug_mode("default")
     explain(folder, films)
+    assert torch.are_deterministic_algorithms_enabled()
     predicted = pd.read_parquet(
         "results/reference_models/films.pretrained/films/pretrained-0.parquet"
     ).set_index("id")

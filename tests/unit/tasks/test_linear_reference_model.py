@@ -254,11 +254,13 @@ def test_a_corpus_without_words_is_one_message(folder):
 
 
 MEASURED = f"""
+import sys
 from tests.unit.tasks.test_linear_reference_model import Path, SimpleNamespace, TokenizedCorpus
 from tests.unit.tasks.test_linear_reference_model import fit, reference_models, tfidf
 reference_models.IN_MEMORY, tfidf.CHUNK_CHARACTERS, tfidf.MERGED = 0, 500_000, 500_000
 tfidf.MAX_FEATURES = 50_000
-fit(TokenizedCorpus(Path("."), SimpleNamespace(folds=0, documents=1)), classes=2)
+meta = SimpleNamespace(folds=0, documents=int(sys.argv[1]))
+fit(TokenizedCorpus(Path("."), meta), classes=2)
 {PRINT_PEAK}
 """
 
@@ -269,7 +271,7 @@ def test_memory_grows_by_little_of_the_size_of_the_features(tmp_path):
     for documents in (40_000, 160_000):
         write_documents(tmp_path, documents, 2)
         done = subprocess.run(
-            [sys.executable, "-c", MEASURED],
+            [sys.executable, "-c", MEASURED, str(documents)],
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,

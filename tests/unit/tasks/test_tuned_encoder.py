@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heed.files import HeedError
 from heed.hyperparameters.pretrained import Pretrained
 from heed.task.interface import DeclaredExperiment
 from heed.tasks.classification.recipe import Data, Options
@@ -17,7 +18,9 @@ transformers = pytest.importorskip(
 )
 
 from heed import pretrained, reference_models  # noqa: E402
+from heed.tasks.classification import encoders  # noqa: E402
 from heed.tokens.arrays import load_tokens  # noqa: E402
+from heed.training.machine import machine_kind  # noqa: E402
 from tests.encoders import entry, write_encoder  # noqa: E402
 
 TUNED = Pretrained(
@@ -70,6 +73,7 @@ def test_it_learns_what_the_frozen_encoder_was_not_made_for(folder, films, monke
     metric = {"classification": "accuracy", "multilabel": "micro_f1"}[films.task]
     (scores,) = selection[f"validation_{metric}"]
     assert len(scores) == 4 and scores[selection["best_epoch"][0] - 1] == max(scores)
+    assert selection["machine_kind"] == [machine_kind("cpu")]
     assert not [*Path(".heed/work").iterdir()], "no checkpoint is left"
 
 
@@ -83,3 +87,12 @@ def test_the_same_bytes_come_from_the_same_seed_and_its_attention_is_explained(
     assert documents["p:good"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-4)
     assert pd.read_csv(f"{place}/summary.csv")["mean"].notna().any()
     assert first.equals(tune(folder, films, monkeypatch))
+
+
+def test_an_encoder_that_cannot_be_explained_is_refused_before_its_training(
+    folder, films, monkeypatch
+):
+    monkeypatch.setattr(transformers.BertModel, "set_attn_implementation", lambda *_: None)
+    monkeypatch.setattr(encoders, "train", lambda *_: pytest.fail("it was trained"))
+    with pytest.raises(HeedError, match="does not let the attention"):
+        tune(folder, films, monkeypatch)

@@ -1,18 +1,18 @@
 """The explanation of a pretrained encoder's predictions by its own attention, as of its models.
 
-Three readings turn the attention weights A of a text's pieces into one weight a word. A piece has
-what the pooled positions q read of it, sum_q p_q A_qk with p the weight of q in the text's vector
-(so it is what the first piece reads, where that is the vector), and a word the sum of its pieces.
-A is the mean over heads
+Three readings turn the attention A of a text's pieces, the mean over heads, into one weight a word:
 
-- `last-layer`: of the last layer
-- `all-layers`: and over all layers
-- `rollout`: of each layer, (A + I) / 2, multiplied over the layers (Abnar & Zuidema 2020,
+- `last-layer`: A of the last layer
+- `all-layers`: the mean of A over all layers
+- `rollout`: the product of (A + I) / 2 over all layers (Abnar & Zuidema 2020,
   arxiv.org/abs/2005.00928)
 
-The pieces that mark where a text begins and ends are no words: their share is noted, and the words'
-weights divided by the rest. Shuffled are the weights of the words' pieces, in the last layer or in
-all of them, alike for all heads and queries, and the encoder computes on from there.
+A piece's weight is the attention it receives, averaged over the positions that are pooled into the
+text vector: over all of them, or the first alone. A word's weight is the sum over its pieces. The
+marks of where a text begins and ends are no words: the share of the weight on them is noted, and
+the words' weights are divided by the rest, so that they sum to 1. The test of shuffled weights
+exchanges those of the words' pieces, alike in all heads and queries, in the last layer or in all
+layers; the encoder then computes its prediction from the shuffled weights.
 """
 
 import functools
@@ -25,6 +25,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
+from heed.explanation.erasure import InputRemoval
 from heed.explanation.other_weights import PERMUTATIONS as SHUFFLES
 from heed.explanation.other_weights import permutation_effect
 from heed.explanation.rankings import (
@@ -41,7 +42,7 @@ from heed.explanation.recency import COLUMNS
 from heed.explanation.registry import EXPLAINED, UnitPositions, summarize
 from heed.explanation.test import HELD, WEIGHT_RANKINGS, Prediction, total_variation
 from heed.files import HeedError
-from heed.pretrained import BATCH_PIECES, LONGEST_PIECE, tap_attention
+from heed.pretrained import BATCH_PIECES, cut, tap_attention
 from heed.tasks.classification.encoders import EncoderClassifier
 from heed.tasks.classification.explanation import explanation_tables
 from heed.tasks.classification.recipe import Data
@@ -63,11 +64,18 @@ REASONS = {
     and name != "rationale_weight"
 }
 
+REMOVAL = InputRemoval()
+
 Tables = dict[str, pd.DataFrame]
+Predict = Callable[[torch.Tensor], torch.Tensor]
 
 
 class Pieces(NamedTuple):
-    """A document as its encoder reads it: `word` is that of each piece, -1 of a mark."""
+    """The pieces of a document that its encoder reads, with the number of its words.
+
+    ids: of the pieces, (pieces,)
+    word: the number of the word that each piece belongs to, (pieces,); -1 for a mark
+    """
 
     ids: torch.Tensor
     word: torch.Tensor
@@ -128,6 +136,20 @@ def _by_word(pieces: Pieces, scores: torch.Tensor) -> np.ndarray:
     return sums.index_add(0, pieces.word + 1, scores).numpy()
 
 
+def _without_repetition(predict: Predict) -> Predict:
+    """Return the same function of kept words (n, words) that computes no row of them twice."""
+    known: dict[bytes, torch.Tensor] = {}
+
+    def predict_new(kept: torch.Tensor) -> torch.Tensor:
+        rows = [row.tobytes() for row in kept.numpy()]
+        new = {row: i for i, row in enumerate(rows) if row not in known}
+        if new:
+            known.update(zip(new, predict(kept[[*new.values()]]), strict=True))
+        return torch.stack([known[row] for row in rows])
+
+    return predict_new
+
+
 class EncoderReader:
     """An encoder with its linear layer on the CPU, which reads words of a document and not all."""
 
@@ -138,21 +160,18 @@ class EncoderReader:
 
     def cut(self, text: str, starts: np.ndarray) -> Pieces:
         """Return the pieces of a text whose words begin at the characters `starts`."""
-        most = self._facts.max_tokens
-        cut = self._tokenizer(
-            text[: most * LONGEST_PIECE], truncation=True, max_length=most,
-            return_offsets_mapping=True, return_special_tokens_mask=True,
-        )  # fmt: skip
-        last = np.asarray(cut["offset_mapping"])[:, 1] - 1  # the first character may be a space
+        options = {"return_offsets_mapping": True, "return_special_tokens_mask": True}
+        read = {name: of[0] for name, of in cut(self._classifier.loaded, [text], **options).items()}
+        last = np.asarray(read["offset_mapping"])[:, 1] - 1  # the first character may be a space
         word = np.searchsorted(starts, last, "right") - 1
-        word = np.where(np.asarray(cut["special_tokens_mask"], bool), -1, word.clip(min=0))
-        return Pieces(torch.tensor(cut["input_ids"]), torch.from_numpy(word), int(word.max()) + 1)
+        word = np.where(np.asarray(read["special_tokens_mask"], bool), -1, word.clip(min=0))
+        return Pieces(torch.tensor(read["input_ids"]), torch.from_numpy(word), int(word.max()) + 1)
 
     def judge(self, row: int, pieces: Pieces) -> dict[str, Prediction]:
         """Return the prediction of a document with the weights of each reading in its rankings."""
-        probabilities = self._probabilities(pieces.ids[None])[0].numpy()
+        probabilities = self._probabilities(pieces.ids[None], keep=True)[0].numpy()
         readings = self._read(pieces, self._tap.weights)
-        keep = functools.partial(self.predict_kept, pieces)
+        keep = _without_repetition(functools.partial(self.predict_kept, pieces))
         rankings, changes = self._gradients(pieces), self._shuffle(row, pieces)
         units = drawn_units(pieces.words, np.random.default_rng((row, POSITIONS)))
         left_out = keep(~each_alone(units, pieces.words))
@@ -166,6 +185,10 @@ class EncoderReader:
             judged[name] = Prediction(
                 pieces.words, probabilities, rankings | own, measures, None, None, numbers, keep
             )
+            if (
+                pieces.words >= REMOVAL.least_units
+            ):  # here, in a thread: the tables ask for it again
+                REMOVAL.measure_rankings(judged[name], np.zeros(pieces.words, bool), 0.0)
         return judged
 
     def _read(
@@ -201,7 +224,7 @@ class EncoderReader:
         orders = torch.rand(SHUFFLES, len(of_words), generator=generator).argsort(1)
         keys = torch.arange(len(pieces.ids)).repeat(SHUFFLES, 1)
         keys[:, of_words] = of_words[orders]
-        before, last = self._probabilities(pieces.ids[None]), len(self._tap.weights) - 1
+        before, last = self._probabilities(pieces.ids[None]), self._tap.layers - 1
         effects = {}
         for first in (last, 0):
             after = [
@@ -224,16 +247,19 @@ class EncoderReader:
     @torch.no_grad()
     def _probabilities(
         self, ids: torch.Tensor, mask: torch.Tensor | None = None, keys: torch.Tensor | None = None,
-        first: int = 0,
+        first: int = 0, keep: bool = False,
     ) -> torch.Tensor:  # fmt: skip
-        """Return probabilities (n, classes); from layer `first` on keys have another order."""
+        """Return probabilities (n, classes); from layer `first` on keys have another order.
+
+        The tap keeps the attention weights where `keep` says so.
+        """
 
         def change(layer: int, weights: torch.Tensor) -> torch.Tensor:
             if keys is None or layer < first:
                 return weights
             return weights.gather(-1, keys[:, None, None].expand_as(weights))
 
-        self._tap.start(change)
+        self._tap.start(change, keep)
         mask = torch.ones_like(ids) if mask is None else mask
         return self._classifier.logits(input_ids=ids, attention_mask=mask).softmax(-1)
 

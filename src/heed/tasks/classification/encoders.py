@@ -13,20 +13,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import nn
 
 from heed.hyperparameters.pretrained import PRETRAINED, Encoder, Pretrained
 from heed.inputs.batches import Batch, EncodedCorpus
 from heed.paths import WORK
-from heed.pretrained import LONGEST_PIECE, LoadedEncoder, find_model, load_encoder, pooled
+from heed.pretrained import (
+    LoadedEncoder,
+    cut,
+    find_model,
+    load_encoder,
+    pooled,
+    tap_attention,
+)
 from heed.progress import Bar, Progress, progress_bar
 from heed.task import task_module
 from heed.task.interface import DeclaredExperiment, Fitted
 from heed.tasks.classification.learning import probabilities, read_texts
 from heed.tasks.classification.recipe import Data
-from heed.tasks.classification.reference_models import SPLITS, Shares, linear_head, split_table
+from heed.tasks.classification.reference_models import (
+    SPLITS,
+    FittedFold,
+    Labels,
+    Rows,
+    Shares,
+    fit_folds,
+    linear_head,
+)
 from heed.terminal import print_line
 from heed.tokens.arrays import Tokens
 from heed.training import machine
@@ -54,6 +68,10 @@ class EncoderClassifier(nn.Module):
         mask = (time < batch.lengths[:, None]).long()
         return self.logits(input_ids=batch.ids, attention_mask=mask)
 
+    def logits_by_part(self, batch: Batch) -> list[torch.Tensor]:
+        """Return the logits of its only part, as a Classifier does."""
+        return [self(batch)]
+
 
 # the encoder as a classifier of the first fold, where it is asked for
 Loads = Callable[[], EncoderClassifier]
@@ -65,11 +83,11 @@ def fit_frozen(
 ) -> tuple[Fitted, Loads]:  # fmt: skip
     """Return the predictions of the linear model on the documents' vectors, on each fold."""
     part = task_module(experiment.task, "reference_models")
-    fitted: Fitted = part.fit_pretrained(tokens, data, experiment, vectors)
+    fitted, weights = part.fit_pretrained(tokens, data, experiment, vectors)
 
     def load() -> EncoderClassifier:
         loaded = load_encoder(find_model(encoder), encoder, "cpu")
-        head = torch.from_numpy(linear_head(tokens, data, vectors, fitted.selection["C"][0]))
+        head = torch.from_numpy(linear_head(tokens, data, weights))
         model = EncoderClassifier(loaded, len(data.classes)).requires_grad_(False)
         model.output.weight.copy_(head[:, :-1])
         model.output.bias.copy_(head[:, -1])
@@ -83,11 +101,7 @@ class EncodedPieces(EncodedCorpus):
 
     def __init__(self, texts: list[str], loaded: LoadedEncoder) -> None:
         """Cut all documents into pieces."""
-        most = loaded.facts.max_tokens
-        cut = loaded.tokenizer(
-            [text[: most * LONGEST_PIECE] for text in texts], truncation=True, max_length=most
-        )
-        self._pieces = [torch.tensor(ids) for ids in cut["input_ids"]]
+        self._pieces = [torch.tensor(ids) for ids in cut(loaded, texts)["input_ids"]]
         self._lengths = np.asarray([len(ids) for ids in self._pieces])
         self._padding = loaded.tokenizer.pad_token_id
 
@@ -108,38 +122,26 @@ def tune(
 ) -> tuple[Fitted, Loads]:  # fmt: skip
     """Return the predictions of the encoder after it was trained on each fold.
 
-    On a free GPU if there is one, or as the study says. Raises HeedError: no such device, other
-    files than declared, a training that diverged.
+    Raises HeedError: no such device, other files than declared, a training that diverged, an
+    encoder that is to be explained and has an attention that cannot be changed.
     """
     device, folder = machine.choose_device(declared.device), find_model(encoder)
-    machine.make_deterministic()
+    if declared.explain:  # the training takes hours, and would be lost
+        tap_attention(load_encoder(folder, encoder, "cpu"))
     if device == "cpu":
         print_line(f"{experiment.corpus}: the encoder is tuned on the CPU; a GPU is faster")
-    metrics, column = task_module(experiment.task, "metrics"), f"label_{data.label}"
-    documents = tokens.documents(["id", column])
-    predictions: dict[tuple[str, int], pd.DataFrame] = {}
-    selection: dict[str, Any] = {"epochs": declared.epochs}
-    classifiers: list[EncoderClassifier] = []
+    classifiers = list[EncoderClassifier]()
     with progress_bar(f"{PRETRAINED} reference model, tuned") as bar:
-        for fold in range(tokens.meta.folds or 1):
-            rows = {split: tokens.rows(split, fold) for split in SPLITS}
+
+        def fit_fold(rows: Rows, _: Labels) -> FittedFold:
             loaded = load_encoder(folder, encoder, device)
-            shares, scores, classifier = _tune(
-                tokens, data, experiment, loaded, declared, rows, bar
-            )
-            ids, labels = (
-                {split: documents[name].iloc[of_split] for split, of_split in rows.items()}
-                for name in ("id", column)
-            )
-            table = split_table(metrics, ids, labels, shares, data.classes)
-            predictions[PRETRAINED, fold] = table
-            for key, values in scores.items():
-                selection.setdefault(key, []).append(values)
-            classifiers = classifiers or [classifier]  # only that of the first fold is explained
-    return (
-        Fitted(predictions, lambda each: metrics.statistics_table(each, data.classes), selection),
-        lambda: classifiers[0],
-    )
+            shares, scores, model = _tune(tokens, data, experiment, loaded, declared, rows, bar)
+            if not classifiers:  # only that of the first fold is explained
+                classifiers.append(model)
+            return {PRETRAINED: shares}, scores
+
+        fitted = fit_folds(tokens, data, experiment, {"epochs": declared.epochs}, fit_fold)
+    return fitted, lambda: classifiers[0]
 
 
 def _tune(
@@ -161,7 +163,7 @@ def _tune(
 
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK) as work:
-        history, best, _ = train(learner, h, SEED, loaded.device, Path(work), report)
+        history, best, kind = train(learner, h, SEED, loaded.device, Path(work), report)
     model, encoded, shares = learner.model, learner.encoded, {}
     for split in SPLITS[1:]:
         batches = encoded.evaluation_batches(rows[split])
@@ -170,7 +172,7 @@ def _tune(
     by_epoch = [each[f"validation_{monitor}"] for each in history]
     model = model.eval().cpu()
     model.loaded = model.loaded._replace(device="cpu")
-    scores = {"best_epoch": best, f"validation_{monitor}": by_epoch}
+    scores = {"best_epoch": best, "machine_kind": kind, f"validation_{monitor}": by_epoch}
     return shares, scores, model
 
 
@@ -185,12 +187,4 @@ def _make_learner(
     every = np.concatenate([*rows.values()])
     encoded = EncodedPieces(read_texts(tokens, every), loaded)
     labels = learning.LEARNER.read_labels(tokens, data, every)
-    learner = learning.LEARNER(model, encoded, labels, rows, h, SEED, loaded.device)
-
-    def loss(model: nn.Module, batch: Batch) -> torch.Tensor:
-        logits = model(batch.to(loaded.device))
-        found: torch.Tensor = learner._cross_entropy(logits, batch)
-        return found
-
-    learner.loss = loss
-    return learner
+    return learning.LEARNER(model, encoded, labels, rows, h, SEED, loaded.device)

@@ -9,7 +9,6 @@ sum of the losses and its gradient: a pass over the rows, a chunk at a time.
 """
 
 import dataclasses
-import functools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -50,86 +49,91 @@ VIOLATING = 0.1
 
 Labels = dict[str, pd.Series]  # of the documents of each part
 Shares = dict[str, np.ndarray]  # probability of each class on validation and test
+Rows = dict[str, np.ndarray]  # of the documents of each split, in the order of the corpus
+FittedFold = tuple[dict[str, Shares], dict[str, Any]]  # by reference model, and how it was chosen
 
 
 def fit(tokens: Tokens, data: Data, experiment: DeclaredExperiment) -> Fitted:
     """Return the predictions of both reference models on each fold, and how they were chosen."""
+    models, classes = task_module(experiment.task, "reference_models"), data.classes
     features: str = experiment.options.linear_features
     with progress_bar("linear reference model") as bar:
 
         def report(what: str, done: int, total: int) -> None:
             bar.update(done, total, what)
 
-        counts = count_ngrams(tokens.texts(), tokens.meta.documents, features, WORK, report)
-        fold_features = functools.partial(write_tfidf, counts, folder=WORK, report=report)
-        fitted = _fit_folds(tokens, data, experiment, "linear", fold_features, bar)
-    return dataclasses.replace(fitted, selection={"features": features} | fitted.selection)
+        def fit_fold(rows: Rows, labels: Labels) -> FittedFold:
+            every = {
+                name: np.bincount(each, minlength=documents) > 0 for name, each in rows.items()
+            }
+            file = write_tfidf(counts, every, WORK, report)
+            linear, chosen, _ = models.fit_linear(labels, file, classes, bar)
+            shares = models.majority_shares(labels["train"], classes)
+            tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
+            return {"majority": tiled, "linear": linear}, chosen
+
+        documents = tokens.meta.documents
+        counts = count_ngrams(tokens.texts(), documents, features, WORK, report)
+        selection = {"features": features, "tried": list(STRENGTHS)}
+        return fit_folds(tokens, data, experiment, selection, fit_fold)
 
 
 def fit_pretrained(
     tokens: Tokens, data: Data, experiment: DeclaredExperiment, vectors: np.ndarray
-) -> Fitted:
+) -> tuple[Fitted, np.ndarray]:
     """Return the same of the linear model on the documents' vectors, (documents, size).
 
-    Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are.
+    Their mean length is made 1, as that of TF-IDF's rows, for which the values of C are. Returns
+    too the weights of the first fold, of the vectors as they are (see Optimum).
     """
-
-    def fold_features(rows: dict[str, np.ndarray]) -> TfIdfFile:
-        return write_vectors(vectors, rows, WORK, _scale(vectors[rows["train"]]))
-
+    models, of_folds = task_module(experiment.task, "reference_models"), list[np.ndarray]()
     with progress_bar("pretrained reference model") as bar:
-        return _fit_folds(tokens, data, experiment, PRETRAINED, fold_features, bar)
+
+        def fit_fold(rows: Rows, labels: Labels) -> FittedFold:
+            scale = float(1 / np.linalg.norm(vectors[rows["train"]], axis=1).mean())
+            file = write_vectors(vectors, rows, WORK, scale)
+            shares, chosen, weights = models.fit_linear(labels, file, data.classes, bar)
+            of_folds.append(np.vstack([weights[:-1] * scale, weights[-1:]]))
+            return {PRETRAINED: shares}, chosen
+
+        fitted = fit_folds(tokens, data, experiment, {"tried": list(STRENGTHS)}, fit_fold)
+    return fitted, of_folds[0]
 
 
-def _scale(vectors: np.ndarray) -> float:
-    return float(1 / np.linalg.norm(vectors, axis=1).mean())
+def linear_head(tokens: Tokens, data: Data, weights: np.ndarray) -> np.ndarray:
+    """Return the weights of `fit_pretrained` as those of all classes, float32 (classes, size + 1).
 
-
-def linear_head(tokens: Tokens, data: Data, vectors: np.ndarray, strength: float) -> np.ndarray:
-    """Return the linear model with this C of the first fold, float32 (classes, size + 1).
-
-    Its softmax has the shares of `fit_linear`, one class a document; the bias, which comes last,
+    Their softmax has the shares of `fit_linear`, one class a document; the bias, which comes last,
     is -inf of a class without training documents.
     """
-    train, column = tokens.rows("train", 0), f"label_{data.label}"
-    scale = _scale(vectors[train])
-    model = LinearSVC(C=strength, random_state=0)
-    model.fit(vectors[train] * scale, tokens.documents([column])[column].iloc[train])
-    weights = np.column_stack([model.coef_ * scale, model.intercept_])
-    head = np.zeros((len(data.classes), weights.shape[1]), np.float32)
+    column = f"label_{data.label}"
+    present = set(tokens.documents([column])[column].iloc[tokens.rows("train", 0)])
+    head = np.zeros((len(data.classes), len(weights)), np.float32)
     head[:, -1] = -np.inf
-    rows = [data.classes.index(name) for name in model.classes_]
-    head[rows] = [-weights[0], weights[0]] if len(weights) == 1 else weights
+    rows = [row for row, name in enumerate(data.classes) if name in present]
+    head[rows] = np.vstack([-weights.T, weights.T]) if weights.shape[1] == 1 else weights.T
     return head
 
 
-def _fit_folds(
-    tokens: Tokens, data: Data, experiment: DeclaredExperiment, name: str,
-    fold_features: Callable[[dict[str, np.ndarray]], TfIdfFile], bar: Bar,
+def fit_folds(
+    tokens: Tokens, data: Data, experiment: DeclaredExperiment, selection: dict[str, Any],
+    fit_fold: Callable[[Rows, Labels], FittedFold],
 ) -> Fitted:  # fmt: skip
-    """Fit the linear model of this name on each fold; beside that on TF-IDF, the majority."""
-    parts = "reference_models", "metrics"
-    models, metrics = (task_module(experiment.task, part) for part in parts)
+    """Return what `fit_fold` predicts on each fold; `selection` gets how each was chosen."""
+    metrics = task_module(experiment.task, "metrics")
     column, classes = f"label_{data.label}", data.classes
     documents = tokens.documents(["id", column])
     predictions: dict[tuple[str, int], pd.DataFrame] = {}
-    selection: dict[str, Any] = {"tried": list(STRENGTHS)}
     for fold in range(tokens.meta.folds or 1):
-        rows = {split: np.zeros(len(documents), bool) for split in SPLITS}
-        for split, members in rows.items():
-            members[tokens.rows(split, fold)] = True
-        labels = {split: documents[column][members] for split, members in rows.items()}
-        # dropped before that of the next fold is written: two would take twice the disk
-        linear, chosen = models.fit_linear(labels, fold_features(rows), classes, bar)
-        fitted = {name: linear}
-        if name == "linear":
-            shares = models.majority_shares(labels["train"], classes)
-            tiled = {split: np.tile(shares, (len(labels[split]), 1)) for split in SPLITS[1:]}
-            fitted = {"majority": tiled, name: linear}
-        for reference_model, of_parts in fitted.items():
-            ids = {split: documents["id"][rows[split]] for split in of_parts}
-            table = split_table(metrics, ids, labels, of_parts, classes)
-            predictions[reference_model, fold] = table
+        rows = {split: tokens.rows(split, fold) for split in SPLITS}
+        ids, labels = (
+            {split: documents[name].iloc[of_split] for split, of_split in rows.items()}
+            for name in ("id", column)
+        )
+        # features are dropped before those of the next fold are written: two take twice the disk
+        fitted, chosen = fit_fold(rows, labels)
+        for name, shares in fitted.items():
+            predictions[name, fold] = split_table(metrics, ids, labels, shares, classes)
         for key, value in chosen.items():
             selection.setdefault(key, []).append(value)
     return Fitted(predictions, lambda table: metrics.statistics_table(table, classes), selection)
@@ -149,8 +153,11 @@ def split_table(
 
 def fit_linear(
     labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
-) -> tuple[Shares, dict[str, Any]]:
-    """Return the linear model's class shares, uncalibrated softmax, and how it was chosen."""
+) -> tuple[Shares, dict[str, Any], np.ndarray]:
+    """Return the linear model's class shares, uncalibrated softmax, how it was chosen, its weights.
+
+    The weights are those of `select_linear`, for the classes with training documents.
+    """
     label, truth = labels["train"], labels["validation"].to_numpy()
     present = [name for name in classes if (label == name).any()]
     if len(present) < 2:
@@ -163,14 +170,14 @@ def fit_linear(
         return float((np.asarray(present)[scores.argmax(1)] == truth).mean())
 
     codes = pd.Categorical(label, categories=present).codes.astype(np.int64)
-    decided, chosen = select_linear(str(label.name), file, codes, "accuracy", accuracy, bar)
+    decided, chosen, kept = select_linear(str(label.name), file, codes, "accuracy", accuracy, bar)
     shares = {}
     for split, scores in decided.items():
         weights = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
         shares[split] = np.zeros((len(scores), len(classes)))  # 0 of the classes not present
         of_present = [classes.index(name) for name in present]
         shares[split][:, of_present] = weights / weights.sum(1, keepdims=True)
-    return shares, chosen
+    return shares, chosen, kept
 
 
 def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
@@ -181,14 +188,18 @@ def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
 def select_linear(
     column: str, file: TfIdfFile, labels: np.ndarray, metric: str,
     validate: Callable[[np.ndarray], float], bar: Bar,
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:  # fmt: skip
-    """Return the decision function of the best C by `validate`, and how it was chosen."""
+) -> tuple[dict[str, np.ndarray], dict[str, Any], np.ndarray]:  # fmt: skip
+    """Return the decision function of the best C by `validate`, how it was chosen, its weights.
+
+    The weights are as of Optimum, and empty on TF-IDF features, where they are gigabytes.
+    """
     if not file.features:
-        reason = (
-            f"no word occurs in {file.min_documents} training documents: the corpus is too small"
+        raise HeedError(
+            f"{column}: no linear reference model: no word occurs in {file.min_documents} training "
+            "documents: the corpus is too small, or has no words"
         )
-        raise HeedError(f"{column}: no linear reference model: {reason}, or has no words")
     scores: dict[float, dict[str, np.ndarray]] = {c: {} for c in STRENGTHS}
+    kept = {c: np.empty((0 if file.min_documents else file.features + 1, 0)) for c in STRENGTHS}
     passes, converged, solver = dict.fromkeys(STRENGTHS, 0), dict.fromkeys(STRENGTHS, True), ""
 
     def report(strength: float, passes: int) -> None:
@@ -197,6 +208,7 @@ def select_linear(
     for optimum in optima(file.splits["train"], file.features, labels, STRENGTHS, report):
         c, solver = optimum.strength, optimum.solver
         passes[c], converged[c] = max(passes[c], optimum.passes), converged[c] and optimum.converged
+        kept[c] = np.hstack([kept[c], optimum.weights[: len(kept[c])]])
         for split in SPLITS[1:]:
             values = decide(file.splits[split], optimum.weights)
             if labels.ndim == 1 and labels.max() == 1:  # of two classes only the second has weights
@@ -210,15 +222,12 @@ def select_linear(
         )
     validated = [validate(of_parts["validation"]) for of_parts in scores.values()]
     strength = STRENGTHS[int(np.argmax(validated))]
-    return scores[strength], {
-        "C": strength,
-        f"validation_{metric}": validated,
-        "columns": file.features,
-        "min_documents": file.min_documents,
-        "solver": solver,
-        "passes": list(passes.values()),
+    chosen = {
+        "C": strength, f"validation_{metric}": validated, "columns": file.features,
+        "min_documents": file.min_documents, "solver": solver, "passes": list(passes.values()),
         "converged": all(converged.values()),
-    }
+    }  # fmt: skip
+    return scores[strength], chosen, kept[strength]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,8 +14,8 @@ from heed.tasks.multilabel.metrics import compute_scores, label_matrix
 
 def fit_linear(
     labels: Labels, file: TfIdfFile, classes: list[str], bar: Bar
-) -> tuple[Shares, dict[str, Any]]:
-    """Return the probabilities of a linear model for each class, and how their C was chosen.
+) -> tuple[Shares, dict[str, Any], np.ndarray]:
+    """Return the probabilities of a linear model for each class, how C was chosen, the weights.
 
     A class of every training document, or of none, is predicted so.
     """
@@ -37,10 +37,13 @@ def fit_linear(
     def micro_f1(scores: np.ndarray) -> float:
         return compute_scores(is_true, complete(scores) > 0)["micro_f1"]
 
-    scores, chosen = select_linear(column, file, matrix[:, learned], "micro_f1", micro_f1, bar)
+    scores, chosen, kept = select_linear(
+        column, file, matrix[:, learned], "micro_f1", micro_f1, bar
+    )
     logits = {split: complete(values) for split, values in scores.items()}
     # the logistic function, without overflow
-    return {split: 0.5 * (1 + np.tanh(0.5 * values)) for split, values in logits.items()}, chosen
+    shares = {split: 0.5 * (1 + np.tanh(0.5 * values)) for split, values in logits.items()}
+    return shares, chosen, kept
 
 
 def majority_shares(labels: pd.Series, classes: list[str]) -> np.ndarray:
