@@ -135,7 +135,7 @@ def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
         yield key, unknown_name(name, "experiment on a corpus", sorted(known))
     declared = params.pretrained[name]
     if declared.explain and experiments and not params.explained_by_encoder(name):
-        yield (*key, "explain"), "its experiments have several classes a document: set 0"
+        yield (*key, "explain"), "none of its experiments can be explained: set 0"
     for each in dataclasses.fields(declared) if not declared.tune else ():
         if each.name in OF_TUNE and getattr(declared, each.name) != each.default:
             yield (*key, each.name), "is of a tuned encoder: add `tune: true`"
