@@ -114,7 +114,7 @@ CASES = [
      "variant: attention, criterion: adversarial_attention, outcome: pass",
      f"{RESULTS}.2.criterion", "needs an adversarial model of rank-attention"),
     (SAMPLE, "variant: attention, metric: aer", "variant: attention, metric: rationale_weight",
-     "experiments.translation.expected_results.1.metric", "there is no metric of translation rat"),
+     "experiments.translation.expected_results.2.metric", "there is no metric of translation rat"),
     (SAMPLE, "adversarial_attention:\n",
      "adversarial_attention:\n  twin: {model: topic-attention, goal: deceive, strength: 0.3, "
      "epochs: 4, diagnostic_mlps: false}\n",

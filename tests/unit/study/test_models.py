@@ -67,7 +67,12 @@ def test_a_study_of_an_earlier_heed_with_keys_that_follow_is_the_same() -> None:
     assert parse(OLD) == parse(SAMPLE)
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/studies/*/params.yaml")), ids=str)
+OLD_STUDIES = {*ROOT.glob("docs/studies/*/params.yaml")} - {
+    ROOT / "docs/studies/sample/params.yaml"
+}
+
+
+@pytest.mark.parametrize("path", sorted(OLD_STUDIES), ids=str)
 def test_a_study_of_0_2_0_is_refused_with_todays_names_and_heed_study_writes_them(
     path: Path,
 ) -> None:

@@ -54,7 +54,7 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     assert params.study.name == "my-reviews"
     assert params.study.title == "Does attention help on my-reviews?"
     assert [*params.models] == [f"my-reviews-{variant}" for variant in VARIANTS]
-    assert params.study.attention == ["attention", "pooling"] and params.seeds == [1, 2, 3]
+    assert params.study.attention == ["pooling", "attention"] and params.seeds == [1, 2, 3]
     assert "sample" not in Path("params.yaml").read_text()
     lines = [
         Path(file).read_text().split("\n") for file in ("params.yaml", "studies/my-reviews.yaml")
