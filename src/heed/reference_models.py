@@ -91,10 +91,10 @@ def write_pretrained(
                     print_line(f"{name}: pretrained: {key.replace('_', ' ')} {score:.4f}")
             if declared.explain and task_module(experiment.task, "metrics").HAS_ONE_CLASS:
                 tests = task_module(experiment.task, "encoder_explanation")
-                report = functools.partial(
+                explain = functools.partial(
                     tests.explain_encoder, load(), tokens, data, declared.explain, cores
                 )
-                _write_explanation(name, report, explained / name)
+                _write_explanation(name, explain, explained / name)
 
 
 def _write_explanation(name: str, explain: Explains, folder: Path) -> None:

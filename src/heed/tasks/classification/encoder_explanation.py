@@ -185,9 +185,8 @@ class EncoderReader:
             judged[name] = Prediction(
                 pieces.words, probabilities, rankings | own, measures, None, None, numbers, keep
             )
-            if (
-                pieces.words >= REMOVAL.least_units
-            ):  # here, in a thread: the tables ask for it again
+            if pieces.words >= REMOVAL.least_units:
+                # here, in a thread of its own: the tables, which ask again, find it computed
                 REMOVAL.measure_rankings(judged[name], np.zeros(pieces.words, bool), 0.0)
         return judged
 
