@@ -26,7 +26,8 @@ help:            ## print this list
 	@echo "heed: setting up .venv from envs/requirements.lock (once, some minutes, about 2.1 GB)"
 	@mkdir -p .heed && chmod 700 .heed # before DVC, which would let everybody write there
 	@test -x $(BIN)/pip || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv; }
-	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)"
+	@$(INSTALL) "$$(grep '^torch==' envs/requirements.lock)" $$(sh envs/torch-index.sh $(BIN)/python)
+	@echo "heed: torch is here; now $$(grep -c == envs/requirements.lock) packages more"
 	@$(INSTALL) --requirement envs/requirements.lock
 	@$(BIN)/python -m pip uninstall -qq --yes heed # the name of the distribution up to 0.2.0
 	@$(INSTALL) --no-deps --editable .
