@@ -5,12 +5,14 @@ a second.
 """
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+NEVER_RUN = "never run"  # the reason of a stage
 RWLOCK = Path(".dvc/tmp/rwlock")
 
 # --- DVC's stages and verdicts: treeverse/dvc 10179 (resolved stages), 6133 (status beside a run)
@@ -54,7 +56,7 @@ def paths(repository: Any, entries: Iterable[Any]) -> list[str]:
 def reasons(repository: Any, stage: Any) -> list[str]:
     """Return DVC's reasons to run a stage, those of `dvc status`, in words; none: up to date."""
     if not any(entry.hash_info for entry in [*stage.deps, *stage.outs]):
-        return ["never run"]
+        return [NEVER_RUN]
     found = ["its command changed"] if stage.changed_stage() else []
     found += ["always runs"] if stage.always_changed else []
     for kind, entries in (("", [] if stage.frozen else stage.deps), ("output ", stage.outs)):
@@ -136,3 +138,31 @@ def shares_nothing(workflow: Any) -> bool:
 def cores(workflow: Any) -> int:
     """Return the value of --cores."""
     return workflow.resource_settings.cores or 1
+
+
+# --- Snakemake's records of jobs: the events of its interface for loggers, and its own handler
+
+
+def started_job(record: logging.LogRecord) -> tuple[int, str] | None:
+    """Return the number and the rule of a job that starts, where a record says so."""
+    is_start = getattr(record, "event", None) == "job_info"
+    return (record.jobid, record.rule_name) if is_start else None  # type: ignore[attr-defined]
+
+
+def finished_job(record: logging.LogRecord) -> int | None:
+    """Return the number of a job that is done, where a record says so."""
+    is_end = getattr(record, "event", None) == "job_finished"
+    return record.job_id if is_end else None  # type: ignore[attr-defined]
+
+
+def is_about_progress(record: logging.LogRecord) -> bool:
+    """Whether a record counts jobs, or says that one is done."""
+    events = ("job_finished", "progress", "resources_info", "run_info")
+    return getattr(record, "event", None) in events
+
+
+def show_by(shown: logging.Filter) -> None:
+    """Let a filter see each record first that Snakemake would print; `--logger` has its own."""
+    for handler in logging.getLogger("snakemake.logging").handlers:
+        if handler.name == "DefaultStreamHandler":
+            handler.filters.insert(0, shown)

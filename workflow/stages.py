@@ -11,9 +11,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
-import logging
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +25,7 @@ from typing import Any
 
 import apart
 import engine_names as engine
+from progress import Shown, print_message
 
 # the code of this clone, whatever is installed
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
@@ -38,7 +37,6 @@ from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_files import changed_file_warnings
 from heed.study.reader import check_as_dvc_reads, read_text
-from heed.terminal import print_line
 
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
@@ -52,12 +50,7 @@ LENGTHS |= dict.fromkeys(("embed", "pretrained", "reference_models"), 60)
 FORCED = "forced"  # the reason of a stage that runs though DVC finds it up to date
 # of the report, of the vectors of documents, and of a corpus of real text: a generated one is small
 THREADS = 4
-USELESS = re.compile(
-    "Select jobs to execute|Execute |Assuming unrestricted shared filesystem|Building DAG of jobs|"
-    "RuleException:\nCalledProcessError|(?s:.)*missing provenance"
-)
-
-_interrupted = threading.Event()
+shown = Shown()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -391,6 +384,8 @@ class Run:
                 apart.dvc("push", *sorted(here))
         if not engine.is_drawing():
             self._announce(self._plan, "to run" if executing else "may run")
+        if executing:
+            shown.begin([*self._plan], self.folder)
         return self._plan
 
     def _announce(self, plan: dict[str, str], words: str) -> None:
@@ -425,10 +420,13 @@ class Run:
             self.stages = read_stages(params=self._params)
 
     def outcome(self) -> str:
-        """Return the message of the rule `all`."""
-        if engine.is_running_jobs(self._workflow):
-            return "the study in params.yaml is up to date: reports/index.html"
-        return "the study in params.yaml would then be up to date"
+        """Return what a user has after this run."""
+        return "the study in params.yaml is up to date: reports/index.html"
+
+    def describe_reason(self, name: str) -> str:
+        """Return why a stage runs, in brackets; nothing of one that never ran."""
+        reason = self.plan().get(name, "requested")
+        return "" if reason == engine.NEVER_RUN else f"  ({reason})"
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""
@@ -460,7 +458,7 @@ class Run:
         Stages that Ctrl-C has ended did not fail.
         """
         plan = self.folder / "plan.json"
-        if _interrupted.is_set() or not plan.exists():
+        if shown.is_stopped or not plan.exists():
             return
         for name in self.plan():
             log, done = Path("logs", f"{name}.log"), Path(self.done_file(name)).exists()
@@ -509,13 +507,6 @@ def copy_report() -> None:
             shutil.copy2(path, copy)
 
 
-def silence_snakemake() -> None:
-    """Hide messages about every job, those that do not help a user, and all after Ctrl-C."""
-    logging.getLogger("snakemake.logging").addFilter(
-        lambda record: not (_interrupted.is_set() or USELESS.match(record.getMessage()))
-    )
-
-
 def catch_interrupt() -> None:
     """Say at the first Ctrl-C that nothing is lost, before Snakemake stops; ignore any further one.
 
@@ -525,17 +516,12 @@ def catch_interrupt() -> None:
     def stop(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.excepthook = lambda *_: None  # while it plans Snakemake does not catch the interrupt
-        _interrupted.set()
+        shown.is_stopped = True
         print_message(INTERRUPTED)
         raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, stop)
-
-
-def print_message(message: str) -> None:
-    """Print a line of heed's own among Snakemake's."""
-    print_line(f"heed: {message}", error=True)
 
 
 if __name__ == "__main__":

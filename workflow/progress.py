@@ -1,0 +1,85 @@
+"""What a run of snakemake prints: a line for each stage that is done, and about what time is left.
+
+Snakemake's own lines about its jobs go to its log alone, in .snakemake/log.
+"""
+
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import engine_names as engine
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))  # the code of this clone
+from heed.terminal import print_line
+
+SHARE, SECONDS = 0.05, 20  # the time left is told after this share of all, and so many seconds
+OTHER = ""  # the name of any stage without an estimate of its own
+USELESS = re.compile(
+    "Select jobs to execute|Execute |Using shell: |Assuming unrestricted shared filesystem|"
+    "Building DAG of jobs|RuleException:\nCalledProcessError|(?s:.)*missing provenance"
+)
+
+
+class Shown(logging.Filter):
+    """Chooses what Snakemake prints, and prints a line for each stage that is done.
+
+    The time left is by the estimates of workflow/seconds.py, which a process makes meanwhile.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_stopped = False  # by Ctrl-C
+        self._jobs: dict[int, str] = {}
+        self._all: list[str] = []
+        self._left: set[str] = set()
+
+    def begin(self, stages: list[str], folder: Path) -> None:
+        """Begin to count the stages that run."""
+        self._all, self._left = stages, {*stages}
+        self._estimates, self._started = folder / "seconds.json", time.monotonic()
+        command = [sys.executable, Path(__file__).with_name("seconds.py")]
+        with self._estimates.open("w", encoding="utf-8") as out:
+            subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether Snakemake prints a record."""
+        if self.is_stopped or engine.is_about_progress(record):
+            if (stage := self._jobs.get(engine.finished_job(record))) in self._left:
+                self._left.remove(stage)
+                self._print_done(stage)
+            return False
+        if started := engine.started_job(record):
+            self._jobs |= [started]
+            return not self._all  # a dry run has none
+        return not USELESS.match(record.getMessage())
+
+    def _print_done(self, stage: str) -> None:
+        done = len(self._all) - len(self._left)
+        print_message(f"{done} of {len(self._all)} stages are done{self._time_left()}: {stage}")
+
+    def _time_left(self) -> str:
+        """Return about how long the rest takes, by what has taken how long until now."""
+        try:
+            seconds = json.loads(self._estimates.read_text(encoding="utf-8"))
+        except ValueError:  # not yet, or the size of a corpus is not known
+            return ""
+        total, left = (
+            sum(seconds.get(name, seconds[OTHER]) for name in names)
+            for names in (self._all, self._left)
+        )
+        passed = time.monotonic() - self._started
+        if not left or passed < SECONDS or total - left < SHARE * total:
+            return ""
+        minutes = round(passed * left / (total - left) / 60)
+        if not minutes:
+            return ", less than a minute is left"
+        return f", about {minutes} minute{'s' * (minutes > 1)} left"
+
+
+def print_message(message: str) -> None:
+    """Print a line of heed's own among Snakemake's."""
+    print_line(f"heed: {message}", error=True)
