@@ -193,7 +193,8 @@ def copy_of(study: Toy, path: Path) -> Toy:
 def planned(toy: Toy) -> list[str]:
     """Return the stages that may run according to `snakemake -n`."""
     lines = toy.run("snakemake", "-n").splitlines()
-    return sorted(line.split()[2] for line in lines if line.startswith("Job ") and "  (" in line)
+    jobs = [line.split(maxsplit=2)[2] for line in lines if line.startswith("Job ")]
+    return sorted(job.partition("  (")[0] for job in jobs if "study" not in job)
 
 
 MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")
