@@ -252,7 +252,7 @@ def make_deterministic() -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # The same as use_deterministic_algorithms(True), which imports torch's compiler: 1.6 s.
     torch.set_deterministic_debug_mode("error")
-    # Otherwise torch fills every new tensor with NaN: 15% of a CPU training (docs/performance.md).
+    # Otherwise torch fills every new tensor with NaN: 15% of a CPU training (docs/decisions.md).
     # That finds reads of uninitialised memory, and makes nothing more deterministic.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     # Numbers under 1e-38 are 0: such gradients come back through long texts, and Intel cores with

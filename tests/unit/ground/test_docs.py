@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -93,15 +94,25 @@ def test_the_citation_and_the_changelog_name_the_version_of_the_package():
     assert releases[0] == f"{version} ({released or 'not released yet'})"
 
 
-@pytest.mark.parametrize(("page", "words"), [("CHANGELOG.md", 1200), ("docs/architecture.md", 600)])
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("CHANGELOG.md", 1200), ("docs/architecture.md", 600), ("docs/tutorial.md", 1750),
+        ("docs/contracts.md", 1800), ("docs/decisions.md", 3000), ("docs/drills.md", 1100),
+        ("docs/performance.md", 2100),
+    ],
+)  # fmt: skip
 def test_pages_that_should_be_short_are(page, words):
     assert len((ROOT / page).read_text().split()) <= words
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_runs_targets_of_make_and_can_only_read(path):
+def test_a_workflow_runs_targets_of_make_and_can_write_nothing_but_pages(path):
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] == {"contents": "read"} and "concurrency" in workflow
+    for job in workflow["jobs"].values():
+        assert job.get("permissions", {}).keys() <= {"pages", "id-token"}
+        assert not ("permissions" in job and any("run" in step for step in job["steps"]))
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     commands = [step["run"] for step in steps if "run" in step]
     assert commands
@@ -171,6 +182,27 @@ def site(tmp_path_factory) -> Path:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return folder / "html"
+
+
+def read_names(page: Path) -> set[str]:
+    """Return the anchors of a page of the site."""
+    return {unescape(name) for name in re.findall(r'\s(?:id|name)="([^"]+)"', page.read_text())}
+
+
+@pytest.mark.slow
+def test_no_link_within_the_site_is_dead_also_not_in_a_published_report(site):
+    names = {page.resolve(): read_names(page) for page in site.rglob("*.html")}
+    assert len(names) > 60
+    for page in names:
+        for link in {*re.findall(r'<[^>]+?\s(?:href|src)="([^"]*)"', page.read_text())}:
+            url = urlsplit(unescape(link))
+            if url.scheme:
+                continue
+            target = (page.parent / unquote(url.path)).resolve() if url.path else page
+            target = target / "index.html" if target.is_dir() else target
+            assert target.exists(), f"{page}: {link}"
+            if url.fragment and target in names:
+                assert unquote(url.fragment) in names[target], f"{page}: {link}"
 
 
 @pytest.mark.slow

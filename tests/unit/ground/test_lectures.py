@@ -45,11 +45,16 @@ def test_every_lecture_has_a_page() -> None:
 
 
 @every_page
-def test_every_claim_has_a_check_a_finding_and_a_verdict(page: Path) -> None:
+def test_every_claim_has_first_a_verdict_then_a_finding_of_at_most_40_words_and_a_check(
+    page: Path,
+) -> None:
     assert claims(page)
     for claim in claims(page):
         title = claim.split("\n", 1)[0]
-        assert "\n- **Check:** " in claim and "\n- **Found:** " in claim, title
+        lines = dict(re.findall(r"^- \*\*(\w+):\*\* (.+)$", claim, re.MULTILINE))
+        assert [*lines][:3] == ["Verdict", "Found", "Check"], title
+        words = re.sub(r"\]\([^)]*\)", "]", lines["Found"]).split()
+        assert len(words) <= 40, f"{title}: {len(words)} words"
         assert verdict(claim) in VERDICTS, title
 
 
