@@ -27,7 +27,7 @@ USELESS = re.compile(
 class Shown(logging.Filter):
     """Chooses what Snakemake prints, and prints a line for each stage that is done.
 
-    The time left is by the estimates of workflow/seconds.py, which a process makes meanwhile.
+    The time left is by the estimates of workflow/seconds.py, which a process makes in a long run.
     """
 
     def __init__(self) -> None:
@@ -41,9 +41,6 @@ class Shown(logging.Filter):
         """Begin to count the stages that run."""
         self._all, self._left = stages, {*stages}
         self._estimates, self._started = folder / "seconds.json", time.monotonic()
-        command = [sys.executable, Path(__file__).with_name("seconds.py")]
-        with self._estimates.open("w", encoding="utf-8") as out:
-            subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether Snakemake prints a record."""
@@ -63,6 +60,13 @@ class Shown(logging.Filter):
 
     def _time_left(self) -> str:
         """Return about how long the rest takes, by what has taken how long until now."""
+        passed = time.monotonic() - self._started
+        if passed < SECONDS:
+            return ""
+        if not self._estimates.exists():
+            command = [sys.executable, Path(__file__).with_name("seconds.py")]
+            with self._estimates.open("w", encoding="utf-8") as out:
+                subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
         try:
             seconds = json.loads(self._estimates.read_text(encoding="utf-8"))
         except ValueError:  # not yet, or the size of a corpus is not known
@@ -71,8 +75,7 @@ class Shown(logging.Filter):
             sum(seconds.get(name, seconds[OTHER]) for name in names)
             for names in (self._all, self._left)
         )
-        passed = time.monotonic() - self._started
-        if not left or passed < SECONDS or total - left < SHARE * total:
+        if not left or total - left < SHARE * total:
             return ""
         minutes = round(passed * left / (total - left) / 60)
         if not minutes:

@@ -460,13 +460,12 @@ def test_a_real_corpus_with_one_damaged_row_is_refused_at_that_row(corpora):
         add("sst.csv", name="again")
 
 
-def test_the_documentation_names_the_options_and_the_columns_as_they_are():
+def test_the_commands_of_the_documentation_have_options_that_there_are():
     text = (ROOT / "docs/own-corpus.md").read_text()
     commands = make_parser()
     for command in re.findall(r"^heed (corpus (?:add|remove) .*)$", text, re.MULTILINE):
         commands.parse_args(shlex.split(command))
     assert {"files", *OWN} == {*CorpusOptions.__dataclass_fields__}
-    assert all(f"`--{option.replace('_', '-')}" in text for option in OWN)
 
 
 @pytest.mark.parametrize("file", ["data/raw/reviews/train.csv", "results/mine.csv"])
