@@ -26,6 +26,7 @@ from heed.records import as_json
 from tests.unit.evaluation.simulations import covers, crossed, nested, over_nothing, share
 
 # Shrout & Fleiss (1979), Intraclass correlations, table 2: six targets (rows) rated by four judges.
+PLANNED = (0.01, 0.1)  # deviation over seeds, variance over documents
 RATINGS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
 )
@@ -94,6 +95,22 @@ def test_folds_pay_for_the_overlap_of_their_training_parts():
     assert test.p == pytest.approx(2 * stats.t.sf(3 / test.standard_error_pp, 4))
 
 
+def test_repeated_folds_have_the_variance_of_bouckaert_and_frank():
+    """Their 10 x 10 folds: 1/100 + 1/9 of the variance of a fold, 99 degrees of freedom."""
+    means = np.linspace(0.4, 0.6, 100)
+    components = variance_components(*over_nothing([np.full((1, 2), m) for m in means]), repeats=10)
+    error = means.std(ddof=1) * math.sqrt(1 / 100 + 1 / 9)
+    assert components.standard_error(100) == pytest.approx(error)
+    assert components.p_value(0.750 * error, 100) == pytest.approx(2 * stats.t.sf(0.750, 99))
+    assert components.degrees_of_freedom(100) == 99
+
+
+def test_documents_that_no_repeat_tells_apart_are_counted_once():
+    blocks = over_nothing([np.zeros((1, 10), np.int8)] * 10)
+    once, repeated = (t_test(*blocks, repeats=repeats).equal_within_pp for repeats in (1, 5))
+    assert (1 - once / 100) ** 100 == pytest.approx((1 - repeated / 100) ** 20) == 0.05
+
+
 def test_power_is_that_of_cohens_tables():
     """Cohen (1988): an effect of half a deviation needs 34 pairs for 80% power at 5%, two-sided;
     G*Power: 0.8078.
@@ -113,14 +130,18 @@ def test_power_is_that_of_cohens_tables():
 def test_a_study_is_told_beforehand_what_it_finds():
     """By hand for 5 seeds and 500 texts: t of the equivalent degrees of freedom, and 80% power."""
     error = math.sqrt(2 * 0.01**2 / 5 + 0.1 / 500)
-    found = planned_difference(5, 500) / 100
+    found = planned_difference(5, 500, PLANNED) / 100
     freedom = VarianceComponents(0, 2 * 0.01**2, 0.1 / 500, models=2).degrees_of_freedom(5)
     assert power(found, error, freedom, 0.05) == pytest.approx(0.8)
-    assert planned_difference(10, 500) < planned_difference(5, 500) < planned_difference(3, 500)
-    half = planned_difference(5, 500, wanted=0.5)
-    assert half < 100 * found
-    assert power(half / 100, error, freedom, 0.05) == pytest.approx(0.5)
-    assert planned_difference(1, 500) is planned_difference(4, 500, folds=5) is None
+    of_seeds = [planned_difference(seeds, 500, PLANNED) for seeds in (10, 5, 3)]
+    assert of_seeds == sorted(of_seeds)
+    # of 5 x 5 folds: t with 24 degrees of freedom, and (1/25 + 1/4) of the variance of a fold
+    error = math.sqrt((1 / 25 + 1 / 4) * (2 * 0.01**2 + 0.1 / 500))
+    repeated = planned_difference(25, 500, PLANNED, folds=25, repeats=5) / 100
+    assert power(repeated, error, 24, 0.05) == pytest.approx(0.8)
+    assert repeated < planned_difference(25, 500, PLANNED, folds=5) / 100
+    assert planned_difference(1, 500, PLANNED) is None
+    assert planned_difference(4, 500, PLANNED, folds=5) is None
 
 
 def test_seeds_needed_are_those_of_a_paired_t_test_where_only_seeds_vary():
