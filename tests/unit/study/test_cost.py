@@ -286,7 +286,7 @@ def test_the_table_says_what_a_stranger_needs() -> None:
         ("random, test: 400", 3, "5.4", "with 10 more seeds (", True),
         ("random, test: 1200", 10, "2.9", "with 10 more seeds (", False),
         ("folds, k: 4", 4, "6.9", "with `repeats: 5` and 16 more seeds (", True),
-        ("folds, k: 4", 40, "5.3", "with `repeats: 5`: 3.5.", True),
+        ("folds, k: 4", 40, "5.3", "with `repeats: 5`: 3.4.", True),
     ],
 )
 def test_a_study_says_what_it_finds_and_what_more_would_cost(
