@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.linear_model import RidgeClassifier
 
 from heed.evaluation import significance
 from heed.evaluation.significance import (
@@ -262,44 +261,3 @@ def test_the_signature_names_all_that_must_be_equal_for_two_reports_to_be_compar
     assert fields["design"] == "crossed:seeds(Welch)×documents(Howe)+folds:t(Nadeau-Bengio)"
     assert fields["scipy"] and fields["alpha"] == "0.05"
     assert "folds" not in significance.signature(folds=False, fixed=True)
-
-
-@pytest.mark.slow
-def test_without_the_correction_folds_of_real_learners_have_too_many_false_positives():
-    """Two ridge classifiers on equally informative features: no true difference, by symmetry.
-
-    300 documents, 100 features for each classifier, 5 folds: the uncorrected t test over folds is
-    wrong in about 10% of 600 studies.
-    """
-    generator, plain, corrected = np.random.default_rng(1), [], []
-    for _ in range(600):
-        label, fold = generator.integers(0, 2, 300), generator.permutation(300) % 5
-        signal = np.outer(2 * label - 1, np.full(100, 0.075))
-        features = generator.normal(size=(2, 300, 100)) + signal
-        blocks = []
-        for test in (fold == f for f in range(5)):
-            right = [
-                RidgeClassifier().fit(x[~test], label[~test]).predict(x[test]) == label[test]
-                for x in features
-            ]
-            blocks += differences([right[0][None]], [right[1][None]])
-        plain.append(stats.ttest_1samp([block.mean() for block in blocks], 0.0).pvalue < 0.05)
-        corrected.append(t_test(*over_nothing(blocks)).p < 0.05)
-    print(f"\nfalse positives at 5%: t {share(plain):.3f}, corrected {share(corrected):.3f}")
-    assert share(plain) > 0.07 and share(corrected) <= 0.05
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", [2, 3, 5, 10])
-@pytest.mark.parametrize("noise", [0.0, 0.01, 0.04])
-def test_coverage_of_the_interval_and_of_one_over_documents(seeds, noise):
-    """The table in docs/statistics.md: 95% intervals on 5,000 documents, 1,000 studies a line."""
-    generator, hits = np.random.default_rng(seeds), []
-    for _ in range(1000):
-        scores = crossed(generator, seeds, 5000, 0.03, noise)
-        means = differences(*scores)[0].mean(axis=0)
-        half = 1.96 * means.std() / math.sqrt(5000)
-        hits.append([covers(scores, 0.03), abs(means.mean() - 0.03) <= half])
-    interval, documents = np.mean(hits, axis=0)
-    print(f"\n| {seeds} | {100 * noise:.0f} | {100 * interval:.1f} | {100 * documents:.1f} |")
-    assert interval >= 0.935
