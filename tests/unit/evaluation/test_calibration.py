@@ -63,10 +63,10 @@ def test_the_ridge_classifiers_are_scikit_learns():
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 5])
 def test_folds_of_real_learners_have_false_alarms_without_the_correction_alone(repeats):
-    """600 studies without a difference, by symmetry, of the test as heed calls it."""
+    """300 studies without a difference, by symmetry, of the test as heed calls it."""
     generator, p, plain = np.random.default_rng(repeats), [], []
-    for _ in range(600):
+    for _ in range(300):
         means = calibration.fold_differences(generator, repeats, SIGNAL)
         p.append(t_test(*over_nothing([np.full((1, 2), m) for m in means]), repeats=repeats).p)
         plain.append(abs(means.mean()) > 2.1 * means.std(ddof=1) / len(means) ** 0.5)
-    assert np.mean(np.array(p) < ALPHA) <= ALPHA and np.mean(plain) > 0.07
+    assert np.mean(np.array(p) < ALPHA) <= at_most(ALPHA, 300) and np.mean(plain) > 0.07
