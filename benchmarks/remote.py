@@ -158,7 +158,7 @@ def train_and_predict(model: str, seed: int) -> None:
     recipe = run.recipe
     tokens = load_tokens(TOKENS / recipe.corpus)
     predictor = load_predictor(run, choose_device(recipe.hyperparameters.device))
-    predictions = predictor.predict(tokens, split_documents(recipe, tokens, seed)["test"])
+    predictions = predictor.predict(tokens, split_documents(tokens, recipe.fold(seed))["test"])
     table = predictor.statistics(predictions)
     table.insert(0, "id", predictions["id"].to_numpy())
     with writing(statistics(model, seed)) as path:

@@ -1,24 +1,36 @@
-"""False alarms and power of the tests of `heed compare`: the tables of docs/statistics.md.
+"""The calibration of `heed compare`, whole: the tables of docs/statistics.md.
 
-`python -m benchmarks.significance [--studies N]`. Nothing is trained: the scores of runs and the
-mean squares of 500 test texts are drawn from their distributions, a comparison a study. Beside
-heed's test stand that of seeds paired by number, which heed had until 0.3, and one with moderated
-variances (half a model's own, half the mean of three other models', after Smyth 2004).
+`python -m benchmarks.significance [--studies N] [--fold-studies N]`. Of a fixed split nothing is
+trained: the scores of runs and the mean squares of test texts are drawn from their distributions.
+Of folds two ridge classifiers are trained, on features that are as good for the one as for the
+other. `before` is the test that heed had until 0.3, of seeds paired by number.
 """
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from scipy import special
 
-from heed.evaluation.significance import ALPHA, crossed_components
+from heed.evaluation.results import assign_roles
+from heed.evaluation.significance import ALPHA, VarianceComponents, crossed_components
+from heed.study.own_entries import VARIANTS
+from heed.tasks.classification.recipe import Hyperparameters
 
-DOCUMENTS = 500
-ON_A_DOCUMENT = 0.1  # variance over documents of the difference, without that over seeds
+DOCUMENTS, MANY_DOCUMENTS = 500, 20_000
+ON_A_DOCUMENT = 0.1  # variance over documents of a difference, without that over seeds
 SEEDS, SIZES = (3, 5, 10), (1, 2, 3, 5, 10)
-Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]  # scores by run, in points
+# Of a study of `heed corpus add`: its models, the one that is in question and its secondary family.
+MODELS, ASKED = [*VARIANTS], ["pooling", "attention"]
+SECONDARY = [
+    (MODELS.index(first), MODELS.index(second))
+    for first, second, family in assign_roles(
+        {name: Hyperparameters(**values) for name, values in VARIANTS.items()}, [], ASKED
+    ).pairs()
+    if family == "secondary"
+]
+FAMILY = len(SECONDARY)
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]  # scores by run, in points
 
 
 def normal(std: float) -> Draw:
@@ -26,118 +38,200 @@ def normal(std: float) -> Draw:
     return lambda generator, shape: generator.normal(0, std, shape)
 
 
-def skewed(generator: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+def skewed(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Return scores of which most are good and few are much worse."""
     return 1 - generator.exponential(1, shape)
 
 
-def collapsing(generator: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+def collapsing(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Return scores of a model of whose runs each tenth is 20 points worse."""
     return generator.normal(0, 1, shape) - 20 * ((generator.random(shape) < 0.1) - 0.1)
 
 
-# Scores of the first and the second model; None: a reference model, which has no seeds.
-CASES: dict[str, tuple[Draw, Draw | None]] = {
+def constant(_: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the scores of a reference model, which has no seeds."""
+    return np.zeros(shape)
+
+
+# The scores of the first and of the second model; in a family the other models are as the second.
+CASES: dict[str, tuple[Draw, Draw]] = {
     "1 and 1": (normal(1), normal(1)),
     "3 and 1": (normal(3), normal(1)),
     "1 and 3": (normal(1), normal(3)),
-    "skewed, 1 and 1": (skewed, skewed),
-    "a tenth of the runs collapses": (collapsing, collapsing),
-    "1 and a reference model": (normal(1), None),
-    "3 and a reference model": (normal(3), None),
-    "skewed, 1 and a reference model": (skewed, None),
-    "a tenth collapses, and a reference model": (collapsing, None),
+    "skewed": (skewed, skewed),
+    "a tenth of both models' runs collapses": (collapsing, collapsing),
+    "a tenth of the first's runs collapses": (collapsing, normal(1)),
+    "1, over a reference model": (normal(1), constant),
+    "3, over a reference model": (normal(3), constant),
+    "skewed, over a reference model": (skewed, constant),
+    "a tenth collapses, over a reference model": (collapsing, constant),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Studies:
-    """Studies of two models without a difference: what was measured, and variances of scores."""
+    """Studies of models without a difference, by study and model: what is measured of each."""
 
-    seeds: int
+    runs: np.ndarray  # scores, (studies, models, seeds)
+    of_documents: np.ndarray  # what the test texts add to a model's score
+    documents: int
+    generator: np.random.Generator
+
+    def compare(self, first: int, second: int, is_paired: bool = False) -> "Compared":
+        """Return the comparison of two models in each study."""
+        one, other = self.runs[:, first], self.runs[:, second]
+        seeds, variances = one.shape[1], (one.var(axis=1, ddof=1), other.var(axis=1, ddof=1))
+        if is_paired:
+            variances = (one - other).var(axis=1, ddof=1), np.zeros(len(one))
+        freedom = self.documents - 1
+        square = 1e4 * ON_A_DOCUMENT * seeds  # in squares of percentage points
+        estimated = square * self.generator.chisquare(freedom, len(one)) / freedom
+        measured = one.mean(axis=1) - other.mean(axis=1)
+        measured += self.of_documents[:, first] - self.of_documents[:, second]
+        nothing = np.zeros(len(one))
+        components = crossed_components(*variances, estimated, nothing, seeds, self.documents)
+        return Compared(measured, components, seeds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """The comparison of two models in each study: the difference in points, and its variance."""
+
     measured: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    paired: np.ndarray  # of the differences of seeds with the same number
-    others: np.ndarray  # the mean variance of three other models
-    documents: np.ndarray  # of the mean difference
+    components: VarianceComponents
+    seeds: int
 
-    def critical(self, level: float, test: str) -> np.ndarray:
-        """Return the critical differences of a test, in points."""
-        first, second = self.first, self.second
-        if test == "paired":
-            first, second = self.paired, 0 * second
-        elif test == "moderated":
-            first, second = ((own + self.others) / 2 * (own > 0) for own in (first, second))
-        square = self.documents * self.seeds * DOCUMENTS
-        found = crossed_components(first, second, square, 0 * first, self.seeds, DOCUMENTS)
-        if test != "moderated":
-            return found.critical_difference(self.seeds, level)
-        freedom = 2 * found.models * (self.seeds - 1)
-        of_seeds = -special.stdtrit(freedom, level / 2) * np.sqrt(found.seeds / self.seeds)
-        return np.hypot(of_seeds, special.ndtri(level / 2) * np.sqrt(found.documents))
+    def finds(self, true: float, level: float) -> np.ndarray:
+        """Return in which studies the interval excludes 0, where this is the true difference."""
+        critical = self.components.critical_difference(self.seeds, level)
+        return np.asarray(np.abs(self.measured + true) > critical)
+
+    def finds_same(self, true: float, margin: float) -> np.ndarray:
+        """Return in which studies the two are practically the same: equal within the margin."""
+        critical = self.components.critical_difference(self.seeds, 2 * ALPHA)
+        return np.asarray(np.abs(self.measured + true) + critical < margin)
 
 
-def draw(models: tuple[Draw, Draw | None], seeds: int, studies: int) -> Studies:
-    """Return so many studies of two models, in which neither is better."""
-    generator, shape = np.random.default_rng(seeds), (studies, seeds)
-    first, second = (each(generator, shape) if each else np.zeros(shape) for each in models)
-    variance = 1e4 * ON_A_DOCUMENT / DOCUMENTS  # in squares of percentage points
-    documents = generator.normal(0, variance**0.5, studies)
-    return Studies(
-        seeds,
-        first.mean(axis=1) - second.mean(axis=1) + documents,
-        first.var(axis=1, ddof=1),
-        second.var(axis=1, ddof=1),
-        (first - second).var(axis=1, ddof=1),
-        generator.chisquare(3 * (seeds - 1), studies) / (3 * (seeds - 1)),
-        variance * generator.chisquare(DOCUMENTS - 1, studies) / (DOCUMENTS - 1),
-    )
+def draw(models: tuple[Draw, ...], seeds: int, studies: int, documents: int = DOCUMENTS) -> Studies:
+    """Return so many studies of models of which none is better."""
+    generator = np.random.default_rng(seeds)
+    runs = np.stack([each(generator, (studies, seeds)) for each in models], axis=1)
+    std = (1e4 * ON_A_DOCUMENT / documents / 2) ** 0.5
+    of_documents = generator.normal(0, std, (studies, len(models)))
+    return Studies(runs, of_documents, documents, generator)
 
 
 def false_alarms(studies: int) -> Iterator[str]:
-    """Yield the table of false alarms, in multiples of the level."""
-    yield "| seeds | deviation | .05: heed | paired | moderated | .05/8: heed | paired |"
-    for seeds in SEEDS:
-        for name, models in CASES.items():
-            drawn = draw(models, seeds, studies)
-            cells = [
-                f"{(np.abs(drawn.measured) > drawn.critical(level, test)).mean() / level:.2f}"
-                for level, tests in ((ALPHA, TESTS), (ALPHA / 8, TESTS[:2]))
-                for test in tests
-            ]
-            yield f"| {seeds} | {name} | {' | '.join(cells)} |"
+    """Yield the table of false alarms in percent; of a family those with one or more."""
+    yield "False alarms in percent, with 3, 5, 10 seeds:"
+    yield _row(["deviation", ".05", ".05/8", f"in a family of {FAMILY}", "before, .05"])
+    for name, (first, second) in CASES.items():
+        found: list[list[np.ndarray]] = []
+        for seeds in SEEDS:
+            pair = draw((first, second), seeds, studies)
+            compared, before = pair.compare(0, 1), pair.compare(0, 1, is_paired=True)
+            models = (first if each == ASKED[0] else second for each in MODELS)
+            family = draw((*models,), seeds, studies // 5)
+            alarms = [family.compare(*each).finds(0, ALPHA / FAMILY) for each in SECONDARY]
+            of_family = np.any(alarms, axis=0) if second is not constant else np.array(np.nan)
+            levels = [compared.finds(0, level) for level in (ALPHA, ALPHA / FAMILY)]
+            found.append([*levels, of_family, before.finds(0, ALPHA)])
+        cells = (_shares(each, 2).replace("nan", "–") for each in zip(*found, strict=True))
+        yield _row([name, *cells])
+
+
+def equivalence(studies: int) -> Iterator[str]:
+    """Yield how often two models are the same whose true difference is the margin, or nothing."""
+    yield f"The same by a margin of 1 point, {MANY_DOCUMENTS:,} texts, 3, 5, 10 seeds:"
+    yield _row(["deviation", "of a true difference of 1", "of none"])
+    for name, models in CASES.items():
+        compared = [draw(models, seeds, studies, MANY_DOCUMENTS).compare(0, 1) for seeds in SEEDS]
+        found = [[each.finds_same(true, 1) for each in compared] for true in (1, 0)]
+        yield _row([name, *(_shares(each, 1) for each in found)])
 
 
 def power(studies: int) -> Iterator[str]:
     """Yield the table of the studies that find a difference of so many points, in percent."""
-    points = " | ".join(f"{size}" for size in SIZES)
-    yield f"| deviation | seeds | comparison | level | {points} | 10, paired .05/15 |"
-    kinds = {
-        "primary": (ALPHA, True), "secondary": (ALPHA / 8, True),
-        "over a reference model": (ALPHA / 2, False),
-    }  # fmt: skip
+    yield "Power: primary, secondary (.05/8), over one of two reference models; before: .05/15"
+    yield _row(["deviation", "seeds", *SIZES, "10, before"])
     for std in (1, 2):
         for seeds in SEEDS:
-            for kind, (level, has_seeds) in kinds.items():
-                models = normal(std), normal(std) if has_seeds else None
-                drawn = draw(models, seeds, studies)
-                tests = [(size, drawn.critical(level, "heed")) for size in SIZES]
-                tests.append((10, drawn.critical(ALPHA / 15, "paired")))
-                cells = [f"{100 * (drawn.measured + d > c).mean():.0f}" for d, c in tests]
-                row = f"| {std} | {seeds} | {kind} | {level:.3f} | {' | '.join(cells)} |"
-                yield row
+            pair, over_reference = (
+                draw((normal(std), second), seeds, studies).compare(0, 1)
+                for second in (normal(std), constant)
+            )
+            kinds = [(pair, ALPHA), (pair, ALPHA / FAMILY), (over_reference, ALPHA / 2)]
+            cells = [_shares(each.finds(size, level) for each, level in kinds) for size in SIZES]
+            before = draw((normal(std), normal(std)), seeds, studies).compare(0, 1, is_paired=True)
+            yield _row([std, seeds, *cells, _shares([before.finds(10, ALPHA / 15)])])
 
 
-TESTS = ("heed", "paired", "moderated")
+# --- folds ----------------------------------------------------------------------------------------
+
+K, TEXTS, FEATURES, SIGNAL, WEAKER = 5, 900, 100, 0.05, 0.037  # of two ridge classifiers
+RIDGE = 1.0
+
+
+def fold_differences(generator: np.random.Generator, repeats: int, signal: float) -> np.ndarray:
+    """Return the differences of two ridge classifiers' accuracies by fold, (repeats * K,).
+
+    The features of the first are as far from 0 as SIGNAL, in the direction of the label, and those
+    of the second as far as `signal`.
+    """
+    label = generator.choice([-1.0, 1.0], TEXTS)
+    shift = np.array([SIGNAL, signal])[:, None, None] * label[:, None]
+    features = generator.normal(size=(2, TEXTS, FEATURES)) + shift
+    folds = np.concatenate(
+        [generator.permutation(TEXTS).reshape(K, -1) for _ in range(repeats)]
+    )  # (folds, texts of a fold)
+    tests, labels = features[:, folds], label[folds]
+    gram = np.einsum("mtf,mtg->mfg", features, features) + RIDGE * np.eye(FEATURES)
+    sums = np.einsum("mtf,t->mf", features, label)
+    of_train = gram[:, None] - tests.swapaxes(-1, -2) @ tests
+    right = sums[:, None] - np.einsum("mktf,kt->mkf", tests, labels)
+    weights = np.linalg.solve(of_train, right[..., None])
+    is_right = np.sign((tests @ weights)[..., 0]) == labels
+    return np.asarray(np.subtract(*is_right.mean(axis=-1)))
+
+
+def folds(studies: int) -> Iterator[str]:
+    """Yield what the test of folds finds of two ridge classifiers, in percent."""
+    titles = (".05", ".05/8", "t without the correction, .05", "half the interval, points")
+    yield _row(["folds", "true difference", *titles])
+    for repeats in (1, 5):
+        for signal in (SIGNAL, WEAKER):
+            generator, count = np.random.default_rng(repeats), repeats * K
+            drawn = [fold_differences(generator, repeats, signal) for _ in range(studies)]
+            means = 100 * np.array(drawn)
+            variance = means.var(axis=1, ddof=1)
+            components = VarianceComponents(count, variance, 0.0, repeats=repeats)
+            half, of_family = (
+                components.critical_difference(count, level) for level in (ALPHA, ALPHA / FAMILY)
+            )
+            plain = half * np.sqrt(variance / count) / components.standard_error(count)
+            measured = np.abs(means.mean(axis=1))
+            cells = [f"{100 * (measured > each).mean():.1f}" for each in (half, of_family, plain)]
+            true = f"{means.mean():.1f}" if signal != SIGNAL else "none"
+            yield _row([f"{K} x {repeats}", true, *cells, f"{half.mean():.1f}"])
+
+
+def _shares(found: Iterable[np.ndarray], digits: int = 0) -> str:
+    return ", ".join(f"{100 * each.mean():.{digits}f}" for each in found)
+
+
+def _row(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=100_000, metavar="N")
-    studies = parser.parse_args(argv).studies
-    print("\n".join([*false_alarms(studies), "", *power(studies)]))
+    parser.add_argument("--fold-studies", type=int, default=400, metavar="N")
+    options = parser.parse_args(argv)
+    for table in (false_alarms, equivalence, power):
+        print("\n".join([*table(options.studies), ""]))
+    print("\n".join(folds(options.fold_studies)))
 
 
 if __name__ == "__main__":

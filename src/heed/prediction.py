@@ -1,5 +1,6 @@
 """The first half of the stage `score`: predictions of a model's runs, and their statistics."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from heed import paths
-from heed.files import reading, write_json, writing_folder
+from heed.files import HeedError, reading, write_json, writing_folder
 from heed.recipe import Recipe, read_model_prediction, write_prediction, write_recipe
 from heed.task import task_module
 from heed.task.interface import Predictor
@@ -35,10 +36,11 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     """
     runs = read_runs(name, seeds)
     longer = read_longer(runs[0])
-    recipe = runs[0].recipe
-    settings = read_model_prediction(recipe)
-    tokens = load_tokens(paths.TOKENS / recipe.corpus)
-    check_tokens(recipe, tokens)
+    settings = read_model_prediction(runs[0].recipe)
+    tokens = load_tokens(paths.TOKENS / runs[0].recipe.corpus)
+    check_tokens(runs[0].recipe, tokens)
+    folds = {"folds": tokens.meta.folds, "repeats": tokens.meta.repeats}
+    recipe = dataclasses.replace(runs[0].recipe, **folds)
     make_deterministic()
     device = choose_device(recipe.hyperparameters.device)
     tables: list[pd.DataFrame] = []
@@ -46,7 +48,12 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     explained: dict[str, pd.DataFrame] = {}
     for run in runs:
         predictor = load_predictor(run, device, settings)
-        rows = split_documents(recipe, tokens, run.seed)
+        if run.fold != (fold := recipe.fold(run.seed)):
+            raise HeedError(
+                f"{paths.run_folder(name, run.seed)}: was trained on fold {run.fold}, and is of "
+                f"fold {fold} now. Run again: {paths.train_command(name, run.seed)}"
+            )
+        rows = split_documents(tokens, fold)
         predicted = {split: predictor.predict(tokens, rows[split]) for split in SCORED}
         of_items = predictor.statistics(test := predicted["test"])
         of_items.insert(0, "seed", run.seed)

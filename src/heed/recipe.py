@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from heed.files import HeedError, read_yaml, reading, write_yaml
 from heed.hyperparameters import Configuration
 from heed.paths import MAX_NAME, NAME, prediction_file, recipe_file
-from heed.records import Limits, read_record
+from heed.records import OMITTED, Limits, as_json, read_record
 from heed.task import task_module
 from heed.tokens.meta import NearDuplicates, Rationale, Tokenizer, Vectors
 
@@ -43,7 +43,7 @@ class Recipe(Generic[Data, Hyperparameters]):
     """Everything that determines a training, except the seed.
 
     `data` and `hyperparameters` are defined by the task. `tokens` is the digest of the tokenised
-    corpus; `folds` is 0 for a fixed split.
+    corpus; `folds`, of all repeats together, is 0 for a fixed split.
     """
 
     model: Name
@@ -57,10 +57,18 @@ class Recipe(Generic[Data, Hyperparameters]):
     statistics: CorpusStatistics
     data: Data
     hyperparameters: Hyperparameters
+    repeats: Annotated[int, {"ge": 1}, OMITTED] = 1
 
     def fold(self, seed: int) -> int:
         """Return the fold that a run with `seed` tests on; 0 without folds."""
         return (seed - 1) % self.folds if self.folds else 0
+
+    def of_first_repeat(self) -> "Recipe[Data, Hyperparameters]":
+        """Return this recipe with the folds of the first repeat alone.
+
+        Runs and searches have it: how many repeats follow changes neither.
+        """
+        return dataclasses.replace(self, folds=self.folds // self.repeats, repeats=1)
 
     def changed(self, hyperparameters: Configuration) -> "Recipe[Data, Hyperparameters]":
         """Return this recipe with other values of some hyperparameters."""
@@ -72,7 +80,7 @@ class Recipe(Generic[Data, Hyperparameters]):
 
     def as_dict(self) -> dict[str, object]:
         """Return the content of the recipe's file."""
-        return dataclasses.asdict(self)
+        return dict(as_json(self))
 
 
 def read_best(folder: Path, search: str) -> Configuration:

@@ -121,7 +121,8 @@ def read_record(kind: type[Record], value: Any, key: str = "", strict: bool = Fa
     """Return the record in a JSON object: a dataclass of scalars, lists, mappings and records.
 
     `key` is the object's own, for messages. Unknown keys are ignored; with `strict` there must be
-    every key, also those with a default, and no other. Raises RecordError with all mistakes.
+    every key that is always written, also those with a default, and no other. Raises RecordError
+    with all mistakes.
     """
     record: Record = _Reader(strict, strict).read_all(kind, value, (key,) if key else ())
     return record
@@ -295,7 +296,8 @@ class _Reader:
         missing = [
             name
             for name, field in fields_of(plain).items()
-            if name not in values and (field.default is MISSING or self.needs_all)
+            if name not in values
+            and (field.default is MISSING or (self.needs_all and not field.is_omitted))
         ]
         self.mistakes += [((*key, name), MISSES) for name in missing if f" {name}?" not in meant]
         return None if missing else plain(**values)

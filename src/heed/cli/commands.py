@@ -347,7 +347,8 @@ OWN: dict[str, Meaning] = {  # the options of `heed corpus add`, fields of Corpu
     "test": ("SHARE", "of a random split; .2", {"type": share}),
     "train": ("N", "train on at most so many texts", {"type": whole}),
     "train_per_class": ("N", "as --train, but of each class", {"type": whole}),
-    "seeds": ("N", "of the study; default: 3", {"type": partial(whole, most=MAX_SEEDS)}),
+    "seeds": ("N", "of the study; default: 10, or 5 where a training takes more than 20 minutes",
+        {"type": partial(whole, most=MAX_SEEDS)}),
     "minutes": ("MINUTES", "that the study may take on all cores: its seeds, variants and tokens "
         "follow", {"type": positive}),
 }  # fmt: skip

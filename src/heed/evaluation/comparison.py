@@ -129,6 +129,7 @@ def _assess_pairs(experiment: _Experiment) -> Differences:
             *_aligned(*((second, first) if less_is_better else (first, second)), by_item),
             families[family],
             family,
+            experiment.recipe.repeats,
         )
         for first, second, family in pairs
     }
@@ -162,7 +163,7 @@ def _experiment_result(
         attention=experiment.roles.attention,
         control=experiment.roles.control,
         controls=experiment.roles.controls,
-        corpus=results.Corpus(recipe.corpus, recipe.folds, recipe.statistics),
+        corpus=results.Corpus(recipe.corpus, recipe.folds, recipe.statistics, recipe.repeats),
         models=models,
         reference_models={
             name: results.ReferenceResult(

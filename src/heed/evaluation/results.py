@@ -30,6 +30,7 @@ VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, NOT_CONVERGED)
 # errors of a score (`compare_longer`), and at least by so many points.
 MARGIN_ERRORS, LEAST_MARGIN_PP = 1.64, 0.2
 
+COARSE_PP = 3.0  # a study whose minimum detectable difference is larger says so
 BASELINE = "baseline"
 FOREIGN = "foreign"  # of a model that takes the winner of a search for another model
 CONTROLS = ("mean", "parameter-matched", "uniform")
@@ -162,11 +163,12 @@ class ModelResult:
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """The corpus of an experiment; `folds` is 0 for a fixed split."""
+    """The corpus of an experiment; `folds`, of all repeats together, is 0 for a fixed split."""
 
     name: str
     folds: int
     statistics: Annotated[CorpusStatistics, FLATTENED]
+    repeats: Annotated[int, OMITTED] = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,6 +288,11 @@ def mixed_machine_kinds(comparison: Comparison) -> Iterator[str]:
                 f"{name}: runs of several machine kinds stand in this comparison (docs/report.md): "
                 + ", ".join(kinds)
             )
+
+
+def is_coarse(detectable_pp: float | None) -> bool:
+    """Return whether a study finds nothing below COARSE_PP points with 80% power."""
+    return detectable_pp is not None and detectable_pp > COARSE_PP
 
 
 SIGNIFICANT = 12  # digits that are right after some additions of floats

@@ -11,8 +11,8 @@ The mean difference has another standard error in each of two designs:
   studies where several radiologists read the same cases (Dorfman, Berbaum & Metz 1992). Seeds of
   two models have nothing in common but their number, so each model has a variance (Welch 1947).
 * Folds. Each seed is tested on the documents of its fold: they are *nested*. The fold is the unit.
-  The training splits of folds overlap, so the variance is multiplied by the correction of Nadeau &
-  Bengio (2003).
+  Training splits of folds overlap, so the variance is multiplied by the correction of Nadeau &
+  Bengio (2003), for repeated folds as Bouckaert & Frank (2004) have it.
 """
 
 import bisect
@@ -35,8 +35,8 @@ SMALLEST_T_P = 1e-100  # below it scipy has no quantiles of Student's t for all 
 TOLERANCE = 1e-12  # scores that differ by less are equal but for rounding
 
 # What each document contributes to the score of each run, (runs, documents), for each test split:
-# one of a fixed split, k of k folds. A reference model has one run. Whole numbers where the metric
-# is a share of documents, else floats.
+# one of a fixed split, k of k folds, in each repeat. A reference model has one run. Whole numbers
+# where the metric is a share of documents, else floats.
 Scores = Sequence[np.ndarray]
 Blocks = list[np.ndarray]  # one model's minus another's
 
@@ -45,23 +45,24 @@ Blocks = list[np.ndarray]  # one model's minus another's
 class VarianceComponents:
     """The components of the variance of the mean difference, in squares of the metric compared.
 
-    With a fixed split the variance with n seeds is `seeds / n + documents`; with k folds of n seeds
-    each it is `(1 / k + 1 / (k - 1)) * (seeds / n + documents)`.
+    With a fixed split the variance with n seeds is `seeds / n + documents`; with r repeats of k
+    folds of n seeds each it is `(1 / (k * r) + 1 / (k - 1)) * (seeds / n + documents)`.
     """
 
-    folds: int  # 0: a fixed split
+    folds: int  # of all repeats together; 0: a fixed split
     seeds: float
     documents: float
     # Degrees of freedom of the seeds' component, in multiples of the seeds less one: 1 where one of
     # both models varies, 2 where both do alike (Welch 1947).
     models: float = 1.0
+    repeats: int = 1  # of folds
 
     def standard_error(self, seeds: int) -> float:
         """Return the standard error of the mean over this many seeds, of all folds together."""
         if self.folds:
             # The second term, the size of a test split over that of a training split, is for the
             # overlap of the latter; what a fold takes from it to validate counts as training.
-            factor = 1 / self.folds + 1 / (self.folds - 1)
+            factor = 1 / self.folds + 1 / (self.folds / self.repeats - 1)
             return np.sqrt(factor * (self.seeds * self.folds / seeds + self.documents))
         return np.sqrt(self.seeds / seeds + self.documents)
 
@@ -116,11 +117,13 @@ def _critical_t(alpha: float, degrees_of_freedom: float) -> Any:
     return -special.stdtrit(degrees_of_freedom, alpha / 2)
 
 
-def variance_components(first: Scores, second: Scores) -> VarianceComponents | None:
+def variance_components(
+    first: Scores, second: Scores, repeats: int = 1
+) -> VarianceComponents | None:
     """Return the components of the variance; None where seeds or documents are too few."""
     blocks = differences(first, second)
     if len(blocks) > 1:
-        return _nested_components(blocks)
+        return _nested_components(blocks, repeats)
     (table,) = blocks
     if min(table.shape) < 2:
         return None
@@ -161,8 +164,8 @@ def crossed_components(
     )
 
 
-def _nested_components(blocks: Blocks) -> VarianceComponents | None:
-    """Return the components of folds, which have the same number of seeds each."""
+def _nested_components(blocks: Blocks, repeats: int) -> VarianceComponents | None:
+    """Return the components of folds, of all repeats, which have equally many seeds each."""
     if min(block.shape[1] for block in blocks) < 2:
         return None
     seeds_per_fold = len(blocks[0])
@@ -178,7 +181,7 @@ def _nested_components(blocks: Blocks) -> VarianceComponents | None:
     else:  # the variance of seeds cannot be told from that of folds: all of it is taken for seeds'
         of_seeds = max(of_folds - of_documents, 0.0)
     documents = max(of_folds - of_seeds / seeds_per_fold, 0.0)
-    return VarianceComponents(folds=len(blocks), seeds=of_seeds, documents=documents)
+    return VarianceComponents(len(blocks), of_seeds, documents, repeats=repeats)
 
 
 def power(
@@ -200,7 +203,7 @@ def seeds_needed(
     """Return the smallest number of seeds that detects this difference with 80% power, or None.
 
     With folds it is a multiple of their number, and a lower bound: all variance between folds is
-    taken for that of seeds.
+    taken for that of seeds. More repeats are no part of it.
     """
     step = components.folds or 1
     counts = range(step if components.folds else 2, MAX_SEEDS + 1, step)
@@ -215,33 +218,33 @@ def seeds_needed(
 
 
 def minimum_detectable(
-    standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA, wanted: float = POWER
+    standard_error: float, degrees_of_freedom: float, alpha: float = ALPHA
 ) -> float:
-    """Return the smallest difference that is detected with this power at this standard error."""
+    """Return the smallest difference that is detected with 80% power at this standard error."""
     if not standard_error:
         return 0.0
 
     def excess(shift: float) -> float:
-        return power(shift, 1.0, degrees_of_freedom, alpha) - wanted
+        return power(shift, 1.0, degrees_of_freedom, alpha) - POWER
 
     limit = 20 * _critical_t(alpha, degrees_of_freedom) + 50
     return standard_error * float(optimize.brentq(excess, 0.0, limit))
 
 
 def planned_difference(
-    seeds: int, documents: float, folds: int = 0, wanted: float = POWER
+    seeds: int, documents: float, planned: tuple[float, float], folds: int = 0, repeats: int = 1
 ) -> float | None:
-    """Return the difference, in percentage points, that a primary comparison finds with this power.
+    """Return the difference, in points, that a primary comparison finds with 80% power.
 
-    `documents` are of one test split. The variances are about those of published studies: a
-    deviation of 1 point over the seeds of each model, and 0.1 over documents. None: too few seeds.
+    `documents` are of one test split; `planned` is as in `task.interface.Scale`. None: too few.
     """
     if seeds < max(2, folds) or documents < 2:
         return None
-    components = VarianceComponents(folds, 2 * 0.01**2, 0.1 / documents, models=2)
+    of_seeds, of_documents = 2 * planned[0] ** 2, planned[1] / documents
+    components = VarianceComponents(folds, of_seeds, of_documents, models=2, repeats=repeats)
     freedom = components.degrees_of_freedom(seeds)
     error = components.standard_error(seeds)
-    return 100 * float(minimum_detectable(error, freedom, wanted=wanted))
+    return 100 * float(minimum_detectable(error, freedom))
 
 
 class Test(NamedTuple):
@@ -268,18 +271,19 @@ def mean_difference(blocks: Blocks) -> float:
     return float(np.average(means, weights=seeds))
 
 
-def t_test(first: Scores, second: Scores, alpha: float = ALPHA) -> Test | None:
+def t_test(first: Scores, second: Scores, alpha: float = ALPHA, repeats: int = 1) -> Test | None:
     """Return the interval and the p of a difference; None with one seed.
 
     The difference is shown to be less than `equal_within_pp` by two one-sided tests at `alpha`
     (Schuirmann 1987).
     """
-    components, blocks = variance_components(first, second), differences(first, second)
+    components, blocks = variance_components(first, second, repeats), differences(first, second)
     if components is None:
         return None
     seeds, mean = sum(len(block) for block in blocks), mean_difference(blocks)
     if components.standard_error(seeds) <= TOLERANCE:
-        return _test_without_variance(mean, sum(block.shape[1] for block in blocks), alpha)
+        documents = sum(block.shape[1] for block in blocks) // repeats
+        return _test_without_variance(mean, documents, alpha)
     half = float(components.critical_difference(seeds, alpha))
     within = abs(mean) + float(components.critical_difference(seeds, min(2 * alpha, 1.0)))
     interval = 100 * (mean - half), 100 * (mean + half)
@@ -300,9 +304,12 @@ def _test_without_variance(mean: float, documents: int, alpha: float) -> Test:
     return Test(interval, max(0.5 ** (documents - 1), SMALLEST_P), 100 * (abs(mean) + half))
 
 
-def assess(first: Scores, second: Scores, tests: int = 1, family: str = "") -> Difference:
+def assess(
+    first: Scores, second: Scores, tests: int = 1, family: str = "", repeats: int = 1
+) -> Difference:
     """Return the tests of one difference, corrected for the `tests` of its family; not yet judged.
 
+    `repeats` says how often the documents were divided into the folds of both scores.
     The correction is Bonferroni's: all of it is at the level ALPHA over `tests`, so that intervals
     of a family hold together, and one excludes 0 exactly where the corrected p is below ALPHA.
     """
@@ -310,7 +317,8 @@ def assess(first: Scores, second: Scores, tests: int = 1, family: str = "") -> D
     seeds, mean, level = sum(len(block) for block in blocks), mean_difference(blocks), ALPHA / tests
     found: dict[str, object] = dict.fromkeys(field.name for field in dataclasses.fields(Difference))
     found |= {"family": family, "tests": tests, "mean_pp": 100 * mean, "verdict": UNDECIDED}
-    test, components = t_test(first, second, level), variance_components(first, second)
+    test = t_test(first, second, level, repeats)
+    components = variance_components(first, second, repeats)
     if test is not None and components is not None:
         error, freedom = (
             components.standard_error(seeds),

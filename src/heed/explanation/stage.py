@@ -164,7 +164,7 @@ def _draw(run: RunInfo, scale: float, aim: str) -> tuple[Tokens, dict[str, np.nd
     recipe = run.recipe
     tokens = load_tokens(paths.TOKENS / recipe.corpus)
     check_tokens(recipe, tokens)
-    splits = split_documents(recipe, tokens, run.seed)
+    splits = split_documents(tokens, run.fold)
     offsets = task_module(recipe.task, "explanation").document_offsets(tokens, recipe.data)
     rows = draw_documents(splits["test"], run.fold, offsets, scale)
     if not len(rows):

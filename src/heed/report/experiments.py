@@ -179,7 +179,15 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         tokens=format_count(statistics.tokens),
         **{split: format_count(count) for split, count in statistics.splits.items()},
     )
-    folds = say("{folds} folds, seed s tests on fold (s − 1) mod {folds}; ", folds=corpus.folds)
+    folds = say(
+        "{folds} folds, seed s tests on fold (s − 1) mod {folds}; "
+        if corpus.repeats == 1
+        else "{folds} folds, {k} in each of {repeats} repeats, seed s tests on fold (s − 1) mod "
+        "{folds}; ",
+        folds=corpus.folds,
+        k=corpus.folds // corpus.repeats,
+        repeats=corpus.repeats,
+    )
     parts = [
         size,
         folds if corpus.folds else "",

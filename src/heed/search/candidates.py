@@ -62,7 +62,7 @@ def make_setup(
     epochs = search.epochs or params.hyperparameters(search.model).epochs
     meta = read_meta(tokens)
     fixed = previous | {"epochs": epochs, "monitor": search.metric}
-    recipe = resolve(params, search.model, fixed, meta)
+    recipe = resolve(params, search.model, fixed, meta).of_first_repeat()
     contradiction = task_module(recipe.task, "recipe").corpus_contradiction
     for value in getattr(search.space.get("vectors"), "values", ()):
         if message := contradiction(recipe.changed({"vectors": value}).hyperparameters, meta):

@@ -84,6 +84,7 @@ def check_split(split: Split) -> None:
             "kind folds needs `k`, and no other kind takes it": (
                 (split.kind == "folds") != (split.k is not None)
             ),
+            "`repeats` is only for kind folds": split.kind != "folds" and split.repeats > 1,
             "`grouped` is only for kinds random and folds": split.grouped and split.kind == "given",
             "`train` and `train_per_class` are not for kind folds, which tests every document": (
                 split.kind == "folds" and is_reduced

@@ -45,7 +45,8 @@ class CorpusSize:
     texts: int  # of a document: one, or one in each of its languages
     types: float
     values: dict[str, int]  # label → number of its values, where it is known
-    folds: int = 0
+    folds: int = 0  # of all repeats together
+    repeats: int = 1
 
     @property
     def documents(self) -> float:
@@ -84,10 +85,10 @@ def corpus_size(params: Params, name: str) -> CorpusSize:
         rows = _Rows(count, _spread_lengths(kind.tokens_per_document / texts))
     else:
         rows = _read_files(source, corpus)
-    parts = _divide(corpus, kind, rows)
+    parts, split = _divide(corpus, kind, rows), corpus.split
     tokens = sum(parts) * statistics.fmean(rows.lengths) * texts
     types = GENERATED_TYPES if kind.generated else HEAPS_FACTOR * tokens**HEAPS_EXPONENT
-    return CorpusSize(*parts, rows.lengths, texts, types, rows.values, corpus.split.k or 0)
+    return CorpusSize(*parts, rows.lengths, texts, types, rows.values, split.folds, split.repeats)
 
 
 def _thin_out(lengths: list[int]) -> tuple[int, ...]:

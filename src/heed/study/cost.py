@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sized
 from pathlib import Path
 
 from heed.corpora.kinds import SOURCE_KINDS
+from heed.evaluation.results import COARSE_PP, is_coarse
 from heed.evaluation.significance import planned_difference
 from heed.files import HeedError
 from heed.hyperparameters import CorpusSizes
@@ -47,6 +48,7 @@ BYTES_PER_PARAMETER, BYTES_PER_PREDICTION = 4, 40
 WIDTH = 78
 MAX_SEEDS = 1000
 BUDGETS = {"10 minutes": 10, "1 hour": 60, "8 hours": 480, "1 day": 1440, "1 week": 10080}
+MORE_SEEDS, MORE_REPEATS = 10, 5  # of a study that finds more
 SPANS = 3  # of these are printed, from the first that is enough for a seed
 COLUMNS = "{:<42}{:>12}{:>14}{:>9}"
 
@@ -346,26 +348,31 @@ def _totals(cost: Cost, cores: int) -> Iterator[str]:
 
 
 def _describe_power(params: Params, cost: Cost) -> Iterator[str]:
-    """Yield which difference each classification finds, and with how much more."""
+    """Yield which difference each experiment finds, and which with how much more."""
     for name, experiment in params.experiments.items():
-        size = cost.sizes.get(experiment.corpus)
-        if size is None or task_module(experiment.task, "recipe").SCALE.in_points:
-            continue
-        more = size.folds or 5
-        found, better = (
-            planned_difference(seeds, size.test, size.folds)
-            for seeds in (cost.seeds, cost.seeds + more)
+        size, planned = (
+            cost.sizes.get(experiment.corpus),
+            task_module(experiment.task, "recipe").SCALE.planned,
         )
-        if found is None or better is None:
+        if size is None or planned is None:
+            continue
+        found = planned_difference(cost.seeds, size.test, planned, size.folds, size.repeats)
+        if found is None:
             yield f"{name}: with {cost.seeds} seed{'s' * (cost.seeds > 1)} no difference is tested."
             continue
+        # with folds more repeats do more than more seeds of each
+        repeats = max(MORE_REPEATS, 2 * size.repeats) if size.folds else 1
+        folds = size.folds // size.repeats * repeats
+        more = max(0, folds - cost.seeds) if folds else MORE_SEEDS
+        better = planned_difference(cost.seeds + more, size.test, planned, folds, repeats)
         minutes = format_number(more * cost.seconds_per_seed / 60)
-        half = planned_difference(cost.seeds, size.test, size.folds, wanted=0.5)
+        changes = [f"`repeats: {repeats}`"] * bool(folds)
+        changes += [f"{more} more seeds ({minutes} core-minutes)"] * bool(more)
         yield (
             f"{name} finds a gain of about {found:.1f} points over its control in 80% of cases; "
-            f"with {more} more seeds ({minutes} core-minutes): {better:.1f}."
-            + " It finds one of 3 points in less than half of cases."
-            * ((half or 0) > 3)
+            f"with {' and '.join(changes)}: {better:.1f}."
+            + f" Nothing below {COARSE_PP:.0f} points is found so often."
+            * is_coarse(found)
         )
 
 

@@ -28,6 +28,7 @@ from heed.study.cost import estimate_cost, format_number, measure_study, summari
 from heed.study.editing import as_yaml, changed_text
 from heed.study.own_files import CorpusOptions, UserFiles, default_name, name_files
 from heed.study.reader import parse, read_text, read_yaml
+from heed.study.schema import Params
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +41,9 @@ MANY_NUMBERS = 50  # different numbers of a label that are doubted to be classes
 FEW_ROWS = 20  # with fewer, a class for every second row is not doubted
 WITH_HEADER = (".csv", ".tsv", ".xlsx")  # files whose first row may have no names
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z", re.ASCII)  # as pandas writes it where a number is missing
-MOST_SEEDS = 10  # of a study that is to take some minutes
+# of a study with a training that takes long, and at least of one that is to take some minutes
+FEWER_SEEDS, LEAST_SEEDS = 5, 3
+LONG_TRAINING = 20 * 60  # core-seconds
 ENCODINGS = ("windows-1252", "windows-1250")  # the likely ones of a file that is not UTF-8
 
 
@@ -85,7 +88,7 @@ def add_corpus(typed: CorpusOptions, cores: int) -> str:
         *(f"  {note}" for note in notes),
     ]
     with studies.changing_studies():
-        fitted = _fit(options, entries, cores) if typed.minutes else _Plan(options, entries)
+        fitted = _fit(options, entries, cores) if typed.minutes else _plan(options, entries)
         texts, lines = _with_entries(fitted.options, fitted.entries)
         cost = summarise_cost(parse(texts[PARAMS], PARAMS), cores, fitted.factor)
         write_texts(texts)
@@ -106,24 +109,45 @@ class _Plan:
     lines: tuple[str, ...] = ()
 
 
+def _plan(options: CorpusOptions, entries: own_entries.CorpusEntries) -> _Plan:
+    """Return the whole study, with fewer seeds where a training takes long."""
+    plan, params = _Plan(options, entries), _parse_with(options, entries)
+    if not _seeds_are_free(options, params):
+        return plan
+    longest = max(model.training for model in estimate_cost(params).models)
+    return _with_seeds(plan, FEWER_SEEDS) if longest > LONG_TRAINING else plan
+
+
+def _parse_with(options: CorpusOptions, entries: own_entries.CorpusEntries) -> Params:
+    return parse(_with_entries(options, entries)[0][PARAMS], PARAMS)
+
+
+def _seeds_are_free(options: CorpusOptions, params: Params) -> bool:
+    """Return whether nobody has chosen the seeds of a study, and no other corpus has them."""
+    return not options.seeds and len(params.corpora) == 1 and len(params.seeds) == studies.SEEDS
+
+
+def _with_seeds(plan: _Plan, seeds: int) -> _Plan:
+    return replace(plan, options=replace(plan.options, seeds=seeds))
+
+
 def _fit(options: CorpusOptions, entries: own_entries.CorpusEntries, cores: int) -> _Plan:
     """Return the largest study that takes no more than the minutes, or the smallest one at all.
 
     Of a study that is there already the seeds stay. All of it counts.
     """
     minutes, factor, plan = float(options.minutes or 0), None, _Plan(options, entries)
-    own = _extended_study(options)
     for reduction in own_entries.REDUCTIONS:
         smaller = entries.without(*reduction)
-        params = parse(_with_entries(options, smaller)[0][PARAMS], PARAMS)
+        params = _parse_with(options, smaller)
         factor = factor or measure_study(params)
-        cost = estimate_cost(params, factor)
-        least, seeds = len(params.seeds), cost.seeds_within(minutes, cores)
+        cost, is_free = estimate_cost(params, factor), _seeds_are_free(options, params)
+        least = LEAST_SEEDS if is_free else len(params.seeds)
+        seeds = cost.seeds_within(minutes, cores)
         plan = _Plan(options, smaller, factor, tuple(_describe_fit(entries, smaller, minutes)))
         if seeds >= least:
-            most = max(least, min(MOST_SEEDS, seeds))
-            chosen = replace(options, seeds=options.seeds or (None if own else most))
-            return replace(plan, options=chosen)
+            return _with_seeds(plan, min(studies.SEEDS, seeds)) if is_free else plan
+    plan = _with_seeds(plan, least) if is_free else plan
     needed = cost.minutes(least, cores)
     fewer = max(100, round(0.8 * minutes / needed * cost.sizes[entries.name].train, -2))
     line = (

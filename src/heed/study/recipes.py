@@ -51,4 +51,5 @@ def resolve(params: Params, name: str, best: Configuration, meta: Meta) -> Recip
         statistics=CorpusStatistics(**{each.name: getattr(meta, each.name) for each in fields}),
         data=data,
         hyperparameters=hyperparameters,
+        repeats=meta.repeats,
     )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from heed.corpora.declared import Corpus
@@ -144,12 +145,16 @@ def _pretrained_contradictions(params: Params, name: str) -> Mistakes:
 def _corpus_contradictions(params: Params, name: str) -> Mistakes:
     key, corpus = ("corpora", name), params.corpora[name]
     kind, source = KINDS[corpus.kind], params.sources[corpus.source]
-    if (folds := corpus.split.k) and len(params.seeds) % folds:
-        yield (
-            ("seeds",),
-            f"corpus {name} has {folds} folds: the number of seeds must be a multiple of {folds}, "
-            f"found {len(params.seeds)}",
-        )
+    if folds := corpus.split.folds:
+        trained = Counter((seed - 1) % folds for seed in params.seeds)
+        if len({trained[fold] for fold in range(folds)}) > 1:
+            repeats = f", {folds} in {corpus.split.repeats} repeats" * (corpus.split.repeats > 1)
+            yield (
+                ("seeds",),
+                f"corpus {name} has {corpus.split.k} folds{repeats}: each must have equally many "
+                f"seeds, as with the seeds 1 to {folds} or to a multiple of {folds}; found "
+                f"{len(params.seeds)}",
+            )
     languages = corpus_languages(corpus, source)
     for field in ("tokenizers", "optional_languages"):
         for language in sorted({*(getattr(corpus, field) or ())} - {*languages}):

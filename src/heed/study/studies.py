@@ -26,6 +26,7 @@ from heed.study.section import task_of_labels
 HEED_STUDIES, OWN_STUDIES = Path("workflow/studies"), Path("studies")
 # for completion in editors; the path is relative to the file
 SCHEMA = "# yaml-language-server: $schema={}docs/params.schema.json\n"
+SEEDS = 10  # of a new study
 NEW = "new"  # `heed study new` makes a study: none has this name
 EMPTY_STUDY = """\
 # A study of your own (docs/own-corpus.md). `heed corpus add FILE` adds a corpus.
@@ -34,7 +35,7 @@ study:
   title: {title}
   attention: [pooling, attention]
 
-seeds: [1, 2, 3]
+seeds: {seeds}
 
 sources: {{}}
 
@@ -160,6 +161,7 @@ def empty_study(name: str, title: str) -> str:
         name=json.dumps(name),
         title=json.dumps(title or f"Does attention help on {name}?", ensure_ascii=False),
         task=task_of_labels(has_several=False),
+        seeds=[*range(1, SEEDS + 1)],
     )
     parse(text, own_study_file(name), may_be_empty=True)
     return text

@@ -31,12 +31,15 @@ class Scale:
     in_hundreds: scores between 0 and 1 are printed between 0 and 100, but for a loss.
     in_points: differences are in points of the metric, and not in percentage points.
     percentages: metrics with differences in percentage points nevertheless.
+    planned: the deviation of a score over seeds, and the variance of a difference over items, about
+        as in published studies: from them a study is told beforehand what it finds. None: it is not
     """
 
     names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     in_hundreds: bool = False
     in_points: bool = False
     percentages: tuple[str, ...] = ()
+    planned: tuple[float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from heed.tokens.meta import Meta, read_meta
 
 ALIGNMENTS = "alignment.parquet"
 REFERENCES = "references.parquet"
+REPEATS = "repeats.parquet"  # the split columns of all repeats of folds but the first
 TYPE_VECTORS = "vectors.npy"
 POSITIONS = "starts", "ends"  # first character of each token, and the character after it
 READ_AT_ONCE, BUFFER = 20_000, 2**20  # documents, and bytes of a column
@@ -65,7 +66,10 @@ class TokenizedCorpus:
     def rows(self, part: str, fold: int) -> np.ndarray:
         """Return the rows of a part (train, validation, test), in the order of the corpus."""
         column = f"split_{fold}" if self.meta.folds else "split"
-        return np.flatnonzero(self.documents([column])[column] == part)
+        is_of_first = fold < (self.meta.folds // self.meta.repeats or 1)
+        file = "documents.parquet" if is_of_first else REPEATS
+        table = pd.read_parquet(self.path / file, columns=[column])
+        return np.flatnonzero(table[column] == part)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,8 +19,9 @@ from heed.corpora.kinds import KINDS, read_documents
 from heed.corpora.publication import SPLITS, Document
 from heed.files import HeedError, digest_folder, verify_checksums, write_json, writing_folder
 from heed.progress import progress_bar
+from heed.records import as_json
 from heed.terminal import print_line
-from heed.tokens.arrays import ALIGNMENTS, REFERENCES, mark_rationale
+from heed.tokens.arrays import ALIGNMENTS, REFERENCES, REPEATS, mark_rationale
 from heed.tokens.duplicates import digest, find_near_duplicates, number_texts
 from heed.tokens.meta import Language, Meta, NearDuplicates, Rationale, Tokenizer, format_summary
 from heed.tokens.splits import (
@@ -68,7 +69,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
             }
             columns = [key for key in table.columns if key not in hidden]
             documents = table.chunks(columns, split.rows)
-            write_documents(documents, split.columns, out / "documents.parquet")
+            of_first, of_others = _of_first_repeat(corpus, split.columns)
+            write_documents(documents, of_first, out / "documents.parquet")
             spans = table.entries("rationale", split.rows)
             alignments = _write_pair_files(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)
@@ -82,7 +84,9 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
         meta = dataclasses.replace(
             meta, digest=digest_folder(out), alignments=alignments, cleaned=cleaned
         )
-        write_json(out / "meta.json", dataclasses.asdict(meta))
+        if of_others:  # no part of the digest: the runs of the first repeat stay as they are
+            pd.DataFrame(of_others).to_parquet(out / REPEATS, index=False)
+        write_json(out / "meta.json", as_json(meta))
     missing = describe_missing_values(labels, split.columns, split.rows)
     print_line("\n".join([format_summary(meta), *(f"{name}: {line}" for line in missing)]))
 
@@ -265,6 +269,14 @@ def _write_pair_files(
     return sorted(links["languages"].unique())
 
 
+def _of_first_repeat(
+    corpus: "Corpus", columns: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the split columns of the first repeat of folds, or of a fixed split, and the rest."""
+    entries, count = [*columns.items()], corpus.split.k or 1
+    return dict(entries[:count]), dict(entries[count:])
+
+
 def _describe(
     name: str,
     corpus: "Corpus",
@@ -287,7 +299,8 @@ def _describe(
         corpus=name,
         kind=corpus.kind,
         tokenizer=cast(Tokenizer, corpus.tokenizer),
-        folds=corpus.split.k or 0,
+        folds=corpus.split.folds,
+        repeats=corpus.split.repeats,
         labels={key: list(counts) for key, counts in labels.counts.items()},
         multilabel=labels.multilabel,
         documents=len(first_column),
@@ -297,7 +310,9 @@ def _describe(
         reduced=corpus.sample is not None or split.left_out > 0,
         generated=KINDS[corpus.kind].generated,
         duplicates=split.duplicates,
-        near_duplicates=_count_near_duplicates(name, tokens, split.columns),
+        near_duplicates=_count_near_duplicates(
+            name, tokens, _of_first_repeat(corpus, split.columns)[0]
+        ),
         cleaned={},
         left_out=split.left_out,
         languages={language: each for language, each in languages.items() if language},

@@ -3,11 +3,11 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from heed.annotations import RationaleKind
 from heed.files import HeedError, read_json
-from heed.records import read_record
+from heed.records import OMITTED, read_record
 
 # spaCy's blank pipelines that need no further package (a test compares them with spaCy, which is
 # not imported here: it takes long), and text tokenised already
@@ -25,7 +25,7 @@ TOKENIZERS: tuple[Tokenizer, ...] = get_args(Tokenizer)
 class NearDuplicates:
     """The number of test documents with a near duplicate in train (duplicates.py)."""
 
-    test: list[int]  # for each fold; one number without folds
+    test: list[int]  # for each fold, of the first repeat; one number without folds
     complete: bool  # false: not all pairs were compared, so each number is at least this
 
     @property
@@ -69,7 +69,7 @@ class Meta:
     corpus: str
     kind: str
     tokenizer: Tokenizer
-    folds: int  # 0: a fixed split
+    folds: int  # of all repeats together; 0: a fixed split
     labels: dict[str, list[str]]  # label → its values, sorted
     documents: int
     tokens: int
@@ -88,10 +88,11 @@ class Meta:
     alignments: list[str] = dataclasses.field(default_factory=list)  # "SOURCE-TARGET"
     # the labels of which a document has any number of values, and not one each
     multilabel: list[str] = dataclasses.field(default_factory=list)
+    repeats: Annotated[int, OMITTED] = 1  # how often the documents are divided into folds
 
     @property
     def tested(self) -> int:
-        """Return the number of documents that are tested, in any fold."""
+        """Return the number of documents that are tested, in any fold of one repeat."""
         return self.documents if self.folds else self.splits["test"]
 
 

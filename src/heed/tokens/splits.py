@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
@@ -177,10 +178,11 @@ def split_columns(
     drawing = _Drawing(split, strata, groups)
     if split.kind == "folds":
         assert split.k
-        folds = drawing.folds(split.k, split.seed)
+        starts = range(split.seed, split.seed + split.folds, split.k)  # the seed of each repeat
+        tests = itertools.chain.from_iterable(drawing.folds(split.k, start) for start in starts)
         return {
             f"split_{fold}": drawing.assign_splits(test, split.seed + fold)
-            for fold, test in enumerate(folds)
+            for fold, test in enumerate(tests)
         }
     if split.kind == "random":
         assert split.test is not None

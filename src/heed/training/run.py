@@ -20,7 +20,7 @@ from heed.pipeline import recorded_files, stage_name
 from heed.processes import process_pool
 from heed.progress import Progress, training_progress
 from heed.recipe import Recipe, parse_recipe, read_model_recipe
-from heed.records import as_json, read_record
+from heed.records import OMITTED, as_json, read_record
 from heed.task import task_module
 from heed.task.interface import Learner
 from heed.tokens.arrays import Tokens, load_tokens
@@ -48,7 +48,8 @@ class RunInfo:
 class LongerInfo:
     """The content of longer/run.json, with the recipe of the longer training.
 
-    `diverged` says at which step; then there is no best epoch (0), and the history is empty.
+    `diverged` says at which step; then there is no best epoch (0), and the history is empty. `fold`
+    is written where it is not the first.
     """
 
     seed: Annotated[int, {"ge": 1}]
@@ -56,6 +57,7 @@ class LongerInfo:
     machine_kind: str
     diverged: str
     recipe: Recipe[Any, Any]
+    fold: Annotated[int, {"ge": 0}, OMITTED] = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,13 +90,13 @@ def train_run(
         seed=seed, fold=recipe.fold(seed), best_epoch=trained.best_epoch,
         parameters=sum(p.numel() for p in model.parameters() if p.requires_grad),
         documents={name: len(documents) for name, documents in trained.rows.items()},
-        machine_kind=trained.machine_kind, recipe=recipe,
+        machine_kind=trained.machine_kind, recipe=recipe.of_first_repeat(),
     )  # fmt: skip
     with writing_folder(paths.run_folder(name, seed), checksums=True) as out:
         checkpoint.write_tensors(out / paths.WEIGHTS, model.state_dict())
         trained.learner.write(out)
         pd.DataFrame(trained.history).to_csv(out / paths.HISTORY, index=False, lineterminator="\n")
-        write_json(out / paths.RUN, dataclasses.asdict(info))
+        write_json(out / paths.RUN, as_json(info))
     path, times = paths.timing_file(name, seed), stopwatch.read()
     machine.write_training_time(path, times, code, trained.device)
     return info
@@ -143,10 +145,11 @@ def train_longer(
         history, best_epoch, kind = trained.history, trained.best_epoch, trained.machine_kind
     except DivergedError as error:
         diverged = str(error)
-    info = LongerInfo(seed, best_epoch, kind, diverged, recipe)
+    fold, of_run = recipe.fold(seed), recipe.of_first_repeat()
+    info = LongerInfo(seed, best_epoch, kind, diverged, of_run, fold)
     with writing_folder(paths.run_folder(name, paths.LONGER), checksums=True) as out:
         pd.DataFrame(history).to_csv(out / paths.HISTORY, index=False, lineterminator="\n")
-        write_json(out / paths.RUN, dataclasses.asdict(info))
+        write_json(out / paths.RUN, as_json(info))
     path = paths.timing_file(name, paths.LONGER)
     machine.write_training_time(path, stopwatch.read(), code, device)
     return info
@@ -192,7 +195,8 @@ def read_longer(run: RunInfo) -> LongerInfo | None:
     if not folder.exists():
         return None
     info: LongerInfo = _read_info(LongerInfo, folder, paths.train_command(name, paths.LONGER))
-    is_of_run = (info.seed, info.recipe) == (run.seed, longer_recipe(run.recipe))
+    of_run = (run.seed, run.fold, longer_recipe(run.recipe))
+    is_of_run = (info.seed, info.fold, info.recipe) == of_run
     return info if is_of_run else None
 
 
@@ -233,7 +237,7 @@ def train_model(
         )
     machine.make_deterministic()
     machine.keep_memory()
-    rows = split_documents(recipe, tokens, seed)
+    rows = split_documents(tokens, recipe.fold(seed))
     rows_read = {name: rows[name] for name in ("train", "validation")}
     machine.seed_everything(seed)
     learning = task_module(recipe.task, "learning")
@@ -255,9 +259,8 @@ def check_tokens(recipe: Recipe[Any, Any], tokens: Tokens) -> None:
         )
 
 
-def split_documents(recipe: Recipe[Any, Any], tokens: Tokens, seed: int) -> dict[str, np.ndarray]:
-    """Return the rows of each split, by the fold of a seed. Raises HeedError if one is empty."""
-    fold = recipe.fold(seed)
+def split_documents(tokens: Tokens, fold: int) -> dict[str, np.ndarray]:
+    """Return the rows of each split of a fold. Raises HeedError if one is empty."""
     rows = {name: tokens.rows(name, fold) for name in ("train", "validation", "test")}
     for name, documents in rows.items():
         if not len(documents):
@@ -342,8 +345,9 @@ def _read_present(training: _Training, code: str) -> RunInfo | LongerInfo | None
         info: RunInfo | LongerInfo = _read_info(kind, paths.run_folder(name, training.key), "")
     except HeedError:  # missing or broken: it is trained again
         return None
-    found, asked = (time.code, info.seed, info.recipe), (code, training.seed, training.recipe)
-    return info if found == asked else None
+    asked = training.seed, training.recipe.fold(training.seed), training.recipe.of_first_repeat()
+    is_todays = time.code == code and (info.seed, info.fold, info.recipe) == asked
+    return info if is_todays else None
 
 
 def _count_gpus() -> int:

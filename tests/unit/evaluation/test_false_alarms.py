@@ -55,20 +55,6 @@ def test_false_alarms_of_a_fixed_split_are_at_most_the_level(seeds, std, first):
             assert alarms.sum() <= expected + 3 * np.sqrt(expected), (documents, level)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", [3, 5, 10])
-def test_the_table_of_false_alarms(seeds):
-    """The table in docs/statistics.md: a million studies a line, of 5,000 documents."""
-    for std in (0.0, 0.01, 0.02, 0.04):
-        means, components = alarms_of_a_fixed_split(seeds, 5000, std, 1_000_000)
-        cells = []
-        for level in LEVELS:
-            alarms = np.abs(means) > components.critical_difference(seeds, level)
-            cells.append(f"{alarms.mean() / level:.2f}")
-            assert alarms.mean() <= level * 1.03
-        print(f"\n| {seeds} | {100 * std:.0f} | {' | '.join(cells)} |", end="")
-
-
 @pytest.mark.parametrize("folds", [3, 5, 10])
 def test_false_alarms_of_folds_are_at_most_the_level(folds):
     generator = np.random.default_rng(folds)

@@ -282,7 +282,7 @@ def learner_of(goal: str, smoothing: float = 0.0) -> AdversarialLearner:
     return AdversarialLearner(
         load_subject(run, tokens, np.arange(60)), declared,
         {row: np.zeros(1, bool) for row in range(60)}, np.zeros(60, np.int64),
-        split_documents(run.recipe, tokens, 1), run,
+        split_documents(tokens, 0), run,
     )  # fmt: skip
 
 

@@ -281,17 +281,27 @@ def test_the_table_says_what_a_stranger_needs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "seeds", "found", "misses"),
-    [(1600, 3, "5.4", True), (4000, 3, "4.2", False), (4000, 10, "3.1", False)],
+    ("split", "seeds", "found", "better", "is_coarse"),
+    [
+        ("random, test: 400", 3, "5.4", "with 10 more seeds (", True),
+        ("random, test: 1200", 10, "2.9", "with 10 more seeds (", False),
+        ("folds, k: 4", 4, "6.9", "with `repeats: 5` and 16 more seeds (", True),
+        ("folds, k: 4", 40, "5.3", "with `repeats: 5`: 3.4.", True),
+    ],
 )
-def test_a_study_misses_three_points_where_it_finds_them_in_less_than_half_of_cases(
-    documents: int, seeds: int, found: str, misses: bool
+def test_a_study_says_what_it_finds_and_what_more_would_cost(
+    split: str, seeds: int, found: str, better: str, is_coarse: bool
 ) -> None:
-    text = SAMPLE.replace("documents: 1600", f"documents: {documents}")
+    text = SAMPLE.replace("kind: random, test: 0.25", f"kind: {split}")
     text = text.replace("seeds: [1, 2, 3]", f"seeds: {[*range(1, seeds + 1)]}")
     told = " ".join(format_cost(study.parse(text), cores=2).split())
-    assert f"sample-author finds a gain of about {found} points" in told
-    assert ("It finds one of 3 points in less than half of cases." in told) == misses
+    assert f"sample-author finds a gain of about {found} points" in told and better in told
+    assert ("Nothing below 3 points is found so often." in told) == is_coarse
+
+
+def test_a_translation_says_what_it_finds_too() -> None:
+    told = format_cost(study.load(Path("workflow/studies/translation.yaml")), cores=2)
+    assert "finds a gain of about 2.5 points over its control" in " ".join(told.split())
 
 
 def test_the_speed_is_measured_on_the_model_that_takes_longest(monkeypatch) -> None:

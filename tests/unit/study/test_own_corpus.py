@@ -15,7 +15,7 @@ from heed.cli.commands import OWN, make_parser
 from heed.corpora.kinds import read_documents
 from heed.corpora.source import download
 from heed.files import HeedError, sha256
-from heed.study import Source, load, own_entries
+from heed.study import Source, load, own_corpus, own_entries
 from heed.study.cost import estimate_cost
 from heed.study.own_corpus import add_corpus, remove_corpus
 from heed.study.own_files import CorpusOptions, changed_file_warnings
@@ -54,14 +54,14 @@ def test_a_file_becomes_a_study_with_models_to_compare():
     assert params.study.name == "my-reviews"
     assert params.study.title == "Does attention help on my-reviews?"
     assert [*params.models] == [f"my-reviews-{variant}" for variant in VARIANTS]
-    assert params.study.attention == ["pooling", "attention"] and params.seeds == [1, 2, 3]
+    assert params.study.attention == ["pooling", "attention"] and len(params.seeds) == 10
     assert "sample" not in Path("params.yaml").read_text()
     lines = [
         Path(file).read_text().split("\n") for file in ("params.yaml", "studies/my-reviews.yaml")
     ]
     assert lines[0][1:] == lines[1][1:]
     for found in ("60 texts in column 'text'", "2 classes: ", "40 for train, 10 for validation",
-                  "4 tokens a text on average", "preset ", "15 trainings (5 models x"):  # fmt: skip
+                  "4 tokens a text on average", "preset ", "50 trainings (5 models x"):  # fmt: skip
         assert found in message
     stages.download("my-reviews")
     stages.tokenize("my-reviews")
@@ -101,7 +101,7 @@ def test_further_corpora_are_added_to_the_active_study_and_removed():
     assert [each.name for each in list_studies() if each.is_own] == ["second", "table"]
     activate_study("table", force=False)
     assert "corpus more is removed" in remove_corpus("more")
-    assert Path("params.yaml").read_text() == first.replace("[1, 2, 3]", "[1, 2, 3, 4, 5]")
+    assert Path("params.yaml").read_text() == first.replace(f"{[*range(1, 11)]}", "[1, 2, 3, 4, 5]")
     remove_corpus("table")
     with pytest.raises(HeedError, match="study table has no corpus yet"):
         load("params.yaml")
@@ -131,7 +131,7 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it():
 
 def test_the_users_own_edits_stay_when_a_corpus_is_added():
     add_table()
-    edited = Path("params.yaml").read_text().replace("[1, 2, 3]", "[1, 2]  # two are enough")
+    edited = Path("params.yaml").read_text().replace(f"{[*range(1, 11)]}", "[1, 2]  # two are enough")
     Path("params.yaml").write_text(edited)
     add_table(file="more.csv", study="table")
     assert "seeds: [1, 2]  # two are enough" in Path("studies/table.yaml").read_text()
@@ -318,6 +318,21 @@ def test_an_encoder_that_is_installed_is_a_reference_model_and_goes_with_its_las
     assert [*load().encoders] == ["small"] and [*load().pretrained] == ["other"]
     remove_corpus("other")
     assert "small" not in Path("params.yaml").read_text()
+
+
+@pytest.mark.parametrize(("long", "seeds"), [(1e9, 10), (0, 5)])
+def test_a_study_has_ten_seeds_or_five_where_a_training_takes_long(long, seeds, monkeypatch):
+    monkeypatch.setattr(own_corpus, "LONG_TRAINING", long)
+    add_table(file="first.csv")
+    assert load("params.yaml").seeds == [*range(1, seeds + 1)]
+    make_study("mine", "")
+    assert len(load("params.yaml", may_be_empty=True).seeds) == 10
+    add_table(file="second.csv", study="mine")
+    assert load("params.yaml").seeds == [*range(1, seeds + 1)]
+    add_table(file="third.csv", study="mine")
+    assert load("params.yaml").seeds == [*range(1, seeds + 1)], "those of a study stay"
+    add_table(file="fourth.csv", seeds=3)
+    assert load("params.yaml").seeds == [1, 2, 3]
 
 
 @pytest.mark.usefixtures("measured")

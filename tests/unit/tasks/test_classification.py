@@ -186,7 +186,7 @@ def learner_with(**changes) -> ClassificationLearner:
     change_recipe(**plain, encoder="embeddings", attention="none", heads=1, **changes)
     recipe, tokens = read_model_recipe("tiny-attention"), load_tokens("data/tokens/tiny")
     seed_everything(1)
-    return make_learner(recipe, tokens, split_documents(recipe, tokens, 1), 1, "cpu")
+    return make_learner(recipe, tokens, split_documents(tokens, 0), 1, "cpu")
 
 
 @pytest.mark.parametrize(

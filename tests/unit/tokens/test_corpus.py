@@ -52,12 +52,14 @@ def hashes(folder: Path) -> dict[str, str]:
     }
 
 
-def tokenize_sample(tmp_path: Path, kind: str, folder: str, **changes) -> Path:
+def tokenize_sample(
+    tmp_path: Path, kind: str, folder: str, split: Split = RANDOM, **changes
+) -> Path:
     source = kind.removesuffix("-letters")
     raw, out = tmp_path / source, tmp_path / folder / "corpus"
     if not raw.exists():
         download(source, Source(kind=source, documents=60, seed=3), raw)
-    tokenize("corpus", Corpus(source=source, kind=kind, split=RANDOM, **changes), raw, out, 1)
+    tokenize("corpus", Corpus(source=source, kind=kind, split=split, **changes), raw, out, 1)
     return out
 
 
@@ -83,6 +85,30 @@ def test_the_size_of_a_chunk_changes_no_byte(tmp_path, monkeypatch, kind, change
     monkeypatch.setattr(writer, "MAX_CHUNK_CHARACTERS", 1)
     assert hashes(tokenize_sample(tmp_path, kind, "ones", **changes)) == whole
     assert "meta.json" in whole and not any(name.startswith(".") for name in whole)
+
+
+def test_more_repeats_of_folds_change_neither_the_digest_nor_the_first_folds(tmp_path):
+    once, twice = (
+        tokenize_sample(
+            tmp_path, "sample-letters", f"{repeats}", Split(kind="folds", k=3, repeats=repeats)
+        )
+        for repeats in (1, 2)
+    )
+    added = {"repeats.parquet", "meta.json", CHECKSUMS}
+    assert {*hashes(once).items()} ^ {*hashes(twice).items()} == {
+        (name, value)
+        for folder in (once, twice)
+        for name, value in hashes(folder).items()
+        if name in added
+    }
+    first, second = load_tokens(once), load_tokens(twice)
+    assert (first.meta.digest, first.meta.folds, second.meta.folds) == (second.meta.digest, 3, 6)
+    assert "repeats" not in (once / "meta.json").read_text()
+    assert first.meta.near_duplicates == second.meta.near_duplicates
+    tests = [second.rows("test", fold) for fold in range(6)]
+    assert all((tests[fold] == first.rows("test", fold)).all() for fold in range(3))
+    every = [*range(second.meta.documents)]
+    assert all(sorted(np.concatenate(each)) == every for each in (tests[:3], tests[3:]))
 
 
 def test_row_groups_hold_the_same_documents(tmp_path, monkeypatch):

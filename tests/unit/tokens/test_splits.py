@@ -107,6 +107,23 @@ def test_folds_test_every_document_once_with_the_proportions_of_its_labels():
     assert all(Counter(STRATA[column == "test"])["a"] == 12 for column in folds.values())
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_repeats_divide_the_documents_again_and_keep_the_first_folds(grouped):
+    groups = np.repeat(np.arange(25), 4).astype(str)
+    once, thrice = (
+        columns(Split(kind="folds", k=5, repeats=repeats, grouped=grouped), groups=groups)
+        for repeats in (1, 3)
+    )
+    assert [*thrice] == [f"split_{fold}" for fold in range(15)]
+    assert all((thrice[name] == column).all() for name, column in once.items())
+    tests = np.stack([column == "test" for column in thrice.values()]).reshape(3, 5, -1)
+    assert (tests.sum(axis=1) == 1).all(), "each repeat tests each document once"
+    folds = [{fold.tobytes() for fold in repeat} for repeat in tests]
+    assert not folds[0] & folds[1] | folds[0] & folds[2] | folds[1] & folds[2]
+    split_twice = [{*column[groups == "0"]} for column in thrice.values()]
+    assert grouped == all(len(each) == 1 for each in split_twice)
+
+
 def test_grouped_folds_keep_groups_together_in_test_and_validation():
     groups = np.repeat(np.arange(25), 4).astype(str)
     split = Split(kind="folds", k=5, grouped=True, validation=0.25)

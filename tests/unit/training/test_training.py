@@ -30,6 +30,7 @@ from heed.inputs.batches import WINDOW, EncodedCorpus
 from heed.inputs.vocabulary import SPECIAL, Vocabulary, build_vocabulary, most_frequent
 from heed.paths import timing_file
 from heed.prediction import write_predictions
+from heed.task import task_module
 from heed.tokens.arrays import load_tokens
 from heed.tokens.tokenizer import tokenize_in_memory
 from heed.training import checkpoint, loop
@@ -498,15 +499,19 @@ def test_of_a_long_document_the_head_or_both_ends_are_read(workplace):
     assert encoded.lengths(short)[0] == np.diff(tokens.offsets).min()
 
 
-def in_two_folds() -> None:
+def in_two_folds(repeats: int = 1) -> None:
     """Give the corpus two folds: the test split of seeds 1, 3, ... and that of seeds 2, 4, ..."""
     path = Path("data/tokens/tiny")
     table = pd.read_parquet(path / "documents.parquet")
-    table["split_0"], table["split_1"] = table["split"], np.roll(table["split"], 12)
-    table.drop(columns="split").to_parquet(path / "documents.parquet", index=False)
-    meta = json.loads((path / "meta.json").read_text()) | {"folds": 2}
+    if "split" in table:
+        table["split_0"], table["split_1"] = table["split"], np.roll(table["split"], 12)
+        table.drop(columns="split").to_parquet(path / "documents.parquet", index=False)
+    again = {f"split_{fold}": np.roll(table["split_0"], 12 * fold) for fold in (2, 3)}
+    pd.DataFrame(again).to_parquet(path / "repeats.parquet", index=False)
+    folds = {"folds": 2 * repeats, "repeats": repeats}
+    meta = json.loads((path / "meta.json").read_text()) | folds
     (path / "meta.json").write_text(json.dumps(meta))
-    recipe = dataclasses.replace(recipes.read_model_recipe("tiny-attention"), folds=2)
+    recipe = dataclasses.replace(recipes.read_model_recipe("tiny-attention"), **folds)
     recipes.write_recipe("results/recipe/tiny-attention.yaml", recipe)
 
 
@@ -515,6 +520,23 @@ def test_folds_test_on_the_seeds_own_fold_and_do_not_leak(workplace):
     train_and_predict(seeds=(1, 2))
     assert [read_run("tiny-attention", seed).fold for seed in (1, 2)] == [0, 1]
     assert not set(predicted(1)["id"]) & set(predicted(2)["id"])
+
+
+def test_with_more_repeats_a_run_is_kept_where_its_fold_is_the_same(workplace):
+    task_module("classification", "prediction")  # loaded later, it would be new code
+    in_two_folds()
+    once = trained_runs([1, 3])
+    in_two_folds(repeats=2)
+    with pytest.raises(HeedError, match=r"/3: was trained on fold 0, and is of fold 2 now\. Run"):
+        write_predictions("tiny-attention", [1, 3])
+    twice = trained_runs([1, 3])
+    assert [seed for seed in once if once[seed] == twice[seed]] == [1]
+    assert [read_run("tiny-attention", seed).fold for seed in twice] == [0, 2]
+    write_predictions("tiny-attention", [1, 3])
+    written = recipes.read_recipe(PREDICTED / "recipe.yaml", "")
+    assert written == recipes.read_model_recipe("tiny-attention") and written.repeats == 2
+    rows = load_tokens("data/tokens/tiny").rows("test", 2)
+    assert {*predicted(3)["id"]} == {f"d{row}" for row in rows}
 
 
 def test_batches_hold_every_document_once_sorted_within_windows_the_same_for_the_same_seed(

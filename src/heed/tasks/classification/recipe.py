@@ -16,7 +16,10 @@ METRICS = (
 )  # fmt: skip
 VALIDATION_METRICS = ("accuracy", "macro_f1", "loss")  # epochs are selected by one
 ITEM = "document"  # an item of a corpus, of which the report has words
-SCALE = Scale({f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")})
+SCALE = Scale(
+    {f"{average}_f1": f"{average} F1" for average in ("micro", "macro", "weighted")},
+    planned=(0.01, 0.1),
+)
 READS_NOISE = True  # a test of what weights explain puts words of another corpus beside texts
 
 
