@@ -32,9 +32,11 @@ from heed.report.published import (
     NO_SCORES,
     TALK_VARIANTS,
     Talk,
+    TalkTest,
     experiment_scores,
     read_published,
     talk_gain,
+    talk_test,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Line:
     talk_gain: float | None
     comparable: bool  # whether the talk's scores can be compared with ours
     reproduction: Reproduction | None  # None where the talk has no such experiment
+    talk_test: TalkTest | None = None  # of its gain, over its test documents
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,6 +255,7 @@ def _line(
         talk_gain=of_talk,
         comparable=bool(published and published.comparable and not mark(result.corpus)),
         reproduction=reproduction,
+        talk_test=talk_test(talk),
     )
 
 
