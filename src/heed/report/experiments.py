@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.corpora.kinds import KINDS
 from heed.evaluation.results import (
     BETTER,
     NOT_CONVERGED,
@@ -102,6 +103,7 @@ class Experiment:
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[Degradation]
+    publishable: bool = False  # whether its text may be: generated, or in the public domain
 
     @property
     def gain(self) -> TestedDifference | None:
@@ -155,7 +157,14 @@ def _experiment(
         talk=talk[name],
         degraded_from=degraded_from,
         degradations=degradations,
+        publishable=may_publish_text(result.corpus),
     )
+
+
+def may_publish_text(corpus: Corpus) -> bool:
+    """Return whether what is published may have a corpus's text: generated, or public domain."""
+    kind = KINDS.get(corpus.statistics.kind)
+    return corpus.statistics.generated or bool(kind and kind.source.public_domain)
 
 
 def mark(corpus: Corpus) -> str:

@@ -230,10 +230,10 @@ def test_each_class_has_a_document_with_its_share_of_weight_and_its_words(explai
         assert all(np.nanmax(row, initial=0) <= 1 for row in each.rows.values())
 
 
-def test_text_that_heed_did_not_generate_is_never_on_paper_nor_published(results):
+def test_text_that_may_not_be_published_is_on_the_local_page_alone(results):
     (figure,) = document_rankings(results)
     assert set(figure.media) == {PAGE, PAPER}
-    real = [dataclasses.replace(each, generated=False) for each in results.experiments]
+    real = [dataclasses.replace(each, publishable=False) for each in results.experiments]
     local = dataclasses.replace(results, experiments=real)
     explained = [dataclasses.replace(each, experiment=real[0]) for each in results.explanations]
     local = dataclasses.replace(local, explanations=tuple(explained))

@@ -1,6 +1,6 @@
 """Attention in texts: documents side by side, head by head, and its weight.
 
-Texts that heed did not generate are on the local page alone.
+Texts that may not be published are on the local page alone.
 """
 
 import dataclasses
@@ -84,8 +84,8 @@ def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> 
 
 
 def _media(experiment: Experiment) -> tuple[str, ...]:
-    """Return the media that have texts of an experiment: paper only those that heed generated."""
-    return EVERYWHERE if experiment.generated else (PAGE,)
+    """Return the media that have texts of an experiment: paper only those for everybody."""
+    return EVERYWHERE if experiment.publishable else (PAGE,)
 
 
 @dataclasses.dataclass(frozen=True)

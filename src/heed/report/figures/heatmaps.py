@@ -82,7 +82,7 @@ class Document:
 def document_rankings(results: Results) -> list[Figure]:
     """Return a figure for each experiment: its first explained model that chooses its weights.
 
-    Text that heed did not generate is on the page alone, and not in what is published.
+    Text that may not be published is on the page alone.
     """
     figures = []
     for experiment in results.experiments:
@@ -122,7 +122,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             alt_text=drawing.alt_text(experiment, f"{claim} {caption} {words}"),
             mark=experiment.mark,
             claim=claim,
-            media=EVERYWHERE if experiment.generated else (PAGE,),
+            media=EVERYWHERE if experiment.publishable else (PAGE,),
         )
     ]
 
@@ -304,7 +304,7 @@ def _figure(
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
-        media=EVERYWHERE if experiment.generated and fits else (PAGE,),
+        media=EVERYWHERE if experiment.publishable and fits else (PAGE,),
     )
 
 

@@ -110,8 +110,8 @@ def predicted_path(results: Results, model: str, name: str) -> Path:
 
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
     """Return heat maps and examples; a sentence in their place where texts may not be published."""
-    is_on_page = results.with_documents or experiment.generated
-    media = (PAGE,) * is_on_page + (PAPER,) * experiment.generated
+    is_on_page = results.with_documents or experiment.publishable
+    media = (PAGE,) * is_on_page + (PAPER,) * experiment.publishable
     others = tuple(medium for medium in EVERYWHERE if medium not in media)
     reason = say(
         "The sentences of this corpus are left out of what may be published, since heed did not "
