@@ -29,8 +29,8 @@ from heed.report.figures.lecture_002 import heading
 from heed.report.language import say
 from heed.report.results import Results
 
-WORDS = 44  # that are drawn of a document
 STRIP = 22  # words below each other's rankings in one line
+STRIPS = 4  # of all documents of a figure together
 CLASSES = 3  # of which a document is drawn
 RANK_CELL, RANK_LETTER = 0.155, 0.06  # inches: a row, a letter of a word
 RANK_TITLE, RANK_GAP = 0.2, 0.15  # inches above a document, and around a strip
@@ -107,7 +107,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
         "shows no more."
     )
     caption = _rankings_caption(explanation, documents)
-    height = 0.2 + sum(each.height for each in documents)
+    height = min(0.2 + sum(each.height for each in documents), drawing.MAX_HEIGHT)
     paths = (explanation.folder / f"{name}.parquet" for name in ("documents", "units"))
     words = " ".join(word for each in documents for word in each.words)
     return [
@@ -173,17 +173,18 @@ def choose_documents(explanation: Explanation) -> list[Document]:
     table = documents.rename(columns=columns).assign(shown=documents["text"].notna())
     units = explanation.read("units")
     units = units[units["seed"] == documents["seed"].min()]
-    chosen = typical_documents(table, CLASSES).values()
-    return [_document(row, units) for row in table.loc[[*chosen]].itertuples()]
+    chosen = [*typical_documents(table, CLASSES).values()]
+    words = STRIP * (STRIPS // max(len(chosen), 2))
+    return [_document(row, units, words) for row in table.loc[chosen].itertuples()]
 
 
-def _document(row: Any, units: pd.DataFrame) -> Document:
+def _document(row: Any, units: pd.DataFrame, words: int) -> Document:
     own = units[units["id"] == row.id].sort_values("unit").reset_index(drop=True)
-    part = excerpt(own.assign(weight=own["attention"].fillna(0)), WORDS)
+    part = excerpt(own.assign(weight=own["attention"].fillna(0)), words)
     rows = {name: values[part.index] for name, values in _rows(own).items()}
-    words = [row.text[unit.start : unit.end] for unit in part.itertuples()]
+    texts = [row.text[unit.start : unit.end] for unit in part.itertuples()]
     head = str(row.id), str(row.label), str(row.predicted), int(part.index[0])
-    return Document(*head, words, rows, float(row.share), float(row.largest))
+    return Document(*head, texts, rows, float(row.share), float(row.largest))
 
 
 def _rows(units: pd.DataFrame) -> dict[str, np.ndarray]:
