@@ -69,7 +69,12 @@ GITHUB = "https://raw.githubusercontent.com"
 
 
 def _source(
-    name: str, size: float, folder: str, host: str, hashes: dict[str, str], **options: bool
+    name: str,
+    size: float,
+    folder: str,
+    host: str,
+    hashes: dict[str, str],
+    public_domain: bool = False,
 ) -> SourceKind:
     """Return a source of files in a folder of the mirror and at `host`; "" needs a login.
 
@@ -83,7 +88,7 @@ def _source(
         instructions = "it is a fixture of the tests" if is_fixture else INSTRUCTIONS
         hashed = tuple(d if ":" in d else f"sha256:{d}" for d in digests.split())
         files.append(File(file, f"{folder}/{file}", hashed, url, instructions, is_fixture))
-    return SourceKind(name=name, files=tuple(files), size=size, **options)
+    return SourceKind(name=name, files=tuple(files), size=size, public_domain=public_domain)
 
 
 DECLARED = (

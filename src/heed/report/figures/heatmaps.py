@@ -140,9 +140,10 @@ def _rankings_caption(explanation: Explanation, documents: list[Document]) -> st
         names=names,
         count=explained["text"].count(),
     )
-    shares = explained.groupby("label")["rationale_weight"].median().dropna()
-    if len(shares):
-        rule += " " + say("The medians: {shares}.", shares=describe_shares(shares.to_dict()))
+    medians = explained.groupby("label")["rationale_weight"].median().dropna()
+    if len(medians):
+        shares = {str(label): float(each) for label, each in medians.items()}
+        rule += " " + say("The medians: {shares}.", shares=describe_shares(shares))
     return (
         rule
         + " "
