@@ -96,6 +96,7 @@ class SourceKind:
     optional_keys: tuple[str, ...] = ("files",)
     parallel: bool = False  # the keys of its `paths` are languages
     size: float = 0  # bytes of the published files
+    public_domain: bool = False  # its text may stand in a published report
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,14 @@ SST_HASHES = {
 GITHUB = "https://raw.githubusercontent.com"
 
 
-def _source(name: str, size: float, folder: str, host: str, hashes: dict[str, str]) -> SourceKind:
+def _source(
+    name: str,
+    size: float,
+    folder: str,
+    host: str,
+    hashes: dict[str, str],
+    public_domain: bool = False,
+) -> SourceKind:
     """Return a source of files in a folder of the mirror and at `host`; "" needs a login.
 
     `hashes` are of SHA-256 where no kind is named; spaces are between those of several archives.
@@ -81,7 +88,7 @@ def _source(name: str, size: float, folder: str, host: str, hashes: dict[str, st
         instructions = "it is a fixture of the tests" if is_fixture else INSTRUCTIONS
         hashed = tuple(d if ":" in d else f"sha256:{d}" for d in digests.split())
         files.append(File(file, f"{folder}/{file}", hashed, url, instructions, is_fixture))
-    return SourceKind(name=name, files=tuple(files), size=size)
+    return SourceKind(name=name, files=tuple(files), size=size, public_domain=public_domain)
 
 
 DECLARED = (
@@ -121,7 +128,7 @@ DECLARED = (
     _source("federalist", 1.2e6, "federalist", f"{GITHUB}/GITenberg/The-Federalist-Papers_1404/"
         "7effe9c7518aa38e80f23664419a3e28b7993127", {
         GUTENBERG_FILE: "sha256:64dd04d805964a7c8f946072fcc8ba11d01613c8e6faf908511a28930dcb28e1",
-    }),
+    }, public_domain=True),
     _source("multi30k", 2e6, "multi30k", f"{GITHUB}/multi30k/dataset/"
         "a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw", CAPTION_HASHES),
 )  # fmt: skip

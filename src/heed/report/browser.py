@@ -21,6 +21,7 @@ from heed.report.blocks import Legend, Piece, Sentence
 from heed.report.language import say
 
 MAX_WORDS = 10  # in the table of each document
+NAMED_CLASSES = 4  # whose shares of weight a caption names
 HEAVIEST = 5  # words of a document, whose share of the weight is measured
 POOLINGS = {
     "last": "the pooling reads the last state of each direction",
@@ -75,6 +76,12 @@ class Document:
         """Whether the model predicted the true class."""
         return self.label == self.predicted
 
+    @property
+    def rationale_share(self) -> float:
+        """The share of weight on its rationale; NaN where it has none."""
+        weights, rationale = self.tokens["weight"], self.tokens["rationale"]
+        return float(weights[rationale].sum()) if rationale.any() else math.nan
+
 
 @dataclasses.dataclass(frozen=True)
 class WeightShare:
@@ -97,6 +104,7 @@ class Browser:
     rationale: WeightShare | None
     sentences: bool
     classes: list[str]  # the true classes that occur
+    by_class: dict[str, float]  # the mean share of weight on the rationale, by class with any
 
     @property
     def legend(self) -> Legend:
@@ -169,7 +177,39 @@ def read_browser(folder: Path, others: dict[str, Path]) -> Browser:
         None if known.empty else _share(known, known["rationale"]),
         bool(weights["sentence_weight"].notna().any()),
         sorted(set(documents["label"])),
+        _share_by_class(known, documents),
     )
+
+
+def _share_by_class(known: pd.DataFrame, documents: pd.DataFrame) -> dict[str, float]:
+    weights = (known["weight"] * known["rationale"]).groupby(known["id"]).sum()
+    labels = documents.set_index("id")["label"]
+    return {str(label): float(each) for label, each in weights.groupby(labels).mean().items()}
+
+
+def describe_shares(shares: dict[str, float]) -> str:
+    """Return the share of weight on the rationale in each class; of many the ends alone."""
+    if len(shares) > NAMED_CLASSES:
+        order = sorted(shares, key=lambda name: shares[name])
+        shares = {name: shares[name] for name in (order[0], order[-1])}
+    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+
+
+def typical_documents(documents: pd.DataFrame, limit: int) -> dict[str, int]:
+    """Return by class the row of the document that is nearest to the median of its class.
+
+    The median is of `share`, the weight on the rationale, or in a class without one of `largest`,
+    the largest weight of a word. Those with `shown` are chosen from; of as near ones that with the
+    fewest `words`, then the first. Of more classes than `limit`, those with the most documents.
+    """
+    labels = documents["label"]
+    has_share = documents["share"].groupby(labels).transform("count") > 0
+    values = documents["share"].where(has_share, documents["largest"])
+    distance = (values - values.groupby(labels).transform("median")).abs().round(9)
+    order = documents.assign(distance=distance).sort_values(["distance", "words"], kind="stable")
+    order = order[order["shown"]]
+    classes = labels.value_counts(sort=False)[order["label"].unique()].nlargest(limit).index
+    return {str(label): order.index[order["label"] == label][0] for label in sorted(classes)}
 
 
 def read_predictions(folder: Path, names: list[str]) -> dict[str, pd.DataFrame]:
@@ -276,7 +316,7 @@ def make_legend(rationale: bool, sentences: bool) -> Legend:
     )
 
 
-WORDS = 80  # of a longer document, those with the most weight in one piece
+WORDS = 80  # of a longer document, in one piece
 
 
 @dataclasses.dataclass(frozen=True)
@@ -323,7 +363,8 @@ def read_changed_documents(
 ) -> list[ChangedDocument]:
     """Return the documents of attention's browser whose number of right seeds changed.
 
-    The largest change is first; ties are ordered by id. Raises HeedError: a file is broken.
+    The largest change is first; ties are in the order of the browser. Raises HeedError: a file is
+    broken.
     """
     documents = {document.id: document for document in browser.documents}
     without, with_attention = (
@@ -331,12 +372,12 @@ def read_changed_documents(
         for each in (baseline, attention)
     )
     changed = [
-        ChangedDocument(document, heaviest_part(document.tokens), without[name], each)
+        ChangedDocument(document, excerpt(document.tokens), without[name], each)
         for name, document in documents.items()
         if name in without and (each := with_attention[name])
         if each.seeds_right != without[name].seeds_right
     ]
-    return sorted(changed, key=lambda each: (-abs(each.change), each.document.id))
+    return sorted(changed, key=lambda each: -abs(each.change))
 
 
 def _answers(rows: pd.DataFrame) -> Answers:
@@ -345,13 +386,20 @@ def _answers(rows: pd.DataFrame) -> Answers:
     return Answers(tuple(map(bool, right)), tuple(probabilities))
 
 
-def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
-    """Return at most 80 successive tokens: those with the most weight, ties the first of them."""
-    if len(tokens) <= WORDS:
+def excerpt(tokens: pd.DataFrame, words: int = WORDS) -> pd.DataFrame:
+    """Return at most so many successive tokens: around the rationale, else the strongest weights.
+
+    Where there is room, a quarter of the words stands before it.
+    """
+    if len(tokens) <= words:
         return tokens
-    sums = np.cumsum(np.concatenate([[0.0], tokens["weight"].to_numpy(np.float64)]))
-    start = int(np.argmax(np.round(sums[WORDS:] - sums[:-WORDS], 6)))
-    return tokens.iloc[start : start + WORDS]
+    column = "rationale" if tokens["rationale"].any() else "weight"
+    sums = np.cumsum(np.concatenate([[0.0], tokens[column].to_numpy(np.float64)]))
+    found = np.round(sums[words:] - sums[:-words], 6)
+    starts = np.flatnonzero(found == found.max())
+    adjoining = starts[starts - starts[0] == np.arange(len(starts))]
+    start = max(int(adjoining[-1]) - words // 4, int(adjoining[0]))
+    return tokens.iloc[start : start + words]
 
 
 def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.DataFrame | None:

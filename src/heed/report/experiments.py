@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heed.corpora.kinds import KINDS
 from heed.evaluation.results import (
     BETTER,
     NOT_CONVERGED,
@@ -32,9 +33,11 @@ from heed.report.published import (
     NO_SCORES,
     TALK_VARIANTS,
     Talk,
+    TalkTest,
     experiment_scores,
     read_published,
     talk_gain,
+    talk_test,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +68,7 @@ class Line:
     talk_gain: float | None
     comparable: bool  # whether the talk's scores can be compared with ours
     reproduction: Reproduction | None  # None where the talk has no such experiment
+    talk_test: TalkTest | None = None  # of its gain, over its test documents
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +103,7 @@ class Experiment:
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[Degradation]
+    publishable: bool = False  # whether its text may be: generated, or in the public domain
 
     @property
     def gain(self) -> TestedDifference | None:
@@ -152,7 +157,14 @@ def _experiment(
         talk=talk[name],
         degraded_from=degraded_from,
         degradations=degradations,
+        publishable=may_publish_text(result.corpus),
     )
+
+
+def may_publish_text(corpus: Corpus) -> bool:
+    """Return whether what is published may have a corpus's text: generated, or public domain."""
+    kind = KINDS.get(corpus.statistics.kind)
+    return corpus.statistics.generated or bool(kind and kind.source.public_domain)
 
 
 def mark(corpus: Corpus) -> str:
@@ -260,6 +272,7 @@ def _line(
         talk_gain=of_talk,
         comparable=bool(published and published.comparable and not mark(result.corpus)),
         reproduction=reproduction,
+        talk_test=talk_test(talk),
     )
 
 

@@ -1,6 +1,7 @@
 """`heed publish`: a study's published report in docs/studies/, and its summary in the index.
 
-It has no text of a corpus, unless heed generated it, and no path of this machine.
+It has no text of a corpus, unless heed generated it or it is in the public domain, and no path of
+this machine.
 """
 
 import dataclasses
@@ -17,7 +18,7 @@ from heed.evaluation.results import Comparison
 from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
-from heed.report.experiments import Experiment, read_experiments
+from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.html import escape_markdown, markdown_table
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
@@ -165,7 +166,7 @@ def publish(
     experiments = read_experiments(params, comparison, published)
     pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
     folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
-    generated = all(each.corpus.statistics.generated for each in comparison.experiments.values())
+    with_texts = all(may_publish_text(each.corpus) for each in comparison.experiments.values())
     readme, pdf = folder / README, root / "reports" / PDF
     addresses = Addresses(
         params="params.yaml",
@@ -176,9 +177,9 @@ def publish(
         made_by=f"heed {published_report.version}, {published_report.short_commit}",
     )
     with writing_folder(folder) as out:
-        render(params, comparison, published, results, out, generated, addresses)
+        render(params, comparison, published, results, out, with_texts, addresses)
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
-        if not generated:
+        if not with_texts:
             (out / "documents").rmdir()
         for file in COPIED:
             shutil.copyfile(root / file, out / file)

@@ -2,13 +2,17 @@
 
 import csv
 import dataclasses
+import math
 from pathlib import Path
+
+from scipy import stats
 
 from heed.files import HeedError, reading
 
 RESULTS, CLASSES = "talk_results.csv", "talk_classes.csv"
 EXPLANATION, SENTENCES = "explanation.csv", "explanation_sentences.csv"
 TALK_VARIANTS = ("baseline", "attention")
+SHOWN_BELOW = 0.05  # the p of a gain of the talk, two-sided
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +74,45 @@ def experiment_scores(
 
 def talk_gain(talk: dict[str, Talk]) -> float | None:
     """Return the talk's gain in percentage points, from the accuracies that it prints."""
-    baseline, attention = (
-        talk.get(variant, NO_SCORES).summary.get("accuracy") for variant in TALK_VARIANTS
+    tested = talk_test(talk)
+    return tested.gain_pp if tested else None
+
+
+@dataclasses.dataclass(frozen=True)
+class TalkTest:
+    """The talk's gain against chance in the choice of test documents: z and the two-sided p."""
+
+    gain_pp: float
+    documents: int
+    z: float
+    p: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether another draw of test documents alone would hardly have given such a gain."""
+        return self.p < SHOWN_BELOW
+
+
+def talk_test(talk: dict[str, Talk]) -> TalkTest | None:
+    """Return the test of two proportions on the accuracies that the talk prints; None without both.
+
+    Both models have read the same documents, but which of them each got right is not published. So
+    the two are taken as independent: with errors in common, the usual case, z is too small. What
+    another seed or another split would change is not known, and no part of it: with it z is too
+    large.
+    """
+    rows = [talk.get(variant, NO_SCORES).summary for variant in TALK_VARIANTS]
+    if not all(row.get("accuracy") for row in rows):
+        return None
+    baseline, attention = (float(row["accuracy"]) for row in rows)
+    counts = [int(row["test_items"]) for row in rows]
+    variances = (
+        share * (1 - share) / count
+        for share, count in zip((baseline, attention), counts, strict=True)
     )
-    return 100 * (float(attention) - float(baseline)) if attention and baseline else None
+    z = (attention - baseline) / math.sqrt(sum(variances))
+    gain = 100 * (attention - baseline)
+    return TalkTest(gain, counts[0], z, 2 * float(stats.norm.sf(abs(z))))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -86,7 +86,7 @@ DOCUMENT_FILES = ("documents", "weights", "predictions")
 class Results:
     """The results of a study, for the chapters.
 
-    `browsers` are by model; `with_documents`: whether the page has text that heed did not generate.
+    `browsers` are by model; `with_documents`: whether the page has text that may not be published.
     """
 
     params: "Params"
@@ -193,7 +193,7 @@ class Results:
 
     def prints_texts(self, experiment: Experiment) -> bool:
         """Return whether the page prints texts of an experiment's corpus."""
-        return experiment.generated or self.with_documents
+        return experiment.publishable or self.with_documents
 
 
 def read_results(

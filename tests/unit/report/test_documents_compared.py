@@ -15,10 +15,12 @@ from heed.report.browser import (
     HEAVIEST,
     WORDS,
     Browser,
+    describe_shares,
+    excerpt,
     fixed_weights,
-    heaviest_part,
     read_browser,
     read_changed_documents,
+    typical_documents,
 )
 from heed.report.escape import TEMPLATES
 from heed.report.measures import equal_weights_control, lacks_layer
@@ -75,7 +77,7 @@ def test_a_fixed_document_is_wrong_for_the_baseline_in_more_seeds_than_for_atten
     for index, model in enumerate(("baseline", "attention")):
         write_answers(tmp_path / model, index)
     changed = read_changed_documents(browser, tmp_path / "baseline", tmp_path / "attention")
-    # the largest change first, ties by name; a document that is right as often is not among them
+    # the largest change first; a document that is right as often is not among them
     assert [(each.document.id, each.change) for each in changed] == [
         ("more", 3), ("fixed", 2), ("lost", -2),
     ]  # fmt: skip
@@ -85,13 +87,43 @@ def test_a_fixed_document_is_wrong_for_the_baseline_in_more_seeds_than_for_atten
     assert fixed.attention.probability == pytest.approx(0.8)
 
 
-def test_of_a_long_document_the_part_with_the_most_weight_is_shown(tmp_path):
-    weights = [0.0] * 300
-    weights[10], weights[200], weights[210] = 0.4, 0.3, 0.3
-    tokens = write_browser(tmp_path, {"d": weights}).documents[0].tokens
-    part = heaviest_part(tokens)
-    assert len(part) == WORDS and {200, 210} <= set(part["token"]) and 10 not in set(part["token"])
-    assert len(heaviest_part(tokens.head(7))) == 7
+@pytest.mark.parametrize(
+    ("weights", "rationale", "shown"),
+    [
+        ({10: 0.4, 200: 0.3, 210: 0.3}, [], {200, 210}),
+        ({10: 0.4, 200: 0.3, 210: 0.3}, [100, 102], {100, 101, 102}),
+        ({}, [1], {0, 1}),
+        ({}, [299], {298, 299}),
+        ({}, [150], {*range(130, 210)}),  # with a quarter of the words before it
+    ],
+)
+def test_an_excerpt_has_the_rationale_or_without_one_the_most_weight(weights, rationale, shown):
+    words = pd.DataFrame({"weight": pd.Series(weights, dtype=float).reindex(range(300)).fillna(0)})
+    words["rationale"] = words.index.isin(rationale)
+    part = excerpt(words)
+    assert len(part) == WORDS and shown <= {*part.index}
+    assert len(excerpt(words.head(7))) == 7
+
+
+def documents(**shares: list[float]) -> pd.DataFrame:
+    """Documents of these classes with these shares; each has a word more than the one before."""
+    rows = [(label, share) for label, each in shares.items() for share in each]
+    table = pd.DataFrame(rows, columns=["label", "share"])
+    return table.assign(largest=table.index / 100, words=table.index, shown=True)
+
+
+def test_a_class_has_the_document_nearest_to_its_median_and_of_two_the_shorter_one():
+    table = documents(b=[0.1, 0.9, 0.5, 0.5], a=[0.2, 0.3], c=[np.nan, np.nan, np.nan])
+    assert typical_documents(table, 3) == {"a": 4, "b": 2, "c": 7}  # of c by the largest weight
+    assert typical_documents(table, 2) == {"b": 2, "c": 7}, "the largest classes"
+    table.loc[[2, 3], "shown"] = False
+    assert typical_documents(table, 1) == {"b": 0}, "the median is of all of them"
+
+
+def test_shares_are_named_by_class_or_of_many_the_ends():
+    shares = {"a": 0.5, "b": 0.012, "c": 1.0}
+    assert describe_shares(shares) == "a 50.0%, b 1.2%, c 100.0%"
+    assert describe_shares(shares | {"d": 0.2, "e": 0.3}) == "b 1.2%, c 100.0%"
 
 
 def test_a_pooling_that_does_not_choose_weighs_by_position_alone(tmp_path):

@@ -32,7 +32,7 @@ from heed.report.chapters import explanation as chapters
 from heed.report.chapters.shared import caution
 from heed.report.explanations import Explanation, _read_encoder, is_planted
 from heed.report.figures.drawing import draw
-from heed.report.figures.heatmaps import WORDS, choose_document, document_rankings, first_word
+from heed.report.figures.heatmaps import choose_documents, document_rankings
 from heed.report.figures.lecture_002 import (
     _describe,
     _drawn,
@@ -116,8 +116,9 @@ def rows_of(table: Table) -> dict[str, tuple[Cell, ...]]:
 
 def test_the_chapter_begins_with_the_criteria_and_their_rules(results):
     (section,) = chapters.chapter(results)
-    table, rules, *_ = section.blocks
+    table, shown, rules, *_ = section.blocks
     assert isinstance(table, Table) and isinstance(rules, Disclosure)
+    assert isinstance(shown, Group), "the figures are in the open"
     (listed,) = rules.blocks
     assert isinstance(listed, Items) and len(listed.items) == 4
     heads = [table.columns[index].heading for index in table.column_indices(PAGE)]
@@ -219,25 +220,20 @@ def test_what_papers_print_is_of_tests_and_measures_that_heed_has():
     assert all(each.sentence and each.paper for each in papers.sentences)
 
 
-def test_the_document_is_the_first_by_name_that_has_rationale(explained):
-    document = choose_document(explained)
-    assert document.name == "d1", "d0 has none"
-    assert document.words == fixture.TEXT.split() and document.first == 0
+def test_each_class_has_a_document_with_its_share_of_weight_and_its_words(explained):
+    documents = explained.read("documents").query("seed == seed.min()").set_index("id")
+    shown = choose_documents(explained)
+    assert [each.label for each in shown] == sorted(documents.dropna(subset="text").label.unique())
+    for each in shown:
+        assert each.words == fixture.TEXT.split() and each.first == 0
+        assert each.largest == documents.max_weight[each.name] and each.title.startswith(each.label)
+        assert all(np.nanmax(row, initial=0) <= 1 for row in each.rows.values())
 
 
-@pytest.mark.parametrize(
-    ("rationale", "first"), [([], 0), ([70], 40), ([30], 20), ([5], 0), ([30, 90], 20)]
-)
-def test_a_long_document_is_drawn_around_its_first_rationale(rationale, first):
-    units = np.isin(np.arange(100), rationale)
-    assert first_word(units) == first
-    assert first_word(units[:WORDS]) == 0
-
-
-def test_text_that_heed_did_not_generate_is_never_on_paper_nor_published(results):
+def test_text_that_may_not_be_published_is_on_the_local_page_alone(results):
     (figure,) = document_rankings(results)
     assert set(figure.media) == {PAGE, PAPER}
-    real = [dataclasses.replace(each, generated=False) for each in results.experiments]
+    real = [dataclasses.replace(each, publishable=False) for each in results.experiments]
     local = dataclasses.replace(results, experiments=real)
     explained = [dataclasses.replace(each, experiment=real[0]) for each in results.explanations]
     local = dataclasses.replace(local, explanations=tuple(explained))

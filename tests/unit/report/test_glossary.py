@@ -6,6 +6,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from heed.hyperparameters.translator import ATTENTION_DECODERS
+from heed.report.blocks import Term, walk_blocks
 from heed.report.chapters import glossary
 from heed.report.chapters.glossary import describe_network, read_variants
 from heed.report.render import AUTHOR, TITLE, VERSION, YEAR, citation
@@ -80,7 +81,7 @@ def test_a_variant_is_a_reference_for_another_by_the_end_of_its_name_alone(resul
 
 def test_every_variant_reference_model_and_word_has_one_entry(results):
     (section,) = glossary.chapter(results)
-    keys = [term.key for part in section.blocks for term in part.blocks[0].blocks]
+    keys = [each.key for each in walk_blocks(section.blocks) if isinstance(each, Term)]
     assert len(keys) == len(set(keys))
     words = (
         "control",

@@ -14,6 +14,7 @@ from heed.corpora.kinds import KINDS
 from heed.evaluation.results import Comparison
 from heed.files import HeedError
 from heed.report import html
+from heed.report.experiments import may_publish_text
 from heed.report.formats import format_points
 from heed.report.provenance_page import run_git
 from heed.report.publish import (
@@ -73,12 +74,22 @@ def assert_matrix_of(published_report: Path, readme: str) -> None:
         assert f"{row[f'{compared_model}_verdict']} {number}" in line
 
 
+@pytest.mark.parametrize(
+    ("kind", "generated", "expected"),
+    [("sample-plain", True, True), ("imdb", False, False), ("federalist", False, True)],
+)
+def test_text_may_be_published_that_is_generated_or_in_the_public_domain(kind, generated, expected):
+    result = made_up.comparison("sample").experiments["sample-sentiment"]
+    statistics = dataclasses.replace(result.corpus.statistics, kind=kind, generated=generated)
+    assert may_publish_text(dataclasses.replace(result.corpus, statistics=statistics)) is expected
+
+
 @pytest.mark.parametrize("generated", [True, False])
 def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_path, generated):
     root, data = clone(tmp_path), made_up.comparison("sample")
     if not generated:
         name, result = next(iter(data.experiments.items()))
-        statistics = dataclasses.replace(result.corpus.statistics, generated=False)
+        statistics = dataclasses.replace(result.corpus.statistics, kind="imdb", generated=False)
         corpus = dataclasses.replace(result.corpus, statistics=statistics)
         data.experiments[name] = dataclasses.replace(result, corpus=corpus)
     (root / "docs/studies/sample").mkdir()

@@ -326,7 +326,7 @@ def test_a_german_report_has_bleu_punkte(tmp_path):
     params = change_study(fixture.study(), language="de")
     text = Page(render_to(params, fixture.comparison(), tmp_path / "reports") / "index.html").text
     assert "+41.67 BLEU-Punkte" in text and "BLEU points" not in text
-    assert "Alignment-Fehler" in text and "Nach einer Regel gewählte Sätze" in text
+    assert "Alignment-Fehler" in text
 
 
 def test_convergence_is_said_in_the_unit_of_the_validation_part():

@@ -10,6 +10,7 @@ from heed.report.blocks import Block, Disclosure, Section
 from heed.report.chapters import (
     cost,
     expected_results,
+    experiment,
     explanation,
     glossary,
     provenance,
@@ -29,6 +30,7 @@ FIRST_CHAPTERS: list[StudyChapter] = [
     expected_results.failures,
     summary.chapter,
     expected_results.chapter,
+    experiment.talks_gains,
 ]
 LAST_CHAPTERS: list[StudyChapter] = [
     explanation.chapter,

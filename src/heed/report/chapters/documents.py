@@ -1,9 +1,10 @@
 """Attention in texts: documents side by side, head by head, and its weight.
 
-Texts that heed did not generate are on the local page alone.
+Texts that may not be published are on the local page alone.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -31,10 +32,12 @@ from heed.report.browser import (
     ChangedDocument,
     Document,
     describe_rationale,
+    describe_shares,
     fixed_weights,
     make_legend,
     read_changed_documents,
     shade_sentences,
+    typical_documents,
 )
 from heed.report.chapters.shared import caution, interval_column, join_columns
 from heed.report.experiments import Experiment, WeightsGain, weights_gain
@@ -81,8 +84,8 @@ def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> 
 
 
 def _media(experiment: Experiment) -> tuple[str, ...]:
-    """Return the media that have texts of an experiment: paper only those that heed generated."""
-    return EVERYWHERE if experiment.generated else (PAGE,)
+    """Return the media that have texts of an experiment: paper only those for everybody."""
+    return EVERYWHERE if experiment.publishable else (PAGE,)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,27 +116,47 @@ def _changed(experiment: Experiment, changed: Changed) -> list[Block]:
     media, browser = _media(experiment), changed.browser
     rule = say(
         "Counted over the {count} documents of the browser of {variant}, which are chosen by its "
-        "own predictions: the counts say nothing about the test split. Shown are those with the "
-        "largest difference in the number of seeds in which the two models are right, ties by "
-        "name. Bars and numbers: the probability of the true class, mean over seeds; weights are "
+        "own predictions: the counts say nothing about the test split. Shown first, of each class: "
+        "the document that attention fixed whose share of weight on the rationale is nearest to "
+        "the class’s median (in a class without a rationale, whose largest weight is); then those "
+        "with the largest difference in the number of seeds in which the two models are right. "
+        "Bars and numbers: the probability of the true class, mean over seeds; weights are "
         "of the first seed.",
         count=len(browser.documents),
         variant=changed.variant,
     )
     counts = (Span(_count(len(changed.fixed), len(changed.broken)), "strong"), " ", rule)
     blocks: list[Block] = [Paragraph(counts, "small", media=media)]
-    fixed, broken = (
-        [_side_by_side(experiment, changed.variant, each) for each in kind[:EACH]]
-        for kind in (changed.fixed, changed.broken)
-    )
-    if first := [*fixed[:1], *broken[:1]]:
+    typical = _typical(changed)
+    fixed = [*typical, *(each for each in changed.fixed if each not in typical)][:EACH]
+    first = [*fixed[: len(typical)], *changed.broken[:1]]
+    more = [*fixed[len(typical) :], *changed.broken[1:EACH]]
+    if first:
         legend = make_legend(browser.rationale is not None, browser.sentences)
-        blocks += [dataclasses.replace(legend, media=media), first[0]]
-        blocks += [dataclasses.replace(each, media=(PAGE,)) for each in first[1:]]
-    if more := (*fixed[1:], *broken[1:]):
+        shown = [_side_by_side(experiment, changed.variant, each) for each in first]
+        blocks += [dataclasses.replace(legend, media=media), shown[0]]
+        blocks += [dataclasses.replace(each, media=(PAGE,)) for each in shown[1:]]
+    if more:
         summary = say("More documents in which attention is right more, or less, often")
-        blocks.append(Disclosure(summary, more, media=(PAGE,)))
+        others = tuple(_side_by_side(experiment, changed.variant, each) for each in more)
+        blocks.append(Disclosure(summary, others, media=(PAGE,)))
     return blocks
+
+
+def _typical(changed: Changed) -> list[ChangedDocument]:
+    """Return the typical document of each class, at most EACH, that attention fixed."""
+    fixed = {each.document.id: each for each in changed.fixed}
+    documents = changed.browser.documents
+    table = pd.DataFrame(
+        {
+            "label": [each.label for each in documents],
+            "share": [each.rationale_share for each in documents],
+            "largest": [each.tokens["weight"].max() for each in documents],
+            "words": [len(each.tokens) for each in documents],
+            "shown": [each.id in fixed for each in documents],
+        }
+    )
+    return [fixed[documents[row].id] for row in typical_documents(table, EACH).values()]
 
 
 def _count(fixed: int, broken: int) -> str:
@@ -163,9 +186,11 @@ def _side_by_side(experiment: Experiment, variant: str, changed: ChangedDocument
     )
     kind = say("fixed by attention") if changed.change > 0 else say("broken by attention")
     description = say("{kind}; the true class is {label}", kind=kind, label=document.label)
+    if not math.isnan(share := document.rationale_share):
+        description += "; " + say("{share} of the weight on the rationale", share=f"{share:.1%}")
     if len(tokens) < len(document.tokens):
         description += "; " + say(
-            "the {shown} of {count} words with the most weight in one piece",
+            "{shown} of {count} words, around the rationale or the strongest weights",
             shown=len(tokens),
             count=len(document.tokens),
         )
@@ -240,6 +265,12 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     if statistics.rationale is not None:
         described = describe_rationale(statistics)
         caption += " " + say("Rationale: {description}.", description=described)
+        caption += "".join(
+            " " + say("On the rationale by class, {variant}: {shares}.",
+                      variant=each.variant, shares=describe_shares(each.browser.by_class))
+            for each in records
+            if each.browser.by_class
+        )  # fmt: skip
     return [
         Table(
             f"{experiment.key}_weights",

@@ -1,4 +1,7 @@
-"""The beginning of an experiment: verdict, corpus, degenerate runs, the talk's gain, its scores."""
+"""The beginning of an experiment: verdict, corpus, degenerate runs, the talk's gain, its scores.
+
+And the section of the study on the talk's gains.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -13,6 +16,7 @@ from heed.report.blocks import (
     Column,
     Items,
     Paragraph,
+    Section,
     Span,
     Table,
     Texts,
@@ -23,14 +27,18 @@ from heed.report.blocks import (
 from heed.report.chapters.shared import (
     DEGENERATE,
     glossary_address,
+    interval_column,
     join_columns,
     tested_columns,
     verdict_cell,
 )
 from heed.report.experiments import Degradation, Experiment
 from heed.report.formats import (
+    COUNT,
     DASH,
     POINTS,
+    PROBABILITY,
+    TEXT,
     Format,
     decimals,
     format_count,
@@ -39,6 +47,7 @@ from heed.report.formats import (
 )
 from heed.report.language import say
 from heed.report.measures import Measure, degenerate_sentence
+from heed.report.published import RESULTS, SHOWN_BELOW
 from heed.report.results import Results
 from heed.task import task_module
 
@@ -99,6 +108,60 @@ def _change(experiment: Experiment, degradation: Degradation) -> Texts:
         value = f"{format_points(degradation.talk)} {unit}"
         texts.append("; " + say("the talk: {value}", value=value))
     return tuple(texts)
+
+
+def talks_gains(results: Results) -> list[Block]:
+    """Return the section with the talk's gains, tested over its documents, beside ours.
+
+    Nothing in a study without an experiment of the talk.
+    """
+    tested = [each for each in results.experiments if each.line.talk_test]
+    if not tested:
+        return []
+    published = (each for each in results.sources.all() if each.path.endswith(RESULTS))
+    columns = _talk_columns(results)
+    note = say(
+        "z and p: the test of two proportions, from the talk’s accuracies and its number of test "
+        "documents; a gain is shown where p is below {level}. Both models have read the same "
+        "documents, but which of them each classified correctly is not published: taken as "
+        "independent, models with errors in common have too small a z. Whether another seed or "
+        "another split would have given the gain is not published either, nor of what the talk’s "
+        "standard deviations are: none of this is in z.",
+        level=f"{SHOWN_BELOW:g}",
+    )
+    table = Table(
+        "talk",
+        say("The talk’s gains by its documents alone, and ours"),
+        columns,
+        make_rows(columns, tested),
+        notes=((note,),),
+        sources=(*published, *results.comparison_sources),
+        style="scores",
+    )
+    return [Section("talk", say("Are the talk’s gains shown by its own numbers?"), (table,))]
+
+
+def _talk_columns(results: Results) -> tuple[Column, ...]:
+    def score(index: int) -> Callable[[Experiment], str]:
+        return lambda each: each.line.talk[index] if each.line.talk else ""
+
+    def shown(each: Experiment) -> str:
+        return say("yes" if each.line.talk_test and each.line.talk_test.shown else "no")
+
+    gain, unit = say("The talk’s gain"), say("p.p.")
+    return (
+        *join_columns(lambda each: each),
+        Column("", say("Experiment"), value=lambda each: Cell(each.title, mark=each.mark)),
+        Column("talk_baseline", "", value=score(0)),
+        Column("talk_attention", "", value=score(1)),
+        Column("talk_documents", say("Its test documents"), COUNT, "line.talk_test.documents"),
+        Column("talk_gain_pp", gain, POINTS, "line.talk_gain", unit=unit),
+        Column("talk_z", "z", decimals(2), "line.talk_test.z"),
+        Column("talk_p", "p", PROBABILITY, "line.talk_test.p"),
+        Column("talk_shown", say("Shown by them alone"), TEXT, shown),
+        Column("gain_pp", say("Our gain"), POINTS, "gain.mean", unit=unit),
+        interval_column(results, "gain"),
+    )
 
 
 def _lines(experiment: Experiment, attention: str) -> list[Line]:

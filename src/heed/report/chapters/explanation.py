@@ -63,13 +63,10 @@ def chapter(results: Results) -> list[Block]:
         for each in results.explanations
         for without in [each.is_of_encoder or not each.has_weights]
     ]
-    figures = on_page((*recency(results), *document_rankings(results), scaling()))
+    figures = on_page((*document_rankings(results), *recency(results), scaling()))
     title, means = say("What the weights explain"), say("The means of the tests")
     parts: dict[str, tuple[Block, ...]] = {
         say("When a model’s weights pass each criterion"): (Items(tuple(_rules())),),
-        say("The figures of the tests ({count})", count=len(figures)): (
-            (Group(figures, "plots"),) if figures else ()
-        ),
         means: (
             _means(results, lines),
             Items(tuple(_claims(results))),
@@ -78,11 +75,10 @@ def chapter(results: Results) -> list[Block]:
         ),
     }
     disclosures = (
-        Disclosure(summary, blocks, "others", heading=False)
-        for summary, blocks in parts.items()
-        if blocks
+        Disclosure(summary, blocks, "others", heading=False) for summary, blocks in parts.items()
     )
-    return [Section(EXPLANATION, title, (_take_home(results, lines), *disclosures))]
+    shown = _take_home(results, lines), Group(figures, "plots")
+    return [Section(EXPLANATION, title, (*shown, *disclosures))]
 
 
 def _take_home(results: Results, lines: list[Line]) -> Table:

@@ -156,10 +156,9 @@ def chapter(results: Results) -> list[Block]:
         if word not in variants
     )
     models = tuple(term for entries in variants.values() for term in _terms(entries))
-    of_models = say("The models of this study: {names}", names=", ".join(variants))
     of_words = say("Words of this report: {names}", names=", ".join(each.name for each in named))
     blocks = (
-        Disclosure(of_models, (Group(models, "glossary"),)),
+        Group(models, "glossary"),
         Disclosure(of_words, (Group(named, "glossary words"),)),
     )
     return [Section("glossary", say("Models and words"), blocks)]

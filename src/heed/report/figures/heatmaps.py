@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import pathlib
+from typing import Any
 
 import matplotlib.figure
 import numpy as np
@@ -13,7 +14,13 @@ from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
 from heed.report.blocks import EVERYWHERE, PAGE, Figure
-from heed.report.browser import full_colour, read_prediction_table
+from heed.report.browser import (
+    describe_shares,
+    excerpt,
+    full_colour,
+    read_prediction_table,
+    typical_documents,
+)
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
 from heed.report.figures import drawing
@@ -22,28 +29,60 @@ from heed.report.figures.lecture_002 import heading
 from heed.report.language import say
 from heed.report.results import Results
 
-WORDS = 60  # that are drawn of a document
-BEFORE = 10  # of them before the first rationale, where the document is longer
 STRIP = 22  # words below each other's rankings in one line
+STRIPS = 4  # of all documents of a figure together
+CLASSES = 3  # of which a document is drawn
 RANK_CELL, RANK_LETTER = 0.155, 0.06  # inches: a row, a letter of a word
+RANK_TITLE, RANK_GAP = 0.2, 0.15  # inches above a document, and around a strip
 
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """A document with its units that are drawn, from unit `first`."""
+    """A document of an explained model: the words drawn, from the word `first`.
+
+    `rows` are the rankings by name, from 0 to 1 and NaN where there is none; `share` is that of
+    the weight on the rationale, NaN without one; `largest` is the largest weight.
+    """
 
     name: str
     label: str
     predicted: str
     first: int
     words: list[str]
-    units: pd.DataFrame
+    rows: dict[str, np.ndarray]
+    share: float
+    largest: float
+
+    @property
+    def strips(self) -> int:
+        """The lines that its words take."""
+        return math.ceil(len(self.words) / STRIP)
+
+    @property
+    def height(self) -> float:
+        """The inches that it takes."""
+        label = RANK_LETTER * max(len(short_name(word)) for word in self.words) + 0.05
+        return RANK_TITLE + self.strips * (RANK_CELL * len(self.rows) + label + RANK_GAP)
+
+    @property
+    def title(self) -> str:
+        """The classes, and the weight that its colours are of."""
+        share = math.isnan(self.share)
+        weight = (
+            say("largest weight {share}", share=f"{self.largest:.1%}")
+            if share
+            else say("{share} of the weight on the rationale", share=f"{self.share:.1%}")
+        )
+        if self.label == self.predicted:
+            return f"{self.label}: {weight}"
+        return say("{label}, predicted {predicted}: {weight}", label=self.label,
+                   predicted=self.predicted, weight=weight)  # fmt: skip
 
 
 def document_rankings(results: Results) -> list[Figure]:
     """Return a figure for each experiment: its first explained model that chooses its weights.
 
-    Text that heed did not generate is on the page alone, and not in what is published.
+    Text that may not be published is on the page alone.
     """
     figures = []
     for experiment in results.experiments:
@@ -59,76 +98,98 @@ def document_rankings(results: Results) -> list[Figure]:
 
 
 def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]:
-    document = choose_document(explanation)
-    if document is None:
+    documents = choose_documents(explanation)
+    if not documents:
         return []
     experiment = explanation.experiment
     claim = say(
-        "Shows that rankings of the same prediction differ, and where. One document shows no more."
+        "Shows that rankings of the same prediction differ, and where. One document of a class "
+        "shows no more."
     )
-    caption = say(
-        "Document {name}, {label}, predicted {predicted}, from word {first}; of the first "
-        "documents drawn, the first by name that has a rationale (without any: the first). First "
-        "seed. The stronger the colour, the higher in its row; dash: not measured.",
-        name=document.name,
-        label=document.label,
-        predicted=document.predicted,
-        first=document.first + 1,
-    )
-    rows, strips = _rows(document), math.ceil(len(document.words) / STRIP)
-    label_height = RANK_LETTER * max(len(short_name(word)) for word in document.words) + 0.05
-    height = 0.35 + strips * (RANK_CELL * len(rows) + label_height + 0.15)
+    caption = _rankings_caption(explanation, documents)
+    height = min(0.2 + sum(each.height for each in documents), drawing.MAX_HEIGHT)
     paths = (explanation.folder / f"{name}.parquet" for name in ("documents", "units"))
+    words = " ".join(word for each in documents for word in each.words)
     return [
         Figure(
             f"{experiment.key}_rankings",
-            say("Rankings over one document"),
+            say("Rankings over one document of each class"),
             caption,
             results.sources.add(*paths),
-            lambda figure: _draw_rankings(figure, document.words, rows, strips),
+            lambda figure: _draw_rankings(figure, documents),
             (WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
-            alt_text=drawing.alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
+            alt_text=drawing.alt_text(experiment, f"{claim} {caption} {words}"),
             mark=experiment.mark,
             claim=claim,
-            media=EVERYWHERE if experiment.generated else (PAGE,),
+            media=EVERYWHERE if experiment.publishable else (PAGE,),
         )
     ]
 
 
-def choose_document(explanation: Explanation) -> Document | None:
-    """Return the document of a rule in which no result has a part; None where no text is kept.
+def _rankings_caption(explanation: Explanation, documents: list[Document]) -> str:
+    explained = _of_first_seed(explanation)
+    names = ", ".join(
+        say("{name} from word {first}", name=each.name, first=each.first + 1) for each in documents
+    )
+    rule = say(
+        "Of each class, among the {count} documents with all rankings, the one whose share of "
+        "weight on the rationale is nearest to the class’s median (in a class without a rationale, "
+        "whose largest weight is): {names}; of a long one the words around the rationale, or "
+        "around the strongest weight.",
+        names=names,
+        count=explained["text"].count(),
+    )
+    medians = explained.groupby("label")["rationale_weight"].median().dropna()
+    if len(medians):
+        shares = {str(label): float(each) for label, each in medians.items()}
+        rule += " " + say("The medians: {shares}.", shares=describe_shares(shares))
+    return (
+        rule
+        + " "
+        + say(
+            "First seed. The stronger the colour, the higher in its row; full colour is the row’s "
+            "largest value in the whole document, or three times its mean, whichever is more. "
+            "Dash: not measured."
+        )
+    )
 
-    Of the documents with all rankings in the first seed: the first by name that has a rationale,
-    else the first by name.
-    """
+
+def _of_first_seed(explanation: Explanation) -> pd.DataFrame:
     documents = explanation.read("documents")
+    if "rationale_weight" not in documents:  # of a corpus without any rationale
+        documents = documents.assign(rationale_weight=math.nan)
+    return documents[documents["seed"] == documents["seed"].min()]
+
+
+def choose_documents(explanation: Explanation) -> list[Document]:
+    """Return the typical document of each class in the first seed (see `typical_documents`).
+
+    Nothing where the text of no document is kept: it is kept of those with all rankings.
+    """
+    documents = _of_first_seed(explanation)
     if "text" not in documents:
-        return None
-    documents = documents[documents["seed"] == documents["seed"].min()].dropna(subset="text")
-    if documents.empty:
-        return None
-    documents = documents.sort_values("id", key=lambda names: names.astype(str))
+        return []
+    columns = {"rationale_weight": "share", "max_weight": "largest", "units": "words"}
+    table = documents.rename(columns=columns).assign(shown=documents["text"].notna())
     units = explanation.read("units")
-    units = units[units["seed"] == documents["seed"].iloc[0]]
-    known = documents[documents["id"].isin(units[units["rationale"]]["id"])]
-    row = (documents if known.empty else known).iloc[0]
-    own = units[units["id"] == row["id"]].sort_values("unit")
-    first = first_word(own["rationale"].to_numpy(bool))
-    own = own.iloc[first : first + WORDS]
-    words = [row["text"][unit.start : unit.end] for unit in own.itertuples()]
-    return Document(str(row["id"]), str(row["label"]), str(row["predicted"]), first, words, own)
+    units = units[units["seed"] == documents["seed"].min()]
+    chosen = [*typical_documents(table, CLASSES).values()]
+    words = STRIP * (STRIPS // max(len(chosen), 2))
+    return [_document(row, units, words) for row in table.loc[chosen].itertuples()]
 
 
-def first_word(rationale: np.ndarray) -> int:
-    """Return the first unit that is drawn: 0 where all are, or none belongs to the rationale."""
-    if len(rationale) <= WORDS or not rationale.any():
-        return 0
-    return int(np.clip(rationale.argmax() - BEFORE, 0, len(rationale) - WORDS))
+def _document(row: Any, units: pd.DataFrame, words: int) -> Document:
+    own = units[units["id"] == row.id].sort_values("unit").reset_index(drop=True)
+    part = excerpt(own.assign(weight=own["attention"].fillna(0)), words)
+    rows = {name: values[part.index] for name, values in _rows(own).items()}
+    texts = [row.text[unit.start : unit.end] for unit in part.itertuples()]
+    head = str(row.id), str(row.label), str(row.predicted), int(part.index[0])
+    return Document(*head, texts, rows, float(row.share), float(row.largest))
 
 
-def _rows(document: Document) -> dict[str, np.ndarray]:
-    """Return the rows of the figure: values from 0 to 1, NaN where there is none."""
+def _rows(units: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Return the rankings of a document: values from 0 to 1, NaN where there is none."""
     names = {
         "attention": say("attention"),
         "gradient": say("gradient"),
@@ -137,20 +198,26 @@ def _rows(document: Document) -> dict[str, np.ndarray]:
     }
     rows = {}
     for ranking, name in names.items():
-        values = document.units[ranking].to_numpy(np.float64)
-        largest = np.nanmax(values, initial=0)
-        if ranking != "rationale" or largest > 0:
-            rows[name] = values / largest if largest > 0 else values
+        values = units[ranking].to_numpy(np.float64)
+        known = values[~np.isnan(values)]
+        if ranking == "rationale":
+            if known.any():
+                rows[name] = values
+        else:
+            rows[name] = values / full_colour(known) if len(known) else values
     return rows
 
 
-def _draw_rankings(
-    figure: matplotlib.figure.Figure, words: list[str], rows: dict[str, np.ndarray], strips: int
-) -> None:
-    length = math.ceil(len(words) / strips)
-    for number, axes in enumerate(figure.subplots(strips, 1, squeeze=False)[:, 0]):
-        part = slice(number * length, (number + 1) * length)
-        _draw_strip(axes, words[part], {key: row[part] for key, row in rows.items()})
+def _draw_rankings(figure: matplotlib.figure.Figure, documents: list[Document]) -> None:
+    grid = iter(figure.subplots(sum(each.strips for each in documents), 1, squeeze=False)[:, 0])
+    for document in documents:
+        length = math.ceil(len(document.words) / document.strips)
+        for number in range(document.strips):
+            axes, part = next(grid), slice(number * length, (number + 1) * length)
+            rows = {key: row[part] for key, row in document.rows.items()}
+            _draw_strip(axes, document.words[part], rows)
+            if number == 0:
+                axes.set_title(document.title, loc="left", fontsize=8)
 
 
 def _draw_strip(axes: Axes, words: list[str], rows: dict[str, np.ndarray]) -> None:
@@ -239,7 +306,7 @@ def _figure(
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
-        media=EVERYWHERE if experiment.generated and fits else (PAGE,),
+        media=EVERYWHERE if experiment.publishable and fits else (PAGE,),
     )
 
 

@@ -112,11 +112,9 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     variants = drawn_variants(results, experiment)
     few_classes = not figures.has_many_classes(results, experiment)
     matrices = figures.matrices(results, experiment) if few_classes else []
-    shown = (
-        by_length(results, experiment, variants),
-        *on_page([figures.calibration(results, experiment, variants)]),
-    )
-    others = on_page((curves(results, experiment, variants), *matrices))
+    shown = (by_length(results, experiment, variants),)
+    folded = curves(results, experiment, variants), *matrices
+    others = on_page((*folded, figures.calibration(results, experiment, variants)))
     kinds = {"lengths": by_length, "curves": curves, "calibration": figures.calibration}
     every = all_models(results, experiment, variants, kinds)
     return figures_and_tables(results, experiment, shown, others, every)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from heed.evaluation.results import BASELINE
 from heed.report.blocks import Figure
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
@@ -23,8 +22,7 @@ from heed.report.figures.variants import (
     ordered_variants,
     read_tables,
 )
-from heed.report.formats import format_number
-from heed.report.language import say, say_count
+from heed.report.language import say
 from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION
 from heed.tasks.translation.sentences import predicted_path
@@ -33,7 +31,6 @@ AXES = 2.0  # inches: the height of the axes of a figure
 GRADIENT_AXES = 1.9  # inches: of the gradients
 ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
 TITLE_LINE = 14  # characters of a panel's title
-GROUPS = 3  # of sentences, by their length, in the planes of states
 
 
 def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) -> list[Figure]:
@@ -182,64 +179,6 @@ def _groups(results: Results, experiment: Experiment, name: str, other: str) -> 
 
     differing = [group for group in groups.values() if len({*map(value, group)}) > 1]
     return [sorted(group, key=value) for group in differing]
-
-
-def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
-    """Return the states of baseline and first attention variant, side by side in planes."""
-    models, result = results.models(experiment), results.comparison.experiments[experiment.key]
-    variants = [name for name in (BASELINE, *result.attention[:1]) if name in models]
-    if not variants:
-        return []
-    paths = [predicted_path(results, models[name], "states") for name in variants]
-    tables = dict(zip(variants, map(read_prediction_table, paths), strict=True))
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        row = figure.subplots(1, len(tables), squeeze=False)[0]
-        for axes, (variant, table) in zip(row, tables.items(), strict=True):
-            _draw_plane(axes, table)
-            axes.set_title(drawing.short_name(variant))
-        drawing.legend(figure, row[0], GROUPS)
-
-    title = say("States of sentences, projected to a plane")
-    caption = say(
-        "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
-        "mean of the encoder’s states), on the two directions in which the states of the model "
-        "vary most. In such planes sentences of like meaning may lie together; here the marks "
-        "show the length of the source alone. {count} sentences, chosen by their length, first "
-        "seed. What lies apart in a plane is apart in the states. What lies together need not be "
-        "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
-        count=len(tables[variants[0]]),
-    )
-    size, sources = (drawing.WIDTH, 2.9), results.sources.add(*paths)
-    figure = make_figure(results, experiment, "states", "", title, caption, size, draw, ())
-    return [dataclasses.replace(figure, sources=sources)]
-
-
-def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
-    from sklearn.decomposition import PCA  # its import takes a second
-
-    analysis = PCA(2, svd_solver="full")
-    points = analysis.fit_transform(np.stack([*table["state"]]).astype(float))
-    words = table["source_words"].reset_index(drop=True)
-    groups = words.groupby(pd.qcut(words, GROUPS, labels=False, duplicates="drop"))
-    for series, (_, group) in enumerate(groups):
-        shortest, longest = group.min(), group.max()
-        axes.plot(
-            *points[group.index].T,
-            linestyle="none",
-            marker=drawing.marker(series),
-            markersize=3.5,
-            alpha=0.7,
-            color=drawing.colour(series),
-            label=say_count("{count} word", "{count} words", shortest)
-            if shortest == longest
-            else say("{length} words", length=f"{shortest}–{longest}"),
-        )
-    shares = [format_number(100 * share, 0) for share in analysis.explained_variance_ratio_]
-    axes.set_xlabel(say("first direction, {share}%", share=shares[0]))
-    axes.set_ylabel(say("second direction, {share}%", share=shares[1]))
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.tick_params(labelleft=False, labelbottom=False, length=0)
 
 
 def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:

@@ -96,7 +96,7 @@ class TranslationPredictor(Predictor):
         )
 
     def explain(self, tokens: ParallelTokens, predictions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Return `sentences`, `weights` for each pair of their words, `gradients` and `states`."""
+        """Return `sentences`, `weights` for each pair of their words, and `gradients`."""
         data = self.recipe.data
         rows = displayed_rows(tokens, data, predictions, GROUPS)
         ids = tokens.documents(["id"])["id"].to_numpy()
@@ -120,9 +120,6 @@ class TranslationPredictor(Predictor):
             "sentences": sentences,
             "weights": pd.concat(weights[1:] or weights),
             "gradients": gradient_table(self.model, pairs, rows, spread, self.device),
-            "states": spread.assign(
-                state=pd.Series(states_of(self.model, pairs, rows, self.device))
-            ),
         }
 
     def encode(self, tokens: ParallelTokens, rows: np.ndarray) -> EncodedPairs:
@@ -228,29 +225,6 @@ def displayed_rows(
     order = rows[np.lexsort([rows, lengths])]
     middles = (2 * np.arange(groups) + 1) * len(order) // (2 * groups)
     return order[np.unique(middles)]
-
-
-def states_of(
-    model: Translator, pairs: EncodedPairs, rows: np.ndarray, device: str
-) -> list[np.ndarray]:
-    """Return the state of the source of each row, (size,) float32 each.
-
-    Of a recurrent translator what the decoder starts from, h of all its layers side by side; of a
-    transformer the mean of the encoder's states over the sentence.
-    """
-    states: dict[int, np.ndarray] = {}
-    with torch.inference_mode():
-        for batch in pairs.evaluation_batches(rows):
-            read = batch.to(device)
-            memory, state = model.encode(read.source, read.source_lengths)
-            if isinstance(model, RecurrentTranslator):
-                first = state[:: model.decoder.stack.tensors]
-                computed = torch.cat([layer.to(read.source.device) for layer in first], -1)
-            else:
-                kept = memory.states.masked_fill(memory.padding[..., None], 0.0)
-                computed = kept.sum(1) / read.source_lengths.to(kept.device)[:, None]
-            states |= dict(zip(batch.rows.tolist(), computed.float().cpu().numpy(), strict=True))
-    return [states[row] for row in rows.tolist()]
 
 
 def gradient_table(

@@ -112,7 +112,6 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
                 *figures.by_distance(results, experiment, variants),
                 curves(results, experiment, variants),
                 *figures.by_cap(results, experiment),
-                *figures.sentence_states(results, experiment),
             )
         ),
     )
@@ -129,9 +128,7 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
             heading=False,
         ),
         *shared.all_models(results, experiment, variants, {"lengths": by_length, "curves": curves}),
-        blocks.Disclosure(
-            say("Sentences chosen by rule"), tuple(shown_blocks(results, experiment)), "others"
-        ),
+        *shown_blocks(results, experiment),
     ]
 
 

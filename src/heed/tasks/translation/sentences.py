@@ -16,6 +16,7 @@ from heed.report.blocks import (
     PAPER,
     Block,
     Column,
+    Disclosure,
     Figure,
     Group,
     Paragraph,
@@ -38,7 +39,7 @@ from heed.report.results import Results
 from heed.tasks.translation.metrics import Gold, read_links
 
 WORD = re.compile(r"\w+|[^\w\s]")
-PAPER_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences, on paper
+SHOWN_MAPS, PAPER_EXAMPLES = 2, 3  # of the sentences: maps in the open, examples on paper
 CELL, LETTER = 0.17, 0.062  # inches: a pair of words in a heat map, a letter of a label
 
 
@@ -109,8 +110,8 @@ def predicted_path(results: Results, model: str, name: str) -> Path:
 
 def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
     """Return heat maps and examples; a sentence in their place where texts may not be published."""
-    is_on_page = results.with_documents or experiment.generated
-    media = (PAGE,) * is_on_page + (PAPER,) * experiment.generated
+    is_on_page = results.with_documents or experiment.publishable
+    media = (PAGE,) * is_on_page + (PAPER,) * experiment.publishable
     others = tuple(medium for medium in EVERYWHERE if medium not in media)
     reason = say(
         "The sentences of this corpus are left out of what may be published, since heed did not "
@@ -136,16 +137,21 @@ def _printed_sentences(
         few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
         examples.append(dataclasses.replace(few, files=()))
     maps = alignments(results, experiment, sentences)
-    maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
+    middle = max(len(maps) - SHOWN_MAPS, 0) // 2  # neither the shortest sentences nor the longest
+    shown = maps[middle : middle + SHOWN_MAPS]
+    more = on_page(each for each in maps if each not in shown)
     key = say(
         "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
         "of a square, the more weight the source word has when it is written. Outlined: gold "
         "links, where the corpus has any, dashed where they are only possible."
     )
+    texts = (f"{key} ", rule, " ", *caution(results, experiment)) if maps else (rule,)
+    summary = say("More sentences, and their translations")
+    folded = [*examples, *([Group(more, "plots", media=media)] if more else [])]
     return [
-        Paragraph((rule, " ", *caution(results, experiment)), media=media),
-        *examples,
-        *([Paragraph((key,), media=media), Group(maps, "plots", media=media)] if maps else []),
+        Paragraph(texts, media=media),
+        *([Group(shown, "plots", media=media)] if maps else []),
+        Disclosure(summary, tuple(folded), "others", media=media),
     ]
 
 

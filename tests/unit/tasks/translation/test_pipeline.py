@@ -119,10 +119,6 @@ def test_the_same_sentences_are_shown_and_measured_for_every_model(runs):
     is_cut = truncated["position"] < (truncated["source_words"] - 1) // 8 * 8
     assert is_cut.any() and ((truncated["forward_norm"] == 0) == is_cut).all()
     assert (gradients["attention"]["forward_norm"] > 0).all()
-    states = predicted("attention", "states")
-    assert list(states.columns) == ["id", "source_words", "state"]
-    assert np.stack(states["state"]).shape == (14, 8) and states["state"][0].dtype == np.float32
-    assert list(states["source_words"]) == sorted(states["source_words"])
 
 
 def test_the_study_of_docs_translation_reads_a_table_of_ones_own(tmp_path, monkeypatch):

@@ -1,0 +1,68 @@
+"""The talk's own gains, tested over its documents, in the report and on the lecture's page."""
+
+import pytest
+
+from heed.files import write_text
+from heed.report.published import Talk, read_published, talk_test
+from tests.conftest import ROOT
+from tests.fixtures.report.pages import rows
+
+PAGE = ROOT / "docs/lectures/000.md"
+BEGIN, END = (f"<!-- the talk's gains: {end} (make snapshots) -->\n" for end in ("begin", "end"))
+PUBLISHED = read_published(ROOT / "data/published")
+
+
+def talk(baseline: str, attention: str, documents: int) -> dict[str, Talk]:
+    accuracies = {"baseline": baseline, "attention": attention}
+    return {
+        variant: Talk({"accuracy": accuracy, "test_items": str(documents)}, {})
+        for variant, accuracy in accuracies.items()
+    }
+
+
+GAINS = {
+    "letters-language": (0.45, False),
+    "letters-author": (1.83, False),
+    "news": (0.50, False),
+    "imdb": (5.20, True),
+    "news-big": (2.61, True),
+    "imdb-suboptimal": (22.78, True),
+}
+
+
+@pytest.mark.parametrize("experiment", GAINS)
+def test_three_of_the_talks_six_gains_are_shown_by_its_documents(experiment):
+    tested = talk_test(PUBLISHED[experiment])
+    assert tested and (round(tested.z, 2), tested.shown) == GAINS[experiment]
+
+
+def test_the_test_is_the_one_of_two_proportions():
+    tested = talk_test(talk("0.5", "0.6", 100))
+    assert tested and tested.gain_pp == pytest.approx(10)
+    assert tested.z == pytest.approx(0.1 / (0.25 / 100 + 0.24 / 100) ** 0.5)
+    assert tested.p == pytest.approx(0.1531, abs=5e-5) and not tested.shown
+    assert talk_test({}) is None and talk_test(talk("0.5", "", 100)) is None
+
+
+def test_the_lectures_page_has_the_tests_of_the_talks_gains(request):
+    rows = [["experiment", "documents", "gain, points", "z", "p", "shown"], ["---"] * 6]
+    for name, each in PUBLISHED.items():
+        tested = talk_test(each)
+        assert tested
+        p = "< .001" if tested.p < 0.001 else f"{tested.p:.3f}"
+        numbers = f"{tested.documents:,}", f"{tested.gain_pp:+.2f}", f"{tested.z:.2f}", p
+        rows.append([name, *numbers, "yes" if tested.shown else "no"])
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    stored, after = rest.split(END)
+    if request.config.getoption("update_snapshots"):
+        write_text(PAGE, "".join((before, BEGIN, table, END, after)))
+        stored = table
+    assert stored == table, "make snapshots"
+
+
+def test_the_report_has_the_talks_gains_beside_ours_where_a_study_has_them(rendered):
+    assert not (rendered("sample") / "tables/talk.csv").exists()
+    found = rows(rendered("talk") / "tables/talk.csv")
+    shown = {r["experiment"]: (float(r["talk_z"]), r["talk_shown"] == "yes") for r in found}
+    assert shown == GAINS
