@@ -4,21 +4,26 @@ import dataclasses
 import math
 import pathlib
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
-from matplotlib.transforms import Affine2D
 
-from heed.report.blocks import EVERYWHERE, PAGE, Figure
+from heed.report.blocks import EVERYWHERE, PAGE, Axis, Figure, Mark, Panel
 from heed.report.browser import full_colour, read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.figures import drawing
-from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
 from heed.report.figures.lecture_002 import heading
+from heed.report.figures.marks import (
+    INK,
+    SERIES,
+    SOFT,
+    WIDTH,
+    alt_text,
+    rule,
+    short_name,
+    square,
+    squares,
+    words,
+)
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -85,10 +90,10 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             say("Rankings over one document"),
             caption,
             results.sources.add(*paths),
-            lambda figure: _draw_rankings(figure, document.words, rows, strips),
+            _strips(document.words, rows, strips),
             (WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
-            alt_text=drawing.alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
+            alt_text=alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
             mark=experiment.mark,
             claim=claim,
             media=EVERYWHERE if experiment.generated else (PAGE,),
@@ -144,33 +149,27 @@ def _rows(document: Document) -> dict[str, np.ndarray]:
     return rows
 
 
-def _draw_rankings(
-    figure: matplotlib.figure.Figure, words: list[str], rows: dict[str, np.ndarray], strips: int
-) -> None:
-    length = math.ceil(len(words) / strips)
-    for number, axes in enumerate(figure.subplots(strips, 1, squeeze=False)[:, 0]):
-        part = slice(number * length, (number + 1) * length)
-        _draw_strip(axes, words[part], {key: row[part] for key, row in rows.items()})
+def _strips(text: list[str], rows: dict[str, np.ndarray], strips: int) -> list[list[Panel]]:
+    length = math.ceil(len(text) / strips)
+    parts = [slice(number * length, (number + 1) * length) for number in range(strips)]
+    return [[_strip(text[each], {key: row[each] for key, row in rows.items()})] for each in parts]
 
 
-def _draw_strip(axes: Axes, words: list[str], rows: dict[str, np.ndarray]) -> None:
-    """Draw the rankings of some words below each other, and the words below them."""
+def _strip(text: list[str], rows: dict[str, np.ndarray]) -> Panel:
+    """Return the rankings of some words below each other, and the words below them."""
+    marks: list[Mark] = []
     for y, (name, values) in enumerate(rows.items()):
         fill = INK if name == say("rationale") else SERIES[0]
         for x, value in enumerate(values):
             if np.isnan(value):
-                axes.plot([x - 0.2, x + 0.2], [y, y], color=SOFT, lw=0.6)
+                marks.append(rule((x - 0.2, y), (x + 0.2, y), SOFT, 0.6))
             elif value > 0:
-                square: Style = {"facecolor": fill, "alpha": round(float(value), 2), "lw": 0}
-                axes.add_patch(Rectangle((x - 0.5, y - 0.42), 1, 0.84, **square))
-    axes.set_xticks(range(len(words)), map(short_name, words), rotation=90, fontsize=7)
-    axes.set_yticks(range(len(rows)), list(rows), fontsize=7)
-    axes.set_xlim(-0.5, STRIP - 0.5)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+                marks.append(square(x, y, value, fill, 0.42))
+    x_places = {float(place): short_name(word) for place, word in enumerate(text)}
+    y_places = {float(place): name for place, name in enumerate(rows)}
+    x_axis = Axis(domain=(-0.5, STRIP - 0.5), places=x_places, strokes=False, angle=-90)
+    y_axis = Axis(domain=(len(rows) - 0.5, -0.5), places=y_places, strokes=False)
+    return Panel(marks, x_axis, y_axis, grid=False, label_size=7)
 
 
 # Inches: a pair of words, a letter of a label, between two heads, around all; the largest figure
@@ -180,7 +179,6 @@ PAPER_WIDTH, PAPER_HEIGHT, COLUMN = 6.8, 6.1, 3.3
 SIZE = 7  # points of words: the smallest print on paper
 ACROSS = 4  # heads side by side at most
 MAX_HEADS = 8  # that are drawn
-SHADES = 20  # steps of a weight's shade
 
 
 def head_weights(results: Results, experiment: Experiment, variant: str) -> list[Figure]:
@@ -232,10 +230,10 @@ def _figure(
         say("Self-attention, word by word and head by head"),
         caption,
         results.sources.add(path),
-        lambda figure: _draw(figure, document, keys, (rows, columns)),
+        _heads(document, keys, columns),
         (max(width, WIDTH), height),
         subject=variant,
-        alt_text=drawing.alt_text(experiment, f"{caption} {' '.join(words)}"),
+        alt_text=alt_text(experiment, f"{caption} {' '.join(words)}"),
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
@@ -243,52 +241,30 @@ def _figure(
     )
 
 
-def _draw(
-    figure: matplotlib.figure.Figure,
-    document: pd.DataFrame,
-    keys: pd.DataFrame,
-    shape: tuple[int, int],
-) -> None:
-    grid = figure.subplots(*shape, squeeze=False)
-    heads = [rows for _, rows in document.groupby("head")]
-    for axes in grid.flat[len(heads) :]:
-        axes.set_visible(False)
-    for index, (axes, head) in enumerate(zip(grid.flat, heads, strict=False)):
+def _heads(document: pd.DataFrame, keys: pd.DataFrame, columns: int) -> list[list[Panel]]:
+    panels = []
+    for number, (_, head) in enumerate([*document.groupby("head")][:MAX_HEADS]):
         weights = head.pivot(index="query", columns="key", values="weight").to_numpy(np.float64)
-        draw_squares(axes, weights / full_colour(weights))
-        title = say("head {number} (largest {weight})", number=index + 1,
+        title = say("head {number} (largest {weight})", number=number + 1,
                     weight=f"{weights.max():.2f}")  # fmt: skip
-        axes.set_title(title, fontsize=SIZE)
-        _label(axes, keys, at_top=index < shape[1], at_left=index % shape[1] == 0)
+        names = [short_name(word) for word in keys["key_word"]]
+        rows = squares(weights / full_colour(weights))
+        for place, (name, marked) in enumerate(zip(names, keys["rationale"], strict=True)):
+            style = INK if marked else SOFT, SIZE
+            if number < columns:
+                rows.append(
+                    words(place, -0.5, name, *style, at=(2, 0), angle=-90, bold=bool(marked))
+                )
+            if number % columns == 0:
+                rows.append(
+                    words(-0.5, place, name, *style, "right", at=(-2, 0), bold=bool(marked))
+                )
+        panels.append(heat_map(rows, len(names), len(names), title))
+    return [panels[start : start + columns] for start in range(0, len(panels), columns)]
 
 
-def draw_squares(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
-
-    One path for each shade keeps the file small.
-    """
-    shades = np.rint(SHADES * weights).astype(int)
-    for shade in np.unique(shades[shades > 0]):
-        squares = [
-            Path.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
-            for row, column in np.argwhere(shades == shade)
-        ]
-        path, alpha = Path.make_compound_path(*squares), min(shade / SHADES, 1)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=alpha, lw=0, clip_on=False))
-
-
-def _label(axes: Axes, keys: pd.DataFrame, at_top: bool, at_left: bool) -> None:
-    """Write the words above a head's weights and at their left; rationale is bold."""
-    names = [short_name(word) for word in keys["key_word"]]
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(len(names)), names if at_top else [""] * len(names), rotation=90)
-    axes.set_yticks(range(len(names)), names if at_left else [""] * len(names))
-    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
-        for label, marked in zip(labels, keys["rationale"], strict=True):
-            style: Style = {"weight": "bold" if marked else "normal", "fontsize": SIZE}
-            label.set(color=INK if marked else SOFT, **style)
-    axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
+def heat_map(rows: list[Mark], columns: int, lines: int, title: str = "") -> Panel:
+    """Return a panel of squares without axes, whose words are among its rows."""
+    x = Axis(domain=(-0.5, columns - 0.5), places={}, strokes=False)
+    y = Axis(domain=(lines - 0.5, -0.5), places={}, strokes=False)
+    return Panel(rows, x, y, title, lines, lines / columns, grid=False)

@@ -2,23 +2,25 @@
 
 from collections.abc import Sequence
 
-import matplotlib.figure
 import pandas as pd
-from matplotlib.axes import Axes
 
 from heed.evaluation.results import format_significant
-from heed.report.blocks import Figure
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.explanations import Explanation, range_of
-from heed.report.figures import drawing
-from heed.report.figures.drawing import (
-    INK,
+from heed.report.figures.marks import (
+    DOTTED,
     WIDTH,
     LineEnd,
-    Style,
-    label_ends,
-    short_name,
+    Look,
+    alt_text,
+    ends,
+    extent,
+    last,
+    line,
+    point,
+    rule,
 )
-from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
+from heed.report.figures.variants import MAX_VARIANTS, drawn_variants, looks
 from heed.report.formats import format_count
 from heed.report.language import say
 from heed.report.results import Results
@@ -109,10 +111,10 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         say("Recency: place in the text, and noise"),
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
-        lambda figure: _draw(figure, drawn, looks(results)),
+        _panels(drawn, looks(results)),
         (WIDTH, 4.1),
         subject=heading(results, explained[0]),
-        alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
+        alt_text=alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
     )
@@ -176,35 +178,37 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
     return table[table["measure"] == measure].dropna(subset="mean")
 
 
-def _draw(
-    figure: matplotlib.figure.Figure, explained: list[Explanation], look: dict[str, Look]
-) -> None:
-    by_place = any(len(by_place_of(each)) for each in explained)
-    top = ["importance", "place"] if by_place else ["importance"] * 2
-    axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
-    measure = "importance_by_rationale" if _knows_rationale(explained) else "importance"
-    ends = []
+def _panels(explained: list[Explanation], look: dict[str, Look]) -> list[list[Panel]]:
+    """Return importance and accuracy by place side by side, and accuracy with noise below them."""
+    tenths = Axis(say("tenth of the text"), (0.6, 10.4), {1: "1", 5: "5", 10: "10"})
+    importance = [rule((0.6, 1), (10.4, 1), dash=DOTTED)]
+    place, noise, marks = list[Mark](), list[Mark](), list[LineEnd]()
     for number, each in enumerate(explained):
-        style = look[each.variant].style
-        _draw_importance(axes["importance"], each, style, measure)
+        own = look[each.variant]
+        importance += line(range(1, 11), _importance(each, explained), own, each.variant)
+        found = by_place_of(each)
+        place += line(found.index + 1, found, own, each.variant)
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
-        ends += _draw_noise(axes["noise"], each, look[each.variant], shift)
-        if by_place:
-            axes["place"].plot(range(1, 11), by_place_of(each).reindex(range(10)), **style)
-    axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
-    axes["importance"].set_title(say("importance"))
-    axes["importance"].set_ylim(0, max(2, 1.05 * axes["importance"].dataLim.y1))
-    for name in {*top}:
-        axes[name].set_xticks((1, 5, 10))
-        axes[name].set_xlabel(say("tenth of the text"))
-    if by_place:
-        axes["place"].set_title(say("accuracy by place"))
-        _show_to_one(axes["place"])
-    axes["noise"].set_title(say("accuracy with noise"))
-    _show_to_one(axes["noise"])
-    kinds = noises(explained)
-    axes["noise"].set_xticks(range(len(kinds)), [_noise_name(at) for at in kinds])
-    label_ends(axes["noise"], ends, NOISE_AXES)
+        rows, named = _noise(each, own, shift)
+        noise, marks = noise + rows, marks + named
+    above = [
+        Panel(
+            importance, tenths, Axis(domain=(0, max(2, extent(importance, low=0)[1]))),
+            say("importance"),
+        )
+    ]  # fmt: skip
+    if place:
+        above.append(Panel(place, tenths, Axis(domain=_to_one(place)), say("accuracy by place")))
+    kinds = {float(n): _noise_name(at) for n, at in enumerate(noises(explained))}
+    domain = _to_one(noise)
+    below = Panel(
+        [*noise, *ends(marks, domain, NOISE_AXES)],
+        Axis(domain=(-0.5, max(len(kinds), 1) - 0.5), places=kinds),
+        Axis(domain=domain),
+        say("accuracy with noise"),
+        spans=True,
+    )
+    return [above, [below]]
 
 
 def noises(explained: list[Explanation]) -> list[str]:
@@ -219,9 +223,9 @@ def _noise_name(at: str) -> str:
     return f"{sides[side]}\n×{times[0]}" if times else say("none")
 
 
-def _show_to_one(axes: Axes) -> None:
-    """Show accuracies up to 1, and so many below that a small difference looks small."""
-    axes.set_ylim(min(0.48, axes.dataLim.y0 - 0.02), 1.02)
+def _to_one(rows: list[Mark]) -> tuple[float, float]:
+    """Return a range of accuracies up to 1, with so many below that a small difference is small."""
+    return min(0.48, extent(rows, margin=0)[0] - 0.02), 1.02
 
 
 def by_place_of(explanation: Explanation) -> pd.Series:
@@ -236,23 +240,24 @@ def _knows_rationale(explained: list[Explanation]) -> bool:
     return any(len(_rows(each, "importance_by_rationale")) for each in explained)
 
 
-def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure: str) -> None:
-    """Draw the importance of each tenth: by rationale, or divided by its mean."""
+def _importance(explanation: Explanation, explained: list[Explanation]) -> pd.Series:
+    """Return the importance of each tenth: by rationale, or divided by its mean."""
+    measure = "importance_by_rationale" if _knows_rationale(explained) else "importance"
     rows = _rows(explanation, measure)
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":
         values /= values.mean()
-    name = short_name(explanation.variant)
-    axes.plot(range(1, 11), values.reindex(range(10)), label=name, **style)
+    return values.reindex(range(10))
 
 
-def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) -> list[LineEnd]:
-    """Draw the accuracy for each kind of noise; a stroke goes from the worst seed to the best.
+def _noise(explanation: Explanation, look: Look, shift: float) -> tuple[list[Mark], list[LineEnd]]:
+    """Return the accuracy for each kind of noise; a stroke goes from the worst seed to the best.
 
-    Returns the last mark, for its label; nothing where there is none.
+    With the last mark, for its label; nothing where there is none.
     """
     seeds = _rows(explanation, "noise").groupby("at", sort=False)["mean"]
     x, mean = [place + shift for place in range(seeds.ngroups)], seeds.mean()
-    axes.plot(x, mean, **look.style | {"linestyle": "none"})
-    axes.vlines(x, seeds.min(), seeds.max(), color=look.colour, lw=0.9)
-    return [look.end(explanation.variant, x, mean)] if x else []
+    strokes = zip(x, seeds.min(), seeds.max(), strict=True)
+    rows = [rule((at, low), (at, high), look.colour, 0.9) for at, low, high in strokes]
+    rows += [point(at, value, look) for at, value in zip(x, mean, strict=True)]
+    return rows, [last(explanation.variant, look, x, mean)] if x else []

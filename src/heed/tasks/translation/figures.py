@@ -1,22 +1,36 @@
 """The figures of a translation: links by distance, BLEU by what was read, gradients, states."""
 
 import dataclasses
+import itertools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from heed.evaluation.results import BASELINE
-from heed.report.blocks import Figure
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
+from heed.report.figures.marks import (
+    DASHED,
+    HEIGHT,
+    SOFT,
+    WIDTH,
+    LineEnd,
+    Look,
+    ends,
+    extent,
+    last,
+    legend,
+    line,
+    numbered,
+    point,
+    rule,
+    short_name,
+)
 from heed.report.figures.variants import (
     MAX_VARIANTS,
-    Look,
     describe_choice,
     looks,
     make_figure,
@@ -58,13 +72,14 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
         "The share of the sure gold links that a model's attention finds, by how far the "
         "translation moves a word. Points: each seed; line: their mean."
     ) + describe_choice(results, experiment, drawn)
-    labels = say("words between the positions of a linked pair"), say("links found, %")
-
-    def finish(axes: Axes) -> None:
-        axes.set_xticks(range(len(furthest)), ranges)
-
+    x = Axis(
+        say("words between the positions of a linked pair"),
+        (-0.3, len(ranges) - 0.7),
+        {float(place): text for place, text in enumerate(ranges)},
+    )
     title, sources = say("Alignment by distance"), ("distances", "distances")
-    return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
+    y = say("links found, %")
+    return [_line_figure(results, experiment, sources, title, caption, x, y, lines)]
 
 
 def by_share(results: Results, experiment: Experiment) -> list[Figure]:
@@ -90,15 +105,10 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
         "numbers of epochs may differ too), on the same test split. Points: each seed; line: their "
         "mean."
     )
-    labels = say("share of the training pairs"), "BLEU"
-
-    def finish(axes: Axes) -> None:
-        axes.set_xscale("log")
-        axes.set_xticks(shares, [f"{100 * share:g}%" for share in shares])
-        axes.minorticks_off()
-
+    ticks = {share: f"{100 * share:g}%" for share in shares}
+    x = Axis(say("share of the training pairs"), (shares[0] / 1.1, shares[-1] * 1.1), ticks, "log")
     title, sources = say("BLEU against the number of training pairs"), ("shares", "")
-    return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
+    return [_line_figure(results, experiment, sources, title, caption, x, "BLEU", lines)]
 
 
 def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
@@ -122,14 +132,9 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
         "without. Upright: the cap, {cap} words.",
         cap=", ".join(map(str, caps)),
     )
-    labels = say("words of the source, mean of each group"), "BLEU"
-
-    def finish(axes: Axes) -> None:
-        for cap in caps:
-            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=drawing.SOFT)
-
+    x = Axis(say("words of the source, mean of each group"))
     title, sources = say("Trained on short sources alone"), ("caps", "lengths")
-    return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
+    return [_line_figure(results, experiment, sources, title, caption, x, "BLEU", lines, caps)]
 
 
 def _line_figure(
@@ -138,32 +143,26 @@ def _line_figure(
     sources: tuple[str, str],
     title: str,
     caption: str,
-    labels: tuple[str, str],
+    x: Axis,
+    y_title: str,
     lines: Mapping[str, pd.DataFrame],
-    finish: Callable[[Axes], None],
+    upright: Sequence[float] = (),
 ) -> Figure:
     """Return a figure of `x` and `value` by variant; lines go through the means of each `group`."""
-    look = looks(results)
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        axes, ends = figure.subplots(), []
-        for variant, table in lines.items():
-            style = look[variant].style
-            hollow = style | {"linestyle": "none", "markerfacecolor": "none"}
-            axes.plot(
-                table["x"], table["value"], markersize=3, alpha=0.6, markeredgewidth=0.8, **hollow
-            )
-            means = table.groupby("group")[["x", "value"]].mean()
-            axes.plot(means["x"], means["value"], label=drawing.short_name(variant), **style)
-            ends.append(look[variant].end(variant, means["x"], means["value"]))
-        axes.set_xlabel(labels[0])
-        axes.set_ylabel(labels[1])
-        axes.set_ylim(bottom=0)
-        finish(axes)
-        drawing.label_ends(axes, ends, AXES)
-
-    size = drawing.WIDTH, drawing.HEIGHT
-    return make_figure(results, experiment, *sources, title, caption, size, draw, lines)
+    rows, marks, look = list[Mark](), list[LineEnd](), looks(results)
+    for variant, table in lines.items():
+        own = look[variant]
+        points = zip(table["x"], table["value"], strict=True)
+        rows += [point(*each, own, 9, hollow=True, wide=0.6) for each in points]
+        means = table.groupby("group")[["x", "value"]].mean()
+        rows += line(means["x"], means["value"], own, variant)
+        marks.append(last(variant, own, means["x"], means["value"]))
+    domain = extent(rows, low=0)
+    x = x if x.places else dataclasses.replace(x, domain=extent(rows, "x"))
+    rows += [rule((each, 0), (each, domain[1]), SOFT, dash=DASHED) for each in upright]
+    panel = Panel([*rows, *ends(marks, domain, AXES)], x, Axis(y_title, domain))
+    size = WIDTH, HEIGHT
+    return make_figure(results, experiment, *sources, title, caption, size, [[panel]], lines)
 
 
 def _groups(results: Results, experiment: Experiment, name: str, other: str) -> list[list[str]]:
@@ -193,12 +192,9 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
     paths = [predicted_path(results, models[name], "states") for name in variants]
     tables = dict(zip(variants, map(read_prediction_table, paths), strict=True))
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        row = figure.subplots(1, len(tables), squeeze=False)[0]
-        for axes, (variant, table) in zip(row, tables.items(), strict=True):
-            _draw_plane(axes, table)
-            axes.set_title(drawing.short_name(variant))
-        drawing.legend(figure, row[0], GROUPS)
+    planes = [_plane(variant, table) for variant, table in tables.items()]
+    named = dataclasses.replace(legend(planes[0][1]), height=0.35)
+    panels = [[panel for panel, _ in planes], [named]]
 
     title = say("States of sentences, projected to a plane")
     caption = say(
@@ -210,36 +206,34 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
         "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
         count=len(tables[variants[0]]),
     )
-    size, sources = (drawing.WIDTH, 2.9), results.sources.add(*paths)
-    figure = make_figure(results, experiment, "states", "", title, caption, size, draw, ())
+    size, sources = (WIDTH, 2.9), results.sources.add(*paths)
+    figure = make_figure(results, experiment, "states", "", title, caption, size, panels, ())
     return [dataclasses.replace(figure, sources=sources)]
 
 
-def _draw_plane(axes: Axes, table: pd.DataFrame) -> None:
+def _plane(variant: str, table: pd.DataFrame) -> tuple[Panel, list[tuple[str, Look, bool]]]:
+    """Return a plane of sentences by their length, and the entries of its legend."""
     from sklearn.decomposition import PCA  # its import takes a second
 
     analysis = PCA(2, svd_solver="full")
     points = analysis.fit_transform(np.stack([*table["state"]]).astype(float))
     words = table["source_words"].reset_index(drop=True)
+    rows, entries = list[Mark](), list[tuple[str, Look, bool]]()
     groups = words.groupby(pd.qcut(words, GROUPS, labels=False, duplicates="drop"))
     for series, (_, group) in enumerate(groups):
         shortest, longest = group.min(), group.max()
-        axes.plot(
-            *points[group.index].T,
-            linestyle="none",
-            marker=drawing.marker(series),
-            markersize=3.5,
-            alpha=0.7,
-            color=drawing.colour(series),
-            label=say_count("{count} word", "{count} words", shortest)
+        text = (
+            say_count("{count} word", "{count} words", shortest)
             if shortest == longest
-            else say("{length} words", length=f"{shortest}–{longest}"),
+            else say("{length} words", length=f"{shortest}–{longest}")
         )
+        entries.append((text, numbered(series), False))
+        rows += [point(*points[place], numbered(series), 12) for place in group.index]
     shares = [format_number(100 * share, 0) for share in analysis.explained_variance_ratio_]
-    axes.set_xlabel(say("first direction, {share}%", share=shares[0]))
-    axes.set_ylabel(say("second direction, {share}%", share=shares[1]))
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.tick_params(labelleft=False, labelbottom=False, length=0)
+    half = 1.05 * float(np.abs(points).max())  # both directions on the same scale
+    x = Axis(say("first direction, {share}%", share=shares[0]), (-half, half), labels=False)
+    y = Axis(say("second direction, {share}%", share=shares[1]), (-half, half), labels=False)
+    return Panel(rows, x, y, short_name(variant)), entries
 
 
 def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
@@ -262,35 +256,34 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         count=count,
     )
 
-    arguments = "gradients", "", title, caption, (drawing.WIDTH, drawing.HEIGHT)
-    figure = make_figure(
-        results, experiment, *arguments, lambda figure: _draw_gradients(figure, tables, look), ()
-    )
+    arguments = "gradients", "", title, caption, (WIDTH, HEIGHT)
+    figure = make_figure(results, experiment, *arguments, [_gradients(tables, look)], ())
     return dataclasses.replace(figure, sources=results.sources.add(*paths))
 
 
-def _draw_gradients(
-    figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]
-) -> None:
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]) -> list[Panel]:
     titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
-    drawn: list[list[drawing.LineEnd]] = []
-    for number, (axes, title) in enumerate(zip(panels, titles, strict=True)):
-        ends = []
-        for variant, table in tables.items():
-            part = table[(table["truncation"] > 0) == bool(number)]
-            # a model without recurrence has no forward direction
-            x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
-            axes.plot(x, y, label=drawing.short_name(variant), **look[variant].style)
-            ends += [look[variant].end(variant, x, y)] if len(y) else []
-        axes.set_title(textwrap.fill(title, TITLE_LINE))  # no wider than the panel on paper
-        axes.set_xlabel(say("words of the source"))
-        drawn.append(ends)
-    panels[0].set_ylabel(say("gradient, mean word = 1"))
-    panels[0].set_ylim(bottom=0)
-    named = {end.text for end in drawn[1]}
-    drawing.label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
-    drawing.label_ends(panels[1], drawn[1], GRADIENT_AXES)
+    rows: tuple[list[Mark], list[Mark]] = [], []
+    marks: tuple[dict[str, LineEnd], dict[str, LineEnd]] = {}, {}
+    for number, (variant, table) in itertools.product(range(2), tables.items()):
+        part = table[(table["truncation"] > 0) == bool(number)]
+        # a model without recurrence has no forward direction
+        x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
+        rows[number].extend(line(x, y, look[variant], variant))
+        if len(y):
+            marks[number][variant] = last(variant, look[variant], x, y)
+    domain, lengths = extent([*rows[0], *rows[1]], low=0), extent([*rows[0], *rows[1]], "x")
+    for variant in marks[0].keys() & marks[1].keys():
+        del marks[0][variant]  # named at the right
+    return [
+        Panel(
+            [*rows[number], *ends([*marks[number].values()], domain, GRADIENT_AXES)],
+            Axis(say("words of the source"), lengths, count=3),
+            Axis("" if number else say("gradient, mean word = 1"), domain, labels=not number),
+            textwrap.fill(title, TITLE_LINE),  # no wider than the panel on paper
+        )
+        for number, title in enumerate(titles)
+    ]
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:

@@ -5,10 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import matplotlib.figure
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from heed.report.blocks import (
     EVERYWHERE,
@@ -18,6 +15,7 @@ from heed.report.blocks import (
     Column,
     Figure,
     Group,
+    Panel,
     Paragraph,
     Phrase,
     Source,
@@ -28,9 +26,21 @@ from heed.report.blocks import (
 from heed.report.browser import read_prediction_table
 from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
-from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, short_name
-from heed.report.figures.heatmaps import draw_squares
+from heed.report.figures.heatmaps import heat_map
+from heed.report.figures.marks import (
+    DOTTED,
+    MAX_HEIGHT,
+    SERIES,
+    SOFT,
+    SOLID,
+    WIDE,
+    WIDTH,
+    alt_text,
+    outline,
+    short_name,
+    squares,
+    words,
+)
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
@@ -212,21 +222,18 @@ def _alignment(
     )
     size, across, cell = _layout(sentence, len(names))
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        grid = figure.subplots(len(names) // across, across, squeeze=False, sharey=True).flat
-        for axes, name in zip(grid, names, strict=True):
-            axes.set_xlabel(short_name(name))
-            _draw_weights(axes, sentence, sentence.weights.get(name), cell)
+    maps = [_map(sentence, name, cell, names.index(name) % across == 0) for name in names]
+    panels = [maps[start : start + across] for start in range(0, len(maps), across)]
 
     return Figure(
         f"{experiment.key}_alignment-{number}",
         say("Attention in sentence {number}", number=number),
         caption,
         _sources(results, experiment, "weights"),
-        draw,
+        panels,
         size,
         subject=" / ".join(names),
-        alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
+        alt_text=alt_text(experiment, f"{caption} {text}"),
         mark=experiment.mark,
         wide=size[0] > WIDTH,
     )
@@ -250,20 +257,16 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
     return max(layouts, key=lambda each: each[:0:-1])
 
 
-def _draw_weights(axes: Axes, sentence: Sentence, weights: np.ndarray | None, cell: float) -> None:
-    shape = len(sentence.reference_words), len(sentence.source_words)
-    if weights is not None:
-        draw_squares(axes, weights)
-    sure, possible = sentence.gold or (set(), set())
+def _map(sentence: Sentence, name: str, cell: float, at_left: bool) -> Panel:
+    """Return the weights of a model with the gold links, its words above and at the left."""
+    weights, (sure, possible) = sentence.weights.get(name), sentence.gold or (set(), set())
+    rows = [] if weights is None else squares(weights)
     for i, j in sorted(possible):
-        outline = Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, ec=SERIES[1], lw=1.1)
-        outline.set_linestyle("solid" if (i, j) in sure else (0, (1.5, 1)))
-        axes.add_patch(outline)
-    axes.set_xticks(range(shape[1]), map(short_name, sentence.source_words), rotation=90)
-    axes.set_yticks(range(shape[0]), map(short_name, sentence.reference_words))
-    axes.xaxis.tick_top()
-    axes.set_xlim(-0.5, shape[1] - 0.5)
-    axes.set_ylim(shape[0] - 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.grid(visible=False)
-    axes.tick_params(length=0, labelsize=max(4, min(7, 44 * cell)))
+        rows.append(outline(i, j, SERIES[1], SOLID if (i, j) in sure else DOTTED))
+    size = max(4, min(7, 44 * cell))
+    for place, word in enumerate(sentence.source_words):
+        rows.append(words(place, -0.5, short_name(word), SOFT, size, at=(2, 0), angle=-90))
+    for place, word in enumerate(sentence.reference_words if at_left else ()):
+        rows.append(words(-0.5, place, short_name(word), SOFT, size, "right", at=(-2, 0)))
+    panel = heat_map(rows, len(sentence.source_words), len(sentence.reference_words))
+    return dataclasses.replace(panel, x=dataclasses.replace(panel.x, title=short_name(name)))

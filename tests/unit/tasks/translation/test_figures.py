@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,40 +88,40 @@ def results(tmp_path):
     )
 
 
-def drawn(figure) -> matplotlib.figure.Figure:
-    drawing = matplotlib.figure.Figure()
-    figure.draw(drawing)
-    return drawing
-
-
 def test_what_truncation_cuts_off_is_drawn_as_0(results):
     figure = figures.first_word(results, EXPERIMENT, [*MODELS])
-    axes = drawn(figure).axes
+    ((left, right),) = figure.panels
     whole, truncated = (
-        {line.get_label(): line.get_xydata().tolist() for line in each.lines} for each in axes
+        {
+            name: [(row["x"], row["y"]) for row in panel.rows if row.get("name") == name]
+            for name in MODELS
+        }
+        for panel in (left, right)
     )
     expected = [[4.0, 1 / 2.5], [12.0, 1 / 6.5]]
     assert np.allclose(whole["baseline"], expected) and np.allclose(whole["transformer"], expected)
     assert np.allclose(truncated["baseline"], [[4.0, 1 / 2.5], [12.0, 0.0]])
     assert truncated["transformer"] == [], "a transformer has no time to go back through"
-    assert axes[0].get_ylim()[0] == 0 and "2 test sentences" in figure.caption
+    assert left.y.domain[0] == 0 and "2 test sentences" in figure.caption
     files = {source.path.split("/")[-1] for source in figure.sources}
     assert files == {"gradients.parquet", "lengths.csv"}
 
 
 def test_the_plane_has_the_directions_in_which_states_vary_most_and_says_how_much(results):
     (figure,) = figures.sentence_states(results, EXPERIMENT)
-    baseline, attention = drawn(figure).axes
-    assert (baseline.get_title(), attention.get_title()) == ("baseline", "transformer")
+    (baseline, attention), (legend,) = figure.panels
+    assert (baseline.title, attention.title) == ("baseline", "transformer")
     variances = np.var(WORDS), 1.0
-    labels = baseline.get_xlabel(), baseline.get_ylabel()
-    for label, variance in zip(labels, variances, strict=True):
+    for label, variance in zip((baseline.x.title, baseline.y.title), variances, strict=True):
         assert f"{100 * variance / sum(variances):.0f}%" in label
-    marks = {line.get_label(): line for line in baseline.lines}
-    assert list(marks) == ["4 words", "9 words", "20 words"]
-    means = [line.get_xdata().mean() for line in marks.values()]
+    names = [row["text"] for row in legend.rows if row["kind"] == "text"]
+    assert names == ["4 words", "9 words", "20 words"]
+    shapes = dict.fromkeys(row["shape"] for row in legend.rows if row["kind"] == "point")
+    means = [
+        np.mean([row["x"] for row in baseline.rows if row["shape"] == each]) for each in shapes
+    ]
     assert np.allclose(np.diff(means), [5, 11], atol=0.1), "distances in the plane are as they were"
-    assert len({line.get_marker() for line in marks.values()}) == 3
+    assert len(shapes) == 3
 
 
 def test_a_plane_needs_a_variant_of_the_question_and_its_table(results):
