@@ -243,7 +243,7 @@ class Table(Block):
         return self.columns[index].format.plain(row.cells[index].value)
 
 
-Mark = dict[str, object]  # of a figure: figures/marks.py makes them
+Mark = dict[str, object]  # of a figure: figures/shapes.py makes them
 
 
 @dataclasses.dataclass(frozen=True)

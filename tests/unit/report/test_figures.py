@@ -12,7 +12,7 @@ from heed.evaluation.results import Comparison, mean_and_std
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
 from heed.report.figures.curves import by_length, curves, group_names
-from heed.report.figures.marks import (
+from heed.report.figures.shapes import (
     DARK,
     LINE_HEIGHT,
     MAX_HEIGHT,

@@ -25,7 +25,7 @@ from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Tabl
 from heed.report.escape import cell, escape
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.figures.gains import Bar, gain_bars, gain_panels, scale
-from heed.report.figures.marks import GROUND
+from heed.report.figures.shapes import GROUND
 from heed.report.formats import (
     POINTS,
     PROBABILITY,

@@ -13,7 +13,7 @@ import pytest
 from heed.report import chapters
 from heed.report.blocks import Axis, Figure, Panel, walk_blocks
 from heed.report.figures import vega
-from heed.report.figures.marks import MARKERS, LineEnd, Look, ends, line, numbered, words
+from heed.report.figures.shapes import MARKERS, LineEnd, Look, ends, line, numbered, words
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up

@@ -29,18 +29,8 @@ from heed.report.chapters.experiment import PARAMETERS
 from heed.report.chapters.shared import difference_value, experiment_title, join_columns
 from heed.report.escape import visible
 from heed.report.experiments import Experiment
-from heed.report.figures.marks import (
-    DASHED,
-    SOFT,
-    WIDTH,
-    LineEnd,
-    Look,
-    ends,
-    extent,
-    point,
-    rule,
-    ticks,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.variants import looks
 from heed.report.formats import DASH, RIGHT, TEXT, Format, decimals, format_number
 from heed.report.language import say, say_count
@@ -242,10 +232,7 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
     experiments = results.experiments
     columns = min(PANELS, len(experiments))
     rows = -(-len(experiments) // columns)
-    caption = say(
-        "Test score against the core time of a training, means over seeds; the scale of time "
-        "is logarithmic. Dashed line: the best reference model, whose time is not measured."
-    )
+    caption = described("cost")
     marks, width = {each.mark for each in experiments}, PANEL_WIDTH * columns
 
     look = looks(results)
@@ -263,32 +250,32 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
         (width, 0.2 + PANEL_HEIGHT * rows),
         alt_text=caption,
         mark=marks.pop() if len(marks) == 1 else "",
-        wide=width > WIDTH,
+        wide=width > shapes.WIDTH,
     )
 
 
-def _panel(look: dict[str, Look], experiment: Experiment, costs: list[Cost]) -> Panel:
+def _panel(look: dict[str, shapes.Look], experiment: Experiment, costs: list[Cost]) -> Panel:
     result, scaled = experiment.result, experiment.measure.scaled
     unit = time_unit(max(cost.mean for cost in costs))
     rows, marks = [], []
     for cost in costs:
         x, y, shown = unit.of(cost.mean), scaled(cost.score), look[cost.variant]
-        rows.append(point(x, y, shown, 28))
-        marks.append(LineEnd(x, y, cost.variant, shown.colour, shown.marker))
+        rows.append(shapes.point(x, y, shown, 28))
+        marks.append(shapes.LineEnd(x, y, cost.variant, shown.colour, shown.marker))
     times = [end.x for end in marks]
     logarithmic = min(times) > 0
-    domain = (min(times) / 1.25, max(times) * 1.25) if logarithmic else extent(rows, "x")
+    domain = (min(times) / 1.25, max(times) * 1.25) if logarithmic else shapes.extent(rows, "x")
     reference_models = [name for name in result.reference_models if name not in TRIVIAL]
     if reference_models:
         best = max(reference_models, key=result.score_of)
         y = scaled(result.score_of(best))
-        rows.append(rule((domain[0], y), (domain[1], y), SOFT, dash=DASHED))
-        marks.append(LineEnd(domain[1], y, best, SOFT))
-    heights = extent(rows)
+        rows.append(shapes.rule((domain[0], y), (domain[1], y), shapes.SOFT, dash=shapes.DASHED))
+        marks.append(shapes.LineEnd(domain[1], y, best, shapes.SOFT))
+    heights = shapes.extent(rows)
     title = textwrap.fill(" ".join(visible(experiment.title).split()), TITLE_LINE, max_lines=2)
     name = say("{unit} of a training", unit=unit.name)
     return Panel(
-        [*rows, *ends(marks, heights, AXES_HEIGHT)],
+        [*rows, *shapes.ends(marks, heights, AXES_HEIGHT)],
         Axis(
             name, domain, _ticks(*domain) if logarithmic else None, "log" * logarithmic or "linear"
         ),
@@ -306,5 +293,5 @@ def _ticks(low: float, high: float) -> dict[float, str]:
         if len(places) <= MAX_TICKS:
             break
     if len(places) < 2:
-        places = [each for each in ticks(low, high, MAX_TICKS - 2) if low <= each <= high]
+        places = [each for each in shapes.ticks(low, high, MAX_TICKS - 2) if low <= each <= high]
     return {place: f"{place:g}" for place in places}

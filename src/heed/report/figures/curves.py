@@ -7,24 +7,8 @@ import pandas as pd
 
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures.marks import (
-    DASHED,
-    HEIGHT,
-    MAX_HEIGHT,
-    SOLID,
-    WIDE,
-    WIDTH,
-    LineEnd,
-    Look,
-    band,
-    ends,
-    extent,
-    last,
-    line,
-    short_name,
-    spread_apart,
-    words,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     PANEL_NAME,
@@ -60,17 +44,13 @@ def curves(
         name: [*degenerate_seeds(result.models[name], result, seeds)] for name in variants
     }
     alone = {name: runs for name, runs in degenerate.items() if 0 < len(runs) < len(seeds)}
-    caption = say(
-        "Above: the loss, dashed on the training split, solid on the validation split. Below: "
-        "{metric} on the validation split. Line: the mean over seeds; band: from the lowest seed "
-        "to "
-        "the highest. Where a seed has ended its training, it is that of the others. All models "
-        "on the same scales.",
-        metric=measure.name,
-    )
+    caption = described("curves", metric=measure.name)
     caption += _describe_degenerate(degenerate, alone)
     rows = 2 * -(-len(variants) // panel_columns(len(variants)))
-    size = (WIDTH if len(variants) <= MAX_VARIANTS else WIDE, min(FRAME + PANEL * rows, MAX_HEIGHT))
+    size = (
+        shapes.WIDTH if len(variants) <= MAX_VARIANTS else shapes.WIDE,
+        min(FRAME + PANEL * rows, shapes.MAX_HEIGHT),
+    )
     return make_figure(
         results,
         experiment,
@@ -96,32 +76,35 @@ def _describe_degenerate(degenerate: dict[str, list[int]], alone: dict[str, list
 
 
 def _panels(
-    tables: Tables, look: Mapping[str, Look], alone: Mapping[str, list[int]], measure: Measure
+    tables: Tables,
+    look: Mapping[str, shapes.Look],
+    alone: Mapping[str, list[int]],
+    measure: Measure,
 ) -> list[list[Panel]]:
     """Return a row of panels of the loss and one of the metric, for each row of variants."""
     metric = f"validation_{measure.metric}"
-    losses = _quantity(tables, look, alone, {TRAIN: DASHED, VALIDATION: SOLID}, 1.0)
-    values = _quantity(tables, look, alone, {metric: SOLID}, measure.scaled(1.0))
+    losses = _quantity(tables, look, alone, {TRAIN: shapes.DASHED, VALIDATION: shapes.SOLID}, 1.0)
+    values = _quantity(tables, look, alone, {metric: shapes.SOLID}, measure.scaled(1.0))
     columns = panel_columns(len(tables))
     named = [*tables][columns - 1]  # the uppermost at the right names its lines
     means = tables[named].groupby("epoch")[[TRAIN, VALIDATION]].mean()
     marks = [
-        LineEnd(float(means.index[-1]), float(means[key].iloc[-1]), text, look[named].colour)
+        shapes.LineEnd(float(means.index[-1]), float(means[key].iloc[-1]), text, look[named].colour)
         for key, text in ((TRAIN, say("train")), (VALIDATION, say("validate")))
     ]
-    domain = extent([row for rows in losses.values() for row in rows])
-    losses[named] += ends(marks, domain, AXES_HEIGHT)
-    heights = extent([row for rows in values.values() for row in rows])
+    domain = shapes.extent([row for rows in losses.values() for row in rows])
+    losses[named] += shapes.ends(marks, domain, AXES_HEIGHT)
+    heights = shapes.extent([row for rows in values.values() for row in rows])
     for variant, seeds in alone.items():
         runs = tables[variant].pivot(index="epoch", columns="seed", values=metric)[seeds]
         values[variant] += _name_runs(measure.scaled(1.0) * runs, heights)
     epochs = 0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5
     x = Axis(say("epoch"), epochs, format="d", count=3)
     above = [
-        Panel(rows, x, Axis(say("loss"), domain), short_name(variant, PANEL_NAME))
+        Panel(rows, x, Axis(say("loss"), domain), shapes.short_name(variant, PANEL_NAME))
         for variant, rows in losses.items()
     ]
-    y = Axis(short_name(measure.name), heights)
+    y = Axis(shapes.short_name(measure.name), heights)
     below = in_rows([Panel(rows, x, y) for rows in values.values()])
     unnamed = [[dataclasses.replace(each, x=_unnamed(x)) for each in row] for row in in_rows(above)]
     return [row for pair in zip(unnamed, below, strict=True) for row in pair]
@@ -133,7 +116,7 @@ def _unnamed(axis: Axis) -> Axis:
 
 def _quantity(
     tables: Tables,
-    look: Mapping[str, Look],
+    look: Mapping[str, shapes.Look],
     alone: Mapping[str, list[int]],
     drawn: Mapping[str, tuple[float, ...]],
     factor: float,
@@ -146,11 +129,13 @@ def _quantity(
             seeds, style = alone.get(variant, []), dataclasses.replace(look[variant], dash=dash)
             others = runs.drop(columns=seeds)
             low, high = others.min(axis=1), others.max(axis=1)
-            rows[variant] += band(others.index, low, high, style.colour, column)
+            rows[variant] += shapes.band(others.index, low, high, style.colour, column)
             wide, marked = (1.0, "none") if dash else (1.4, "last")
-            rows[variant] += line(others.index, others.mean(axis=1), style, column, wide, marked)
+            rows[variant] += shapes.line(
+                others.index, others.mean(axis=1), style, column, wide, marked
+            )
             for seed in seeds:
-                rows[variant] += line(
+                rows[variant] += shapes.line(
                     runs.index, runs[seed], style, f"{column} {seed}", 0.6, "last"
                 )
     return rows
@@ -162,12 +147,12 @@ def _name_runs(runs: pd.DataFrame, domain: tuple[float, float]) -> list[Mark]:
     tails = [runs[seed].dropna().tail(1) for seed in runs]
     heights = [(float(tail.iloc[0]) - low) / (high - low) for tail in tails]
     return [
-        words(
+        shapes.words(
             tail.index[0], low + height * (high - low), say("seed {seed}", seed=seed),
             size=6.5, align="right", at=(-4, 0),
         )
         for seed, tail, height in zip(
-            runs, tails, spread_apart(heights, 0.145 / AXES_HEIGHT), strict=True
+            runs, tails, shapes.spread_apart(heights, 0.145 / AXES_HEIGHT), strict=True
         )
     ]  # fmt: skip
 
@@ -184,17 +169,7 @@ def by_length(
     groups = {variant: by_group(table) for variant, table in tables.items()}
     look = looks(results)
     translated = experiment.measure.is_of_sentences
-    caption = say(
-        "The test sentences in groups of about equal size, from the shortest to the longest; "
-        "below each mean length, how many they are. Line: the mean over seeds; band: from the "
-        "worst seed to the best. A model without attention has to keep the whole source in "
-        "one vector, whatever its length."
-        if translated
-        else "The corpus in eight groups of about equal numbers of documents, from its shortest to "
-        "its longest texts; below each mean length, the test documents of a seed. Line: the mean "
-        "over seeds; band: from the worst seed to the best. A model that reads its last state "
-        "alone may lose what stands far from the end of a long text."
-    )
+    caption = described("lengths_of_sentences" if translated else "lengths_of_documents")
     title = say(
         "BLEU against the length of the source"
         if translated
@@ -207,7 +182,7 @@ def by_length(
         "lengths",
         title,
         caption + describe_choice(results, experiment, variants),
-        (WIDTH, HEIGHT),
+        (shapes.WIDTH, shapes.HEIGHT),
         [[_lengths(groups, look, translated)]],
         variants,
     )
@@ -227,14 +202,14 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
     return groups["value"].agg(["mean", "min", "max"]).join(others)
 
 
-def _lengths(groups: Tables, look: Mapping[str, Look], translated: bool) -> Panel:
-    rows, marks = list[Mark](), list[LineEnd]()
+def _lengths(groups: Tables, look: Mapping[str, shapes.Look], translated: bool) -> Panel:
+    rows, marks = list[Mark](), list[shapes.LineEnd]()
     for variant, each in groups.items():
         x = range(len(each))
-        rows += band(x, each["min"], each["max"], look[variant].colour, variant)
-        rows += line(x, each["mean"], look[variant], variant)
-        marks.append(last(variant, look[variant], x, each["mean"]))
-    domain = extent(rows, low=0 if translated else None)
+        rows += shapes.band(x, each["min"], each["max"], look[variant].colour, variant)
+        rows += shapes.line(x, each["mean"], look[variant], variant)
+        marks.append(shapes.last(variant, look[variant], x, each["mean"]))
+    domain = shapes.extent(rows, low=0 if translated else None)
     named = next(iter(groups.values()))
     label = say(
         "words of the source, mean of each group (sentences)"
@@ -243,7 +218,7 @@ def _lengths(groups: Tables, look: Mapping[str, Look], translated: bool) -> Pane
     )
     x_axis = Axis(label, (-0.3, len(named) - 0.7), group_names(named))
     y_axis = Axis("BLEU" if translated else say("accuracy"), domain)
-    return Panel([*rows, *ends(marks, domain, GROUP_AXES)], x_axis, y_axis, label_size=7)
+    return Panel([*rows, *shapes.ends(marks, domain, GROUP_AXES)], x_axis, y_axis, label_size=7)
 
 
 def group_names(groups: pd.DataFrame) -> dict[float, str]:

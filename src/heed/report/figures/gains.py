@@ -11,19 +11,7 @@ from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures.marks import (
-    MAX_HEIGHT,
-    SERIES,
-    SOFT,
-    WIDTH,
-    Look,
-    legend,
-    point,
-    rule,
-    short_name,
-    ticks,
-    words,
-)
+from heed.report.figures import shapes
 from heed.report.formats import format_interval, format_points
 from heed.report.language import say
 from heed.report.results import Results
@@ -31,7 +19,7 @@ from heed.report.results import Results
 MAX_WIDTH = 4.0  # of an interval's end from zero, in multiples of the largest gain
 MAX_STEPS = 6  # between ticks
 MAX_TITLE, CHARACTERS = 60, 14  # of a title: characters at most, without its mark; of an inch
-OURS, TALK = Look(SERIES[0], "circle"), Look(SERIES[1], "diamond")
+OURS, TALK = shapes.Look(shapes.SERIES[0], "circle"), shapes.Look(shapes.SERIES[1], "diamond")
 TITLE_LINE = 60  # characters
 
 
@@ -75,7 +63,8 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
     has_mark = len({each.mark for each in experiments}) > 1
     return [
         Bar(
-            short_name(each.title, MAX_TITLE) + f" ({each.mark})" * bool(has_mark and each.mark),
+            shapes.short_name(each.title, MAX_TITLE)
+            + f" ({each.mark})" * bool(has_mark and each.mark),
             each.gain,
             each.line.talk_gain,
             each.line.comparable or not each.line.reproduction,
@@ -117,7 +106,7 @@ def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) ->
         f"{'; '.join(texts)}.",
         results.comparison_sources,
         gain_panels(bars, " ".join(filter(None, [warning, title]))),
-        (WIDTH, min(1.35 + 0.62 * len(bars), MAX_HEIGHT)),
+        (shapes.WIDTH, min(1.35 + 0.62 * len(bars), shapes.MAX_HEIGHT)),
         alt_text=". ".join(bar.alt_text for bar in bars),
         titled=True,
         in_rows=True,
@@ -130,20 +119,23 @@ def gain_panels(bars: list[Bar], title: str) -> list[list[Panel]]:
     room = 0.04 * (places[-1] - places[0])
     low, high = places[0] - room, places[-1] + room
     rows: list[Mark] = []
-    entries: dict[str, tuple[str, Look, bool]] = {}
+    entries: dict[str, tuple[str, shapes.Look, bool]] = {}
     for place, bar in enumerate(bars):
-        rows.append(rule((0, place - 0.15), (0, place + 0.35)))  # not through the words
+        rows.append(shapes.rule((0, place - 0.15), (0, place + 0.35)))  # not through the words
         rows += _gain(place, bar, (places[0], places[-1]), entries)
-        lines = textwrap.fill(bar.title, int(CHARACTERS * WIDTH))
-        rows.append(words(low, place - 0.52, lines, size=9))
+        lines = textwrap.fill(bar.title, int(CHARACTERS * shapes.WIDTH))
+        rows.append(shapes.words(low, place - 0.52, lines, size=9))
         interval = f"  ({format_interval(bar.gain.ends)})" if bar.gain.ends else ""
         values = format_points(bar.gain.mean) + interval
-        rows.append(words(low, place - 0.27, values, SOFT))
+        rows.append(shapes.words(low, place - 0.27, values, shapes.SOFT))
     labels = {tick: f"{tick:+.4g}".replace("-", "−") if tick else "0" for tick in places}
     x = Axis(bars[0].gain.measure.long_unit, (low, high), labels)
     y = Axis(domain=(len(bars) - 0.65, -0.9), places={}, strokes=False)
     panel = Panel(rows, x, y, textwrap.fill(title, TITLE_LINE), height=max(len(bars), 1))
-    return [[panel], [dataclasses.replace(legend([*entries.values()]), height=0.25 * len(entries))]]
+    return [
+        [panel],
+        [dataclasses.replace(shapes.legend([*entries.values()]), height=0.25 * len(entries))],
+    ]
 
 
 def scale(bars: list[Bar]) -> list[float]:
@@ -153,23 +145,23 @@ def scale(bars: list[Bar]) -> list[float]:
     limit = MAX_WIDTH * max(*map(abs, gains), 0.25)
     ends = [end for bar in bars for end in bar.gain.ends or ()]
     values = [0.0, *gains, *(min(max(end, -limit), limit) for end in ends)]
-    return ticks(min(values), max(values), MAX_STEPS)
+    return shapes.ticks(min(values), max(values), MAX_STEPS)
 
 
 def _gain(
     row: int,
     bar: Bar,
     limits: tuple[float, float],
-    entries: dict[str, tuple[str, Look, bool]],
+    entries: dict[str, tuple[str, shapes.Look, bool]],
 ) -> list[Mark]:
     """Return the marks of a gain; `entries` get those that the legend does not name yet."""
     gain, (low, high) = bar.gain, limits
     rows: list[Mark] = []
     for end, arrow in zip(gain.ends or (), ("triangle-left", "triangle-right"), strict=False):
         x = min(max(end, low), high)
-        rows.append(rule((gain.mean, row), (x, row), OURS.colour, 1.8))
-        cut = point(x, row, Look(OURS.colour, arrow), 40)
-        rows.append(rule((x, row - 0.09), (x, row + 0.09), OURS.colour) if x == end else cut)
+        rows.append(shapes.rule((gain.mean, row), (x, row), OURS.colour, 1.8))
+        cut = shapes.point(x, row, shapes.Look(OURS.colour, arrow), 40)
+        rows.append(shapes.rule((x, row - 0.09), (x, row + 0.09), OURS.colour) if x == end else cut)
     decided = gain.verdict in (BETTER, WORSE)
     label = say("better or worse" if decided else "neither better nor worse")
     marks = [(gain.mean, label, OURS, not decided)]
@@ -177,5 +169,5 @@ def _gain(
         marks.insert(0, (bar.talk, bar.label, TALK, not bar.comparable))
     for x, label, look, hollow in marks:
         entries.setdefault(label, (label, look, hollow))
-        rows.append(point(x, row, look, 38, hollow, 1.2))
+        rows.append(shapes.point(x, row, look, 38, hollow, 1.2))
     return rows

@@ -1,8 +1,10 @@
 """Heat maps of one document: its rankings below each other, and self-attention head by head."""
 
 import dataclasses
+import itertools
 import math
 import pathlib
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -11,19 +13,9 @@ from heed.report.blocks import EVERYWHERE, PAGE, Axis, Figure, Mark, Panel
 from heed.report.browser import full_colour, read_prediction_table
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.lecture_002 import heading
-from heed.report.figures.marks import (
-    INK,
-    SERIES,
-    SOFT,
-    WIDTH,
-    alt_text,
-    rule,
-    short_name,
-    square,
-    squares,
-    words,
-)
 from heed.report.language import say
 from heed.report.results import Results
 
@@ -71,17 +63,15 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
     claim = say(
         "Shows that rankings of the same prediction differ, and where. One document shows no more."
     )
-    caption = say(
-        "Document {name}, {label}, predicted {predicted}, from word {first}; of the first "
-        "documents drawn, the first by name that has a rationale (without any: the first). First "
-        "seed. The stronger the colour, the higher in its row; dash: not measured.",
+    caption = described(
+        "rankings",
         name=document.name,
         label=document.label,
         predicted=document.predicted,
         first=document.first + 1,
     )
     rows, strips = _rows(document), math.ceil(len(document.words) / STRIP)
-    label_height = RANK_LETTER * max(len(short_name(word)) for word in document.words) + 0.05
+    label_height = RANK_LETTER * max(len(shapes.short_name(word)) for word in document.words) + 0.05
     height = 0.35 + strips * (RANK_CELL * len(rows) + label_height + 0.15)
     paths = (explanation.folder / f"{name}.parquet" for name in ("documents", "units"))
     return [
@@ -91,9 +81,9 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             caption,
             results.sources.add(*paths),
             _strips(document.words, rows, strips),
-            (WIDTH, height),
+            (shapes.WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
-            alt_text=alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
+            alt_text=shapes.alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
             mark=experiment.mark,
             claim=claim,
             media=EVERYWHERE if experiment.generated else (PAGE,),
@@ -159,13 +149,13 @@ def _strip(text: list[str], rows: dict[str, np.ndarray]) -> Panel:
     """Return the rankings of some words below each other, and the words below them."""
     marks: list[Mark] = []
     for y, (name, values) in enumerate(rows.items()):
-        fill = INK if name == say("rationale") else SERIES[0]
+        fill = shapes.INK if name == say("rationale") else shapes.SERIES[0]
         for x, value in enumerate(values):
             if np.isnan(value):
-                marks.append(rule((x - 0.2, y), (x + 0.2, y), SOFT, 0.6))
+                marks.append(shapes.rule((x - 0.2, y), (x + 0.2, y), shapes.SOFT, 0.6))
             elif value > 0:
-                marks.append(square(x, y, value, fill, 0.42))
-    x_places = {float(place): short_name(word) for place, word in enumerate(text)}
+                marks.append(shapes.square(x, y, value, fill, 0.42))
+    x_places = {float(place): shapes.short_name(word) for place, word in enumerate(text)}
     y_places = {float(place): name for place, name in enumerate(rows)}
     x_axis = Axis(domain=(-0.5, STRIP - 0.5), places=x_places, strokes=False, angle=-90)
     y_axis = Axis(domain=(len(rows) - 0.5, -0.5), places=y_places, strokes=False)
@@ -205,21 +195,15 @@ def _figure(
 ) -> Figure:
     keys = document.drop_duplicates("key").sort_values("key")
     words, heads, first = keys["key_word"].tolist(), document["head"].nunique(), document.iloc[0]
-    caption = say(
-        "Document {name}, {label}, predicted {predicted}; first seed. A row is a word that "
-        "attends, a column a word that it attends to; the weights of a row sum to 1. The stronger "
-        "the colour of a square, the more weight; full colour is the head’s largest weight, "
-        "printed above it, or three times an equal weight, whichever is more.",
-        name=first["id"],
-        label=first["label"],
-        predicted=first["predicted"],
+    caption = described(
+        "heads", name=first["id"], label=first["label"], predicted=first["predicted"]
     )
     if document["rationale"].any():
         caption += " " + say("Words of the rationale are bold.")
     if heads > MAX_HEADS:
         caption += " " + say("The first {drawn} of {heads} heads.", drawn=MAX_HEADS, heads=heads)
     drawn = min(heads, MAX_HEADS)
-    label = LETTER * max(len(short_name(word)) for word in words)
+    label = LETTER * max(len(shapes.short_name(word)) for word in words)
     side = CELL * len(words) + GAP
     columns = max(1, min(drawn, ACROSS, int((PAPER_WIDTH - label - 0.2) / side)))
     rows = math.ceil(drawn / columns)
@@ -231,9 +215,9 @@ def _figure(
         caption,
         results.sources.add(path),
         _heads(document, keys, columns),
-        (max(width, WIDTH), height),
+        (max(width, shapes.WIDTH), height),
         subject=variant,
-        alt_text=alt_text(experiment, f"{caption} {' '.join(words)}"),
+        alt_text=shapes.alt_text(experiment, f"{caption} {' '.join(words)}"),
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
@@ -242,23 +226,16 @@ def _figure(
 
 
 def _heads(document: pd.DataFrame, keys: pd.DataFrame, columns: int) -> list[list[Panel]]:
-    panels = []
+    panels, names = [], keys["key_word"].tolist()
     for number, (_, head) in enumerate([*document.groupby("head")][:MAX_HEADS]):
         weights = head.pivot(index="query", columns="key", values="weight").to_numpy(np.float64)
         title = say("head {number} (largest {weight})", number=number + 1,
                     weight=f"{weights.max():.2f}")  # fmt: skip
-        names = [short_name(word) for word in keys["key_word"]]
-        rows = squares(weights / full_colour(weights))
-        for place, (name, marked) in enumerate(zip(names, keys["rationale"], strict=True)):
-            style = INK if marked else SOFT, SIZE
-            if number < columns:
-                rows.append(
-                    words(place, -0.5, name, *style, at=(2, 0), angle=-90, bold=bool(marked))
-                )
-            if number % columns == 0:
-                rows.append(
-                    words(-0.5, place, name, *style, "right", at=(-2, 0), bold=bool(marked))
-                )
+        rows = shapes.squares(weights / full_colour(weights))
+        if number < columns:
+            rows += word_labels(names, SIZE, True, keys["rationale"])
+        if number % columns == 0:
+            rows += word_labels(names, SIZE, False, keys["rationale"])
         panels.append(heat_map(rows, len(names), len(names), title))
     return [panels[start : start + columns] for start in range(0, len(panels), columns)]
 
@@ -268,3 +245,16 @@ def heat_map(rows: list[Mark], columns: int, lines: int, title: str = "") -> Pan
     x = Axis(domain=(-0.5, columns - 0.5), places={}, strokes=False)
     y = Axis(domain=(lines - 0.5, -0.5), places={}, strokes=False)
     return Panel(rows, x, y, title, lines, lines / columns, grid=False)
+
+
+def word_labels(
+    names: list[str], size: float, above: bool, marked: Iterable[bool] = ()
+) -> list[Mark]:
+    """Return the words above a heat map or at its left; those that are marked are bold."""
+    rows = []
+    for place, (name, bold) in enumerate(itertools.zip_longest(names, marked, fillvalue=False)):
+        x, y = (place, -0.5) if above else (-0.5, place)
+        align, at, angle = ("left", (2, 0), -90) if above else ("right", (-2, 0), 0)
+        style = shapes.INK if bold else shapes.SOFT, size, align, at, angle, bool(bold)
+        rows.append(shapes.words(x, y, shapes.short_name(str(name)), *style))
+    return rows

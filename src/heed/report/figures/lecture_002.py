@@ -7,19 +7,8 @@ import pandas as pd
 from heed.evaluation.results import format_significant
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.explanations import Explanation, range_of
-from heed.report.figures.marks import (
-    DOTTED,
-    WIDTH,
-    LineEnd,
-    Look,
-    alt_text,
-    ends,
-    extent,
-    last,
-    line,
-    point,
-    rule,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.variants import MAX_VARIANTS, drawn_variants, looks
 from heed.report.formats import format_count
 from heed.report.language import say
@@ -96,10 +85,7 @@ def recency(results: Results) -> list[Figure]:
 
 def _figure(results: Results, explained: list[Explanation]) -> Figure:
     experiment = explained[0].experiment
-    claim = say(
-        "Shows where in the text words count, and whether noise moves the prediction. It does not "
-        "show that a model forgets: words at the end may be the better ones."
-    )
+    claim = described("recency_claim")
     drawn = _drawn(results, explained)
     texts = [_describe(explained), _ratios(explained)]
     names = {each.variant for each in drawn}
@@ -112,9 +98,9 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
         _panels(drawn, looks(results)),
-        (WIDTH, 4.1),
+        (shapes.WIDTH, 4.1),
         subject=heading(results, explained[0]),
-        alt_text=alt_text(experiment, f"{claim} {caption}"),
+        alt_text=shapes.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
     )
@@ -123,22 +109,10 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 def _describe(explained: list[Explanation]) -> str:
     """Describe the figure, with its number of documents."""
     if _knows_rationale(explained):
-        importance = say(
-            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
-            "divided by its share of the rationale; 1: importance follows the rationale."
-        )
+        importance = described("importance_by_rationale")
     else:
-        importance = say(
-            "Importance: the change of the log probability when a tenth of the text is unknown, "
-            "divided by the mean of all tenths."
-        )
-    place = say(
-        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in "
-        "fewer than {count} documents of a seed, or with hardly any of it, are left out. Noise: "
-        "words before the text, after it, or both, in multiples of its length; strokes from the "
-        "worst seed to the best.",
-        count=FEWEST,
-    )
+        importance = described("importance")
+    place = described("place_and_noise", count=FEWEST)
     tables = (_rows(each, "noise") for each in explained)
     counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
@@ -178,22 +152,22 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
     return table[table["measure"] == measure].dropna(subset="mean")
 
 
-def _panels(explained: list[Explanation], look: dict[str, Look]) -> list[list[Panel]]:
+def _panels(explained: list[Explanation], look: dict[str, shapes.Look]) -> list[list[Panel]]:
     """Return importance and accuracy by place side by side, and accuracy with noise below them."""
     tenths = Axis(say("tenth of the text"), (0.6, 10.4), {1: "1", 5: "5", 10: "10"})
-    importance = [rule((0.6, 1), (10.4, 1), dash=DOTTED)]
-    place, noise, marks = list[Mark](), list[Mark](), list[LineEnd]()
+    importance = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
+    place, noise, marks = list[Mark](), list[Mark](), list[shapes.LineEnd]()
     for number, each in enumerate(explained):
         own = look[each.variant]
-        importance += line(range(1, 11), _importance(each, explained), own, each.variant)
+        importance += shapes.line(range(1, 11), _importance(each, explained), own, each.variant)
         found = by_place_of(each)
-        place += line(found.index + 1, found, own, each.variant)
+        place += shapes.line(found.index + 1, found, own, each.variant)
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
         rows, named = _noise(each, own, shift)
         noise, marks = noise + rows, marks + named
     above = [
         Panel(
-            importance, tenths, Axis(domain=(0, max(2, extent(importance, low=0)[1]))),
+            importance, tenths, Axis(domain=(0, max(2, shapes.extent(importance, low=0)[1]))),
             say("importance"),
         )
     ]  # fmt: skip
@@ -202,7 +176,7 @@ def _panels(explained: list[Explanation], look: dict[str, Look]) -> list[list[Pa
     kinds = {float(n): _noise_name(at) for n, at in enumerate(noises(explained))}
     domain = _to_one(noise)
     below = Panel(
-        [*noise, *ends(marks, domain, NOISE_AXES)],
+        [*noise, *shapes.ends(marks, domain, NOISE_AXES)],
         Axis(domain=(-0.5, max(len(kinds), 1) - 0.5), places=kinds),
         Axis(domain=domain),
         say("accuracy with noise"),
@@ -225,7 +199,7 @@ def _noise_name(at: str) -> str:
 
 def _to_one(rows: list[Mark]) -> tuple[float, float]:
     """Return a range of accuracies up to 1, with so many below that a small difference is small."""
-    return min(0.48, extent(rows, margin=0)[0] - 0.02), 1.02
+    return min(0.48, shapes.extent(rows, margin=0)[0] - 0.02), 1.02
 
 
 def by_place_of(explanation: Explanation) -> pd.Series:
@@ -250,7 +224,9 @@ def _importance(explanation: Explanation, explained: list[Explanation]) -> pd.Se
     return values.reindex(range(10))
 
 
-def _noise(explanation: Explanation, look: Look, shift: float) -> tuple[list[Mark], list[LineEnd]]:
+def _noise(
+    explanation: Explanation, look: shapes.Look, shift: float
+) -> tuple[list[Mark], list[shapes.LineEnd]]:
     """Return the accuracy for each kind of noise; a stroke goes from the worst seed to the best.
 
     With the last mark, for its label; nothing where there is none.
@@ -258,6 +234,6 @@ def _noise(explanation: Explanation, look: Look, shift: float) -> tuple[list[Mar
     seeds = _rows(explanation, "noise").groupby("at", sort=False)["mean"]
     x, mean = [place + shift for place in range(seeds.ngroups)], seeds.mean()
     strokes = zip(x, seeds.min(), seeds.max(), strict=True)
-    rows = [rule((at, low), (at, high), look.colour, 0.9) for at, low, high in strokes]
-    rows += [point(at, value, look) for at, value in zip(x, mean, strict=True)]
-    return rows, [last(explanation.variant, look, x, mean)] if x else []
+    rows = [shapes.rule((at, low), (at, high), look.colour, 0.9) for at, low, high in strokes]
+    rows += [shapes.point(at, value, look) for at, value in zip(x, mean, strict=True)]
+    return rows, [shapes.last(explanation.variant, look, x, mean)] if x else []

@@ -11,18 +11,7 @@ from heed.hyperparameters import ATTENTIONS, ENCODERS, POOLINGS
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
 from heed.report.blocks import Axis, Figure, Mark, Panel
-from heed.report.figures.marks import (
-    DOTTED,
-    GROUND,
-    INK,
-    SERIES,
-    SOFT,
-    SOLID,
-    Look,
-    point,
-    rule,
-    words,
-)
+from heed.report.figures import shapes
 from heed.report.language import say
 
 Point = tuple[float, float]
@@ -33,7 +22,7 @@ LEFT, RIGHT = 4.0, 9.6  # of the words, in the units of the axes
 LEARNED = np.array([0.25, 0.5, 2.6, 0.4, 0.9])  # widths of lines, in points
 EQUAL = np.full(WORDS, 0.9)
 BOX = "M-1,-.5H1V.5H-1Z"  # twice as wide as high
-FIXED, WEIGHTED = SOFT, SERIES[0]  # colours of lines without and with learned weights
+FIXED, WEIGHTED = shapes.SOFT, shapes.SERIES[0]  # colours of lines without and with learned weights
 
 
 def draw_network(hyperparameters: Hyperparameters, name: str, description: str, key: str) -> Figure:
@@ -56,9 +45,9 @@ def _classifier(h: Architecture) -> tuple[list[Mark], float]:
     if h.encoder != "none":
         states, uppermost = _states(h, columns)
         rows += [*states, *_pooling(h, columns, uppermost, (middle, top))]
-    rows += _nodes(columns, 0, "circle", SOFT)
+    rows += _nodes(columns, 0, "circle", shapes.SOFT)
     if h.tfidf_branch != "none":
-        rows += [rule((9.2, 0.3), (middle, top), FIXED, 0.9), *_box(9.2, 0, "TF-IDF")]
+        rows += [shapes.rule((9.2, 0.3), (middle, top), FIXED, 0.9), *_box(9.2, 0, "TF-IDF")]
     return [*rows, *_box(middle, top, say("class"))], top + 0.6
 
 
@@ -67,16 +56,16 @@ def _states(h: Architecture, columns: np.ndarray) -> tuple[list[Mark], int]:
     rows = [_label(1, say(ENCODERS[h.encoder].label))]
     if h.encoder == "transformer":
         rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
-    rows += [rule((column, 0), (column, 1), FIXED, 0.9) for column in columns]
+    rows += [shapes.rule((column, 0), (column, 1), FIXED, 0.9) for column in columns]
     if h.is_recurrent:
-        rows.append(rule((columns[0], 1), (columns[-1], 1)))
-    rows += _nodes(columns, 1, "square", INK)
+        rows.append(shapes.rule((columns[0], 1), (columns[-1], 1)))
+    rows += _nodes(columns, 1, "square", shapes.INK)
     if h.attention == "none":
         return rows, 1
     learned = h.attention != "uniform"
     lines = (LEARNED, WEIGHTED) if learned else (EQUAL, FIXED)
     rows += [_label(2, say(ATTENTIONS[h.attention].label)), *_connect_all(columns, 1, *lines)]
-    return [*rows, *_nodes(columns, 2, "square", INK)], 2
+    return [*rows, *_nodes(columns, 2, "square", shapes.INK)], 2
 
 
 def _pooling(h: Architecture, columns: np.ndarray, row: int, top: Point) -> list[Mark]:
@@ -86,17 +75,20 @@ def _pooling(h: Architecture, columns: np.ndarray, row: int, top: Point) -> list
     widths = LEARNED if learned else EQUAL
     if h.pooling == "last":  # of each direction: the right end of one, the left end of the other
         widths = np.array([0.9, 0, 0, 0, 0.9]) if h.is_recurrent else np.array([0, 0, 0, 0, 0.9])
-    colour, dash = WEIGHTED if learned else FIXED, DOTTED if h.pooling == "max" else SOLID
+    colour, dash = (
+        WEIGHTED if learned else FIXED,
+        shapes.DOTTED if h.pooling == "max" else shapes.SOLID,
+    )
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
         if not width:
             continue
         target = top
         if h.hierarchical:
             target = (float(columns[1 if index < 3 else 3]), (row + top[1]) / 2)
-            rows.append(rule(target, top, colour, 1.2))
-        rows.append(rule((column, row), target, colour, width, dash))
+            rows.append(shapes.rule(target, top, colour, 1.2))
+        rows.append(shapes.rule((column, row), target, colour, width, dash))
     if h.hierarchical:
-        rows += _nodes(columns[[1, 3]], (row + top[1]) / 2, "square", INK)
+        rows += _nodes(columns[[1, 3]], (row + top[1]) / 2, "square", shapes.INK)
     return rows
 
 
@@ -106,19 +98,24 @@ def _translator(h: TranslatorArchitecture) -> list[Mark]:
     names = say("source"), say("encoder"), say("decoder"), say("translation")
     rows = [_label(y, name) for y, name in zip((0, 1, 2.2, 3), names, strict=True)]
     for low, high in ((0, 1), (2.2, 3)):
-        rows += [rule((column, low), (column, high), FIXED, 0.9) for column in columns]
+        rows += [shapes.rule((column, low), (column, high), FIXED, 0.9) for column in columns]
     if h.decoder != "transformer":
-        rows += [rule((columns[0], y), (columns[-1], y)) for y in (1, 2.2)]
+        rows += [shapes.rule((columns[0], y), (columns[-1], y)) for y in (1, 2.2)]
     else:
         rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
     if h.decoder == "last-state":
-        rows.append(rule((columns[-1], 1), (columns[0], 2.2), FIXED, 1.4))
+        rows.append(shapes.rule((columns[-1], 1), (columns[0], 2.2), FIXED, 1.4))
     elif h.decoder == "concatenate":
-        rows += [rule((column, 1), (columns[0], 2.2), FIXED, 0.9) for column in columns]
+        rows += [shapes.rule((column, 1), (columns[0], 2.2), FIXED, 0.9) for column in columns]
     else:
         lines = (LEARNED, WEIGHTED) if h.learns_weights else (EQUAL, FIXED)
         rows += _connect_all(columns, 1, *lines, 2.2)
-    nodes = (0, "circle", SOFT), (1, "square", INK), (2.2, "square", INK), (3, "circle", SOFT)
+    nodes = (
+        (0, "circle", shapes.SOFT),
+        (1, "square", shapes.INK),
+        (2.2, "square", shapes.INK),
+        (3, "circle", shapes.SOFT),
+    )
     return [*rows, *(node for each in nodes for node in _nodes(columns, *each))]
 
 
@@ -127,20 +124,25 @@ def _connect_all(
 ) -> list[Mark]:
     """Return a line from each column of a row to each of the row above, or of row `to`."""
     return [
-        rule((column, row), (target, to or row + 1), colour, width * 0.6)
+        shapes.rule((column, row), (target, to or row + 1), colour, width * 0.6)
         for index, target in enumerate(columns)
         for column, width in zip(columns, np.roll(widths, index), strict=True)
     ]
 
 
 def _nodes(columns: np.ndarray, row: float, shape: str, colour: str) -> list[Mark]:
-    return [point(column, row, Look(colour, shape), 30, hollow=True, wide=1) for column in columns]
+    return [
+        shapes.point(column, row, shapes.Look(colour, shape), 30, hollow=True, wide=1)
+        for column in columns
+    ]
 
 
 def _box(x: float, y: float, text: str) -> list[Mark]:
-    box = point(x, y, Look(INK, BOX), (8 + 4.2 * len(text)) ** 2, hollow=True, wide=1)
-    return [box, words(x, y, text, align="center")]
+    box = shapes.point(
+        x, y, shapes.Look(shapes.INK, BOX), (8 + 4.2 * len(text)) ** 2, hollow=True, wide=1
+    )
+    return [box, shapes.words(x, y, text, align="center")]
 
 
 def _label(y: float, text: str) -> Mark:
-    return words(0, y, text, SOFT)
+    return shapes.words(0, y, text, shapes.SOFT)

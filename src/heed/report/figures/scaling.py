@@ -10,17 +10,8 @@ import numpy as np
 from scipy.special import softmax
 
 from heed.report.blocks import Axis, Figure, Mark, Panel
-from heed.report.figures.marks import (
-    HEIGHT,
-    WIDTH,
-    LineEnd,
-    band,
-    ends,
-    extent,
-    last,
-    line,
-    numbered,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.language import say
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -59,18 +50,10 @@ def jacobian_norm(weights: np.ndarray) -> np.ndarray:
 def scaling() -> Figure:
     """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
     title = say("Gradient of the softmax by the dimension of keys")
-    claim = say(
-        "Shows why scores are divided by the root of the dimension: without it the softmax takes "
-        "one word, and hardly a gradient goes through it. It is computed from random numbers, and "
-        "not from these models."
-    )
-    caption = say(
-        "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
-        "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half.",
-        keys=KEYS,
-    )
+    claim = described("scaling_claim")
+    caption = described("scaling", keys=KEYS)
     return Figure(
-        "explanation_scaling", title, caption, (), [_panels()], (WIDTH, HEIGHT),
+        "explanation_scaling", title, caption, (), [_panels()], (shapes.WIDTH, shapes.HEIGHT),
         alt_text=f"{claim} {caption}", claim=claim,
     )  # fmt: skip
 
@@ -79,21 +62,23 @@ def _panels() -> list[Panel]:
     """Return the gradient and the largest weight: medians as lines, the middle half as bands."""
     quartiles = softmax_gradients()
     rows: tuple[list[Mark], list[Mark]] = [], []
-    marks = list[LineEnd]()
+    marks = list[shapes.LineEnd]()
     for number, (index, name) in enumerate(((1, say("divided by √dₖ")), (0, say("not divided")))):
-        look = numbered(number)
+        look = shapes.numbered(number)
         for quantity, found in enumerate(rows):
             low, middle, high = quartiles[:, index, quantity].T
-            found += band(DIMENSIONS, low, high, look.colour, name)
-            found += line(DIMENSIONS, middle, look, name)
-        marks.append(last(name, look, DIMENSIONS, middle))
+            found += shapes.band(DIMENSIONS, low, high, look.colour, name)
+            found += shapes.line(DIMENSIONS, middle, look, name)
+        marks.append(shapes.last(name, look, DIMENSIONS, middle))
     ticks = {float(dimension): str(dimension) for dimension in DIMENSIONS[::2]}
     x = Axis(say("dimension dₖ"), (3.6, 570), ticks, "log")
-    low, high = extent(rows[0], margin=0)
+    low, high = shapes.extent(rows[0], margin=0)
     tens = {10.0**power: f"{10.0**power:g}" for power in range(-9, 1) if low < 10.0**power < high}
     gradient = Axis(domain=(low / 1.2, high * 1.2), places=tens, scale="log")
     weight = Axis(domain=(0, 1.02))
     return [
         Panel(rows[0], x, gradient, say("gradient")),
-        Panel([*rows[1], *ends(marks, weight.domain, 1.7)], x, weight, say("largest weight")),
+        Panel(
+            [*rows[1], *shapes.ends(marks, weight.domain, 1.7)], x, weight, say("largest weight")
+        ),
     ]

@@ -8,20 +8,7 @@ import pandas as pd
 from heed.evaluation.results import BASELINE
 from heed.report.blocks import EVERYWHERE, PAGE, Figure, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures.marks import (
-    DASH_DOTTED,
-    DASHED,
-    DOTTED,
-    MARKERS,
-    MAX_HEIGHT,
-    SERIES,
-    SOLID,
-    WIDE,
-    WIDTH,
-    Look,
-    alt_text,
-)
-from heed.report.language import say
+from heed.report.figures import shapes
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.task import task_module
@@ -35,7 +22,7 @@ ATTENTION, WITHOUT, OF_CONTROLS, OF_OTHERS = 0, 1, (2, 4, 5), (3, 6, 7)
 Tables = dict[str, pd.DataFrame]
 
 
-def looks(results: Results) -> dict[str, Look]:
+def looks(results: Results) -> dict[str, shapes.Look]:
     """Return the look of each variant of the study: the same in all of its experiments.
 
     Where a colour of a role is repeated, its marker is not: 27 variants differ.
@@ -43,17 +30,19 @@ def looks(results: Results) -> dict[str, Look]:
     experiments = results.comparison.experiments.values()
     first = next((each.attention[0] for each in experiments if each.attention), "")
     found = {
-        first: Look(SERIES[ATTENTION], MARKERS[0], SOLID),
-        BASELINE: Look(SERIES[WITHOUT], MARKERS[1], DASHED),
+        first: shapes.Look(shapes.SERIES[ATTENTION], shapes.MARKERS[0], shapes.SOLID),
+        BASELINE: shapes.Look(shapes.SERIES[WITHOUT], shapes.MARKERS[1], shapes.DASHED),
     }
     controls = (name for each in experiments for name in each.models if name in each.controls)
     others = (name for each in experiments for name in each.models)
-    roles = ((controls, OF_CONTROLS, 2, DASH_DOTTED), (others, OF_OTHERS, 3, DOTTED))
+    roles = ((controls, OF_CONTROLS, 2, shapes.DASH_DOTTED), (others, OF_OTHERS, 3, shapes.DOTTED))
     for names, colours, start, dash in roles:
         new = [name for name in dict.fromkeys(names) if name not in found]
         for number, name in enumerate(new):
-            marker = MARKERS[(start + 2 * number + number // len(MARKERS)) % len(MARKERS)]
-            found[name] = Look(SERIES[colours[number % len(colours)]], marker, dash)
+            marker = shapes.MARKERS[
+                (start + 2 * number + number // len(shapes.MARKERS)) % len(shapes.MARKERS)
+            ]
+            found[name] = shapes.Look(shapes.SERIES[colours[number % len(colours)]], marker, dash)
     return found
 
 
@@ -103,10 +92,8 @@ def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[st
     others = [name for name in ordered_variants(results, experiment) if name not in drawn]
     if not others:
         return ""
-    return " " + say(
-        "Chosen: the baseline, the first variant of the study’s question, the best control and the "
-        "best other variant (without a control the next best) by {metric} on the validation split, "
-        "and never by the test split. Not drawn: {names}.",
+    return " " + described(
+        "choice",
         metric=validation_measure(experiment).name,
         names=", ".join(others),
     )
@@ -152,16 +139,16 @@ def make_figure(
         sources,
         panels,
         size,
-        alt_text=alt_text(experiment, caption),
+        alt_text=shapes.alt_text(experiment, caption),
         mark=experiment.mark,
-        wide=size[0] > WIDTH,
+        wide=size[0] > shapes.WIDTH,
         media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
     )
 
 
 def panel_size(count: int, height: float, frame: float) -> tuple[float, float]:
     """Return the size of a figure with so many panels of this height, in inches."""
-    return WIDE, min(frame + height * -(-count // panel_columns(count)), MAX_HEIGHT)
+    return shapes.WIDE, min(frame + height * -(-count // panel_columns(count)), shapes.MAX_HEIGHT)
 
 
 def panel_columns(count: int) -> int:

@@ -19,7 +19,7 @@ import yaml
 from heed.files import write_text, writing
 from heed.report import blocks
 from heed.report.blocks import Axis, Mark, Panel
-from heed.report.figures.marks import DARK
+from heed.report.figures.shapes import DARK
 from heed.report.signs import letters
 
 POINTS = 72  # of an inch

@@ -8,27 +8,9 @@ import pandas as pd
 
 from heed.report.blocks import PAGE, Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.heatmaps import heat_map
-from heed.report.figures.marks import (
-    DOTTED,
-    INK,
-    LINE,
-    MAX_HEIGHT,
-    REVERSED,
-    SOFT,
-    WIDE,
-    WIDTH,
-    LineEnd,
-    Look,
-    ends,
-    last,
-    line,
-    point,
-    rule,
-    short_name,
-    squares,
-    words,
-)
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     PANEL_NAME,
@@ -64,42 +46,38 @@ def calibration(
     places = HALVES if with_panels else FIFTHS
     x = Axis(say("probability of the predicted class"), (0, 1.02), places)
     y = Axis(say("right") if with_panels else say("share that is right"), (0, 1.02), places)
-    rows, marks = dict[str, list[Mark]](), list[LineEnd]()
+    rows, marks = dict[str, list[Mark]](), list[shapes.LineEnd]()
     for variant, table in bins.items():
         rows[variant] = _points(table, look[variant], variant)
         means = table[["probability", "right"]].div(table["documents"], axis=0)
-        name = f"{short_name(variant, 13)} {errors[variant]}"
-        marks.append(last(name, look[variant], means["probability"], means["right"]))
-    diagonal = rule((0, 0), (1.02, 1.02), SOFT, dash=DOTTED)
+        name = f"{shapes.short_name(variant, 13)} {errors[variant]}"
+        marks.append(shapes.last(name, look[variant], means["probability"], means["right"]))
+    diagonal = shapes.rule((0, 0), (1.02, 1.02), shapes.SOFT, dash=shapes.DOTTED)
     panels = [
         Panel(
-            [diagonal, *rows[variant], words(0.04, 0.93, errors[variant], size=7.5)],
+            [diagonal, *rows[variant], shapes.words(0.04, 0.93, errors[variant], size=7.5)],
             dataclasses.replace(x, title=x.title * (number == len(variants) - 1)), y,
-            short_name(variant, PANEL_NAME), ratio=1,
+            shapes.short_name(variant, PANEL_NAME), ratio=1,
         )
         for number, variant in enumerate(variants)
     ]  # fmt: skip
     lines = [row for each in rows.values() for row in each]
-    together = Panel([diagonal, *lines, *ends(marks, y.domain, 2.3)], x, y, ratio=1)
+    together = Panel([diagonal, *lines, *shapes.ends(marks, y.domain, 2.3)], x, y, ratio=1)
     arranged = in_rows(panels) if with_panels else [[together]]
 
-    caption = say(
-        "On the dotted line the probability is the share of right predictions; below it, a "
-        "model is overconfident. After its name: the expected calibration error. Ten bins of "
-        "probability, all seeds together; the larger a mark, the more documents."
-    ) + describe_choice(results, experiment, variants)
-    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (WIDTH, 3.1)
+    caption = described("calibration") + describe_choice(results, experiment, variants)
+    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (shapes.WIDTH, 3.1)
     arguments = say("Calibration"), caption, size, arranged, variants
     return make_figure(results, experiment, key, "calibration", *arguments)
 
 
-def _points(bins: pd.DataFrame, look: Look, name: str) -> list[Mark]:
+def _points(bins: pd.DataFrame, look: shapes.Look, name: str) -> list[Mark]:
     documents = bins["documents"]
     means = bins[["probability", "right"]].div(documents, axis=0)
     areas = 60 * documents / documents.max() + 4
     x, y = means["probability"], means["right"]
-    rows = line(x, y, look, name, 1.2, "none")
-    return rows + [point(*each, look, size) for *each, size in zip(x, y, areas, strict=True)]
+    rows = shapes.line(x, y, look, name, 1.2, "none")
+    return rows + [shapes.point(*each, look, size) for *each, size in zip(x, y, areas, strict=True)]
 
 
 def _sum_bins(table: pd.DataFrame) -> pd.DataFrame:
@@ -146,16 +124,13 @@ def _matrices(
         counts = counts.reindex(index=names, columns=names, fill_value=0)
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         percents[variant] = np.rint(100 * shares.to_numpy()).astype(int)
-    labels = [short_name(name, 18 if len(names) <= LARGE else 26) for name in names]
+    labels = [shapes.short_name(name, 18 if len(names) <= LARGE else 26) for name in names]
     margin = LETTER * max(map(len, labels)) + LABELS
     columns, cell = _layout(len(variants), len(names), margin)
     width = margin + columns * (cell * len(names) + 0.1)
     height = margin + -(-len(variants) // columns) * (cell * len(names) + TITLE)
-    size = max(width, WIDTH), min(height, MAX_HEIGHT)
-    caption = say(
-        "Percent of the documents of each true class (row) by predicted class (column), all seeds "
-        "together: the stronger the colour, the more."
-    )
+    size = max(width, shapes.WIDTH), min(height, shapes.MAX_HEIGHT)
+    caption = described("confusion")
 
     arguments = results, experiment, "confusion", "confusion", title, caption, size
     return make_figure(*arguments, _panels(percents, labels, columns, cell), variants)
@@ -165,8 +140,8 @@ def _layout(count: int, classes: int, margin: float) -> tuple[int, float]:
     """Return the matrices side by side, and the inches of a cell: large, or nearly the largest."""
     cells = []
     for columns in range(1, count + 1):
-        wide = (WIDE - margin - 0.1 * columns) / (columns * classes)
-        high = ((MAX_HEIGHT - margin) / -(-count // columns) - TITLE) / classes
+        wide = (shapes.WIDE - margin - 0.1 * columns) / (columns * classes)
+        high = ((shapes.MAX_HEIGHT - margin) / -(-count // columns) - TITLE) / classes
         cells.append(min(CELL, wide, high))
     enough = min(ENOUGH, 0.85 * max(cells))
     columns = max(i for i, cell in enumerate(cells, 1) if cell >= enough)
@@ -181,15 +156,15 @@ def _panels(
     bottom = len(percents) - columns
     panels = []
     for number, (variant, each) in enumerate(percents.items()):
-        rows = squares(np.maximum(each / 100, 0.05 * (each > 0)), 100)
+        rows = shapes.squares(np.maximum(each / 100, 0.05 * (each > 0)), 100)
         for border in np.arange(0.5, count - 1):
-            rows.append(rule((border, -0.5), (border, count - 0.5), LINE, 0.4))
-            rows.append(rule((-0.5, border), (count - 0.5, border), LINE, 0.4))
+            rows.append(shapes.rule((border, -0.5), (border, count - 0.5), shapes.LINE, 0.4))
+            rows.append(shapes.rule((-0.5, border), (count - 0.5, border), shapes.LINE, 0.4))
         for row, column in np.argwhere(each > 0) if cell >= WITH_NUMBERS else ():
-            ink = REVERSED if each[row, column] > 55 else INK
-            rows.append(words(column, row, f"{each[row, column]}", ink, size, "center"))
+            ink = shapes.REVERSED if each[row, column] > 55 else shapes.INK
+            rows.append(shapes.words(column, row, f"{each[row, column]}", ink, size, "center"))
         at_left, at_bottom = number % columns == 0, number >= bottom
-        title = short_name(variant, shown) if len(percents) > 1 else ""
+        title = shapes.short_name(variant, shown) if len(percents) > 1 else ""
         panel = heat_map(rows, count, count, title)
         places = dict(enumerate(map(str, labels)))
         x = dataclasses.replace(

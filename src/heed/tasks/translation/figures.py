@@ -12,23 +12,8 @@ from heed.evaluation.results import BASELINE
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
-from heed.report.figures.marks import (
-    DASHED,
-    HEIGHT,
-    SOFT,
-    WIDTH,
-    LineEnd,
-    Look,
-    ends,
-    extent,
-    last,
-    legend,
-    line,
-    numbered,
-    point,
-    rule,
-    short_name,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.variants import (
     MAX_VARIANTS,
     describe_choice,
@@ -68,10 +53,7 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
     for variant, table in tables.items():
         places, found = table["furthest"].map(furthest.index), table["found"] / table["links"]
         lines[variant] = table.assign(group=places, x=places, value=100 * found)
-    caption = say(
-        "The share of the sure gold links that a model's attention finds, by how far the "
-        "translation moves a word. Points: each seed; line: their mean."
-    ) + describe_choice(results, experiment, drawn)
+    caption = described("distances") + describe_choice(results, experiment, drawn)
     x = Axis(
         say("words between the positions of a linked pair"),
         (-0.3, len(ranges) - 0.7),
@@ -100,11 +82,7 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
         table = pd.DataFrame(rows, columns=["x", "value"])
         lines[group[-1]] = table.assign(group=table["x"])
     shares = sorted({share for table in lines.values() for share in table["x"]})
-    caption = say(
-        "Models that differ in how many training pairs they read, and so in their steps (their "
-        "numbers of epochs may differ too), on the same test split. Points: each seed; line: their "
-        "mean."
-    )
+    caption = described("shares")
     ticks = {share: f"{100 * share:g}%" for share in shares}
     x = Axis(say("share of the training pairs"), (shares[0] / 1.1, shares[-1] * 1.1), ticks, "log")
     title, sources = say("BLEU against the number of training pairs"), ("shares", "")
@@ -127,9 +105,8 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     models = results.comparison.experiments[experiment.key].models
     capped = [name for group in groups for name in group[:-1]]
     caps = sorted({models[name].hyperparameters.max_source_tokens for name in capped})
-    caption = say(
-        "BLEU against the length of the source, with a cap on the length of training pairs and "
-        "without. Upright: the cap, {cap} words.",
+    caption = described(
+        "caps",
         cap=", ".join(map(str, caps)),
     )
     x = Axis(say("words of the source, mean of each group"))
@@ -149,19 +126,22 @@ def _line_figure(
     upright: Sequence[float] = (),
 ) -> Figure:
     """Return a figure of `x` and `value` by variant; lines go through the means of each `group`."""
-    rows, marks, look = list[Mark](), list[LineEnd](), looks(results)
+    rows, marks, look = list[Mark](), list[shapes.LineEnd](), looks(results)
     for variant, table in lines.items():
         own = look[variant]
         points = zip(table["x"], table["value"], strict=True)
-        rows += [point(*each, own, 9, hollow=True, wide=0.6) for each in points]
+        rows += [shapes.point(*each, own, 9, hollow=True, wide=0.6) for each in points]
         means = table.groupby("group")[["x", "value"]].mean()
-        rows += line(means["x"], means["value"], own, variant)
-        marks.append(last(variant, own, means["x"], means["value"]))
-    domain = extent(rows, low=0)
-    x = x if x.places else dataclasses.replace(x, domain=extent(rows, "x"))
-    rows += [rule((each, 0), (each, domain[1]), SOFT, dash=DASHED) for each in upright]
-    panel = Panel([*rows, *ends(marks, domain, AXES)], x, Axis(y_title, domain))
-    size = WIDTH, HEIGHT
+        rows += shapes.line(means["x"], means["value"], own, variant)
+        marks.append(shapes.last(variant, own, means["x"], means["value"]))
+    domain = shapes.extent(rows, low=0)
+    x = x if x.places else dataclasses.replace(x, domain=shapes.extent(rows, "x"))
+    rows += [
+        shapes.rule((each, 0), (each, domain[1]), shapes.SOFT, dash=shapes.DASHED)
+        for each in upright
+    ]
+    panel = Panel([*rows, *shapes.ends(marks, domain, AXES)], x, Axis(y_title, domain))
+    size = shapes.WIDTH, shapes.HEIGHT
     return make_figure(results, experiment, *sources, title, caption, size, [[panel]], lines)
 
 
@@ -193,32 +173,24 @@ def sentence_states(results: Results, experiment: Experiment) -> list[Figure]:
     tables = dict(zip(variants, map(read_prediction_table, paths), strict=True))
 
     planes = [_plane(variant, table) for variant, table in tables.items()]
-    named = dataclasses.replace(legend(planes[0][1]), height=0.35)
+    named = dataclasses.replace(shapes.legend(planes[0][1]), height=0.35)
     panels = [[panel for panel, _ in planes], [named]]
 
     title = say("States of sentences, projected to a plane")
-    caption = say(
-        "A mark is a test sentence: the state that the decoder starts from (of a transformer, the "
-        "mean of the encoder’s states), on the two directions in which the states of the model "
-        "vary most. In such planes sentences of like meaning may lie together; here the marks "
-        "show the length of the source alone. {count} sentences, chosen by their length, first "
-        "seed. What lies apart in a plane is apart in the states. What lies together need not be "
-        "alike: the axes say how much of the variance they show. Each plane has axes of its own.",
-        count=len(tables[variants[0]]),
-    )
-    size, sources = (WIDTH, 2.9), results.sources.add(*paths)
+    caption = described("states", count=len(tables[variants[0]]))
+    size, sources = (shapes.WIDTH, 2.9), results.sources.add(*paths)
     figure = make_figure(results, experiment, "states", "", title, caption, size, panels, ())
     return [dataclasses.replace(figure, sources=sources)]
 
 
-def _plane(variant: str, table: pd.DataFrame) -> tuple[Panel, list[tuple[str, Look, bool]]]:
+def _plane(variant: str, table: pd.DataFrame) -> tuple[Panel, list[tuple[str, shapes.Look, bool]]]:
     """Return a plane of sentences by their length, and the entries of its legend."""
     from sklearn.decomposition import PCA  # its import takes a second
 
     analysis = PCA(2, svd_solver="full")
     points = analysis.fit_transform(np.stack([*table["state"]]).astype(float))
     words = table["source_words"].reset_index(drop=True)
-    rows, entries = list[Mark](), list[tuple[str, Look, bool]]()
+    rows, entries = list[Mark](), list[tuple[str, shapes.Look, bool]]()
     groups = words.groupby(pd.qcut(words, GROUPS, labels=False, duplicates="drop"))
     for series, (_, group) in enumerate(groups):
         shortest, longest = group.min(), group.max()
@@ -227,13 +199,13 @@ def _plane(variant: str, table: pd.DataFrame) -> tuple[Panel, list[tuple[str, Lo
             if shortest == longest
             else say("{length} words", length=f"{shortest}–{longest}")
         )
-        entries.append((text, numbered(series), False))
-        rows += [point(*points[place], numbered(series), 12) for place in group.index]
+        entries.append((text, shapes.numbered(series), False))
+        rows += [shapes.point(*points[place], shapes.numbered(series), 12) for place in group.index]
     shares = [format_number(100 * share, 0) for share in analysis.explained_variance_ratio_]
     half = 1.05 * float(np.abs(points).max())  # both directions on the same scale
     x = Axis(say("first direction, {share}%", share=shares[0]), (-half, half), labels=False)
     y = Axis(say("second direction, {share}%", share=shares[1]), (-half, half), labels=False)
-    return Panel(rows, x, y, short_name(variant)), entries
+    return Panel(rows, x, y, shapes.short_name(variant)), entries
 
 
 def first_word(results: Results, experiment: Experiment, variants: Sequence[str]) -> Figure:
@@ -247,37 +219,33 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         tables[variant] = gradients_by_length(gradients, np.unique(lengths["longest"]))
         count = max(count, gradients["id"].nunique())
     title = say("Gradient at the first word of the source")
-    caption = say(
-        "The norm of the gradient of the reference’s log probability with respect to what the "
-        "encoder reads at the first word, divided by its mean over all words of the sentence. Of a "
-        "recurrent encoder, the part that goes through its forward direction, where the first word "
-        "is the furthest from the translation. Right: backpropagation through time is truncated; a "
-        "transformer has none. Means over groups of {count} test sentences by length, first seed.",
-        count=count,
-    )
+    caption = described("gradients", count=count)
 
-    arguments = "gradients", "", title, caption, (WIDTH, HEIGHT)
+    arguments = "gradients", "", title, caption, (shapes.WIDTH, shapes.HEIGHT)
     figure = make_figure(results, experiment, *arguments, [_gradients(tables, look)], ())
     return dataclasses.replace(figure, sources=results.sources.add(*paths))
 
 
-def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]) -> list[Panel]:
+def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Look]) -> list[Panel]:
     titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
     rows: tuple[list[Mark], list[Mark]] = [], []
-    marks: tuple[dict[str, LineEnd], dict[str, LineEnd]] = {}, {}
+    marks: tuple[dict[str, shapes.LineEnd], dict[str, shapes.LineEnd]] = {}, {}
     for number, (variant, table) in itertools.product(range(2), tables.items()):
         part = table[(table["truncation"] > 0) == bool(number)]
         # a model without recurrence has no forward direction
         x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
-        rows[number].extend(line(x, y, look[variant], variant))
+        rows[number].extend(shapes.line(x, y, look[variant], variant))
         if len(y):
-            marks[number][variant] = last(variant, look[variant], x, y)
-    domain, lengths = extent([*rows[0], *rows[1]], low=0), extent([*rows[0], *rows[1]], "x")
+            marks[number][variant] = shapes.last(variant, look[variant], x, y)
+    domain, lengths = (
+        shapes.extent([*rows[0], *rows[1]], low=0),
+        shapes.extent([*rows[0], *rows[1]], "x"),
+    )
     for variant in marks[0].keys() & marks[1].keys():
         del marks[0][variant]  # named at the right
     return [
         Panel(
-            [*rows[number], *ends([*marks[number].values()], domain, GRADIENT_AXES)],
+            [*rows[number], *shapes.ends([*marks[number].values()], domain, GRADIENT_AXES)],
             Axis(say("words of the source"), lengths, count=3),
             Axis("" if number else say("gradient, mean word = 1"), domain, labels=not number),
             textwrap.fill(title, TITLE_LINE),  # no wider than the panel on paper

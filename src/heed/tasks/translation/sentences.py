@@ -26,21 +26,9 @@ from heed.report.blocks import (
 from heed.report.browser import read_prediction_table
 from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
-from heed.report.figures.heatmaps import heat_map
-from heed.report.figures.marks import (
-    DOTTED,
-    MAX_HEIGHT,
-    SERIES,
-    SOFT,
-    SOLID,
-    WIDE,
-    WIDTH,
-    alt_text,
-    outline,
-    short_name,
-    squares,
-    words,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
+from heed.report.figures.heatmaps import heat_map, word_labels
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
@@ -135,23 +123,14 @@ def _printed_sentences(
     results: Results, experiment: Experiment, media: tuple[str, ...]
 ) -> list[Block]:
     sentences = read_sentences(results, experiment)
-    rule = say(
-        "Of the test sentences, sorted by the length of their source, those in the middle of "
-        "{count} groups of equal size: no model had a part in the choice. Translations and weights "
-        "are those of the first seed’s run.",
-        count=len(sentences),
-    )
+    rule = described("shown_sentences", count=len(sentences))
     examples = [_examples(results, experiment, sentences, (PAGE,))]
     if PAPER in media:  # which has the first of them
         few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
         examples.append(dataclasses.replace(few, files=()))
     maps = alignments(results, experiment, sentences)
     maps = (*maps[:PAPER_MAPS], *on_page(maps[PAPER_MAPS:]))
-    key = say(
-        "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
-        "of a square, the more weight the source word has when it is written. Outlined: gold "
-        "links, where the corpus has any, dashed where they are only possible."
-    )
+    key = described("alignments")
     return [
         Paragraph((rule, " ", *caution(results, experiment)), media=media),
         *examples,
@@ -233,9 +212,9 @@ def _alignment(
         panels,
         size,
         subject=" / ".join(names),
-        alt_text=alt_text(experiment, f"{caption} {text}"),
+        alt_text=shapes.alt_text(experiment, f"{caption} {text}"),
         mark=experiment.mark,
-        wide=size[0] > WIDTH,
+        wide=size[0] > shapes.WIDTH,
     )
 
 
@@ -243,16 +222,16 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
     """Return the size of the maps, how many stand side by side or stacked, and a cell's inches."""
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     labels, heads = (
-        LETTER * max(map(len, map(short_name, words)), default=0)
+        LETTER * max(map(len, map(shapes.short_name, words)), default=0)
         for words in (sentence.reference_words, sentence.source_words)
     )
     layouts = []
     for across in {count, 1}:
         down = count // across
-        width = (WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
-        height = ((MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
+        width = (shapes.WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
+        height = ((shapes.MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
         cell = min(CELL, width, height)
-        wide = max(across * (columns * cell + 0.25) + labels + 0.2, WIDTH)
+        wide = max(across * (columns * cell + 0.25) + labels + 0.2, shapes.WIDTH)
         layouts.append(((wide, down * (rows * cell + heads + 0.4) + 0.2), across, cell))
     return max(layouts, key=lambda each: each[:0:-1])
 
@@ -260,13 +239,15 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
 def _map(sentence: Sentence, name: str, cell: float, at_left: bool) -> Panel:
     """Return the weights of a model with the gold links, its words above and at the left."""
     weights, (sure, possible) = sentence.weights.get(name), sentence.gold or (set(), set())
-    rows = [] if weights is None else squares(weights)
+    rows = [] if weights is None else shapes.squares(weights)
     for i, j in sorted(possible):
-        rows.append(outline(i, j, SERIES[1], SOLID if (i, j) in sure else DOTTED))
+        rows.append(
+            shapes.outline(
+                i, j, shapes.SERIES[1], shapes.SOLID if (i, j) in sure else shapes.DOTTED
+            )
+        )
     size = max(4, min(7, 44 * cell))
-    for place, word in enumerate(sentence.source_words):
-        rows.append(words(place, -0.5, short_name(word), SOFT, size, at=(2, 0), angle=-90))
-    for place, word in enumerate(sentence.reference_words if at_left else ()):
-        rows.append(words(-0.5, place, short_name(word), SOFT, size, "right", at=(-2, 0)))
+    rows += word_labels(sentence.source_words, size, True)
+    rows += word_labels(sentence.reference_words, size, False) if at_left else []
     panel = heat_map(rows, len(sentence.source_words), len(sentence.reference_words))
-    return dataclasses.replace(panel, x=dataclasses.replace(panel.x, title=short_name(name)))
+    return dataclasses.replace(panel, x=dataclasses.replace(panel.x, title=shapes.short_name(name)))
