@@ -9,6 +9,7 @@ from heed.evaluation.results import BASELINE
 from heed.report.blocks import EVERYWHERE, PAGE, Figure, Panel
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.task import task_module
