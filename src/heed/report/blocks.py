@@ -258,7 +258,7 @@ class Axis:
     places: Mapping[float, str] | None = None
     scale: str = "linear"
     format: str = ""
-    count: int = 4  # of ticks, about
+    count: int = 5  # of ticks, about
     labels: bool = True
     strokes: bool = True
     side: str = ""

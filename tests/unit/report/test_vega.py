@@ -71,6 +71,13 @@ def test_every_marker_is_one_that_vega_knows(tmp_path, shape):
     assert text.count(' fill="#005a8d"') == 1
 
 
+def test_an_empty_line_of_a_label_has_its_height(tmp_path):
+    panel = Panel([], Axis(places={0.0: "5\n(7)", 1.0: "6\n\n(8)"}))
+    text, _ = drawn(figure(panel), tmp_path)
+    (one,), (two,) = (re.findall(rf'dy="([\d.]+)">\({n}\)', text) for n in (7, 8))
+    assert float(two) == pytest.approx(2 * float(one))
+
+
 def viewed(svg: str) -> tuple[float, float]:
     found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert found

@@ -101,10 +101,10 @@ def _panels(
     epochs = 0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5
     x = Axis(say("epoch"), epochs, format="d", count=3)
     above = [
-        Panel(rows, x, Axis(say("loss"), domain), shapes.short_name(variant, PANEL_NAME))
+        Panel(rows, x, Axis(say("loss"), domain, count=4), shapes.short_name(variant, PANEL_NAME))
         for variant, rows in losses.items()
     ]
-    y = Axis(shapes.short_name(measure.name), heights)
+    y = Axis(shapes.short_name(measure.name), heights, count=4)
     below = in_rows([Panel(rows, x, y) for rows in values.values()])
     unnamed = [[dataclasses.replace(each, x=_unnamed(x)) for each in row] for row in in_rows(above)]
     return [row for pair in zip(unnamed, below, strict=True) for row in pair]
@@ -149,7 +149,7 @@ def _name_runs(runs: pd.DataFrame, domain: tuple[float, float]) -> list[Mark]:
     return [
         shapes.words(
             tail.index[0], low + height * (high - low), say("seed {seed}", seed=seed),
-            size=6.5, align="right", at=(-4, 0),
+            size=7.2, align="right", at=(-4, 0),
         )
         for seed, tail, height in zip(
             runs, tails, shapes.spread_apart(heights, 0.145 / AXES_HEIGHT), strict=True
@@ -218,7 +218,7 @@ def _lengths(groups: Tables, look: Mapping[str, shapes.Look], translated: bool) 
     )
     x_axis = Axis(label, (-0.3, len(named) - 0.7), group_names(named))
     y_axis = Axis("BLEU" if translated else say("accuracy"), domain)
-    return Panel([*rows, *shapes.ends(marks, domain, GROUP_AXES)], x_axis, y_axis, label_size=7)
+    return Panel([*rows, *shapes.ends(marks, domain, GROUP_AXES)], x_axis, y_axis, label_size=7.2)
 
 
 def group_names(groups: pd.DataFrame) -> dict[float, str]:
@@ -229,6 +229,6 @@ def group_names(groups: pd.DataFrame) -> dict[float, str]:
     counts = [f"({format_count(round(count))})" for count in groups["count"]]
     are_long = len(counts) * max(map(len, counts)) > LABEL_CHARACTERS
     return {
-        float(place): f"{length:.0f}\n" + "\xa0\n" * (are_long and place % 2) + count
+        float(place): f"{length:.0f}\n" + "\n" * (are_long and place % 2) + count
         for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
     }

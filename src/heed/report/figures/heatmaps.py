@@ -159,14 +159,14 @@ def _strip(text: list[str], rows: dict[str, np.ndarray]) -> Panel:
     y_places = {float(place): name for place, name in enumerate(rows)}
     x_axis = Axis(domain=(-0.5, STRIP - 0.5), places=x_places, strokes=False, angle=-90)
     y_axis = Axis(domain=(len(rows) - 0.5, -0.5), places=y_places, strokes=False)
-    return Panel(marks, x_axis, y_axis, grid=False, label_size=7)
+    return Panel(marks, x_axis, y_axis, grid=False, label_size=SIZE)
 
 
 # Inches: a pair of words, a letter of a label, between two heads, around all; the largest figure
 # on paper, and the widest in a column of it.
 CELL, LETTER, GAP, FRAME = 0.106, 0.064, 0.25, 0.4
 PAPER_WIDTH, PAPER_HEIGHT, COLUMN = 6.8, 6.1, 3.3
-SIZE = 7  # points of words: the smallest print on paper
+SIZE = 7.2  # points of words: the smallest print on paper has 7
 ACROSS = 4  # heads side by side at most
 MAX_HEADS = 8  # that are drawn
 

@@ -27,6 +27,8 @@ MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, poi
 LABEL = 30  # characters of an axis's name in a line, in a column of paper
 # Signs that Liberation Sans has: Latin, Greek, Cyrillic, Hebrew, and those of figures.
 PRINTED = re.compile(r"[ -~\xa0-\u017f\u0370-\u045f\u05d0-\u05ea–—‘’“”„…−×√•€≤≥\n]*")
+# An empty line of a text, whose height no program adds.
+EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
 SUBSTITUTES = {"ₖ": "_k"}
 RESOURCES = re.compile(rb"(?:^ */[a-z]+\d+ \d+ 0 R\n)+", re.MULTILINE)
 # Rectangles that follow each other and look the same are one path: heat maps have thousands.
@@ -131,7 +133,7 @@ def fitted(
         if max(abs(more), 0 if parts else abs(higher)) < NEAR:
             break
         width, height = max(width + more, LEAST), max(height + higher, LEAST)
-    return svg
+    return EMPTY_LINE.sub(lambda line: f'<tspan x="0" dy="{2 * float(line[1])}">', svg)
 
 
 def specification(

@@ -76,8 +76,8 @@ def _points(bins: pd.DataFrame, look: shapes.Look, name: str) -> list[Mark]:
     means = bins[["probability", "right"]].div(documents, axis=0)
     areas = 60 * documents / documents.max() + 4
     x, y = means["probability"], means["right"]
-    rows = shapes.line(x, y, look, name, 1.2, "none")
-    return rows + [shapes.point(*each, look, size) for *each, size in zip(x, y, areas, strict=True)]
+    marks = [shapes.point(a, b, look, size) for a, b, size in zip(x, y, areas, strict=True)]
+    return [*shapes.line(x, y, look, name, 1.2, "none"), *marks]
 
 
 def _sum_bins(table: pd.DataFrame) -> pd.DataFrame:
@@ -166,7 +166,7 @@ def _panels(
         at_left, at_bottom = number % columns == 0, number >= bottom
         title = shapes.short_name(variant, shown) if len(percents) > 1 else ""
         panel = heat_map(rows, count, count, title)
-        places = dict(enumerate(map(str, labels)))
+        places = {float(place): label for place, label in enumerate(labels)}
         x = dataclasses.replace(
             panel.x, places=places, angle=-90, labels=at_bottom,
             title=say("predicted") * at_bottom,

@@ -199,8 +199,9 @@ def _plane(variant: str, table: pd.DataFrame) -> tuple[Panel, list[tuple[str, sh
             if shortest == longest
             else say("{length} words", length=f"{shortest}–{longest}")
         )
-        entries.append((text, shapes.numbered(series), False))
-        rows += [shapes.point(*points[place], shapes.numbered(series), 12) for place in group.index]
+        look = shapes.numbered(series)
+        entries.append((text, look, False))
+        rows += [shapes.point(x, y, look, 12) for x, y in points[group.index]]
     shares = [format_number(100 * share, 0) for share in analysis.explained_variance_ratio_]
     half = 1.05 * float(np.abs(points).max())  # both directions on the same scale
     x = Axis(say("first direction, {share}%", share=shares[0]), (-half, half), labels=False)

@@ -246,7 +246,7 @@ def _map(sentence: Sentence, name: str, cell: float, at_left: bool) -> Panel:
                 i, j, shapes.SERIES[1], shapes.SOLID if (i, j) in sure else shapes.DOTTED
             )
         )
-    size = max(4, min(7, 44 * cell))
+    size = max(4, min(7.2, 44 * cell))
     rows += word_labels(sentence.source_words, size, True)
     rows += word_labels(sentence.reference_words, size, False) if at_left else []
     panel = heat_map(rows, len(sentence.source_words), len(sentence.reference_words))
