@@ -11,6 +11,7 @@ from heed.files import HeedError
 from heed.report.blocks import PAGE, Figure, Items, Paragraph, Span, Table, walk_blocks
 from heed.report.chapters import cost
 from heed.report.chapters.cost import time_unit
+from heed.report.figures.vega import line_ends
 from heed.report.formats import format_number
 from heed.report.html import csv_table
 from heed.report.results import Results, read_results
@@ -76,7 +77,8 @@ def test_a_panel_has_every_model_by_name_and_the_best_reference_model_as_a_line(
     assert len(panels) == len(results.experiments)
     for panel, experiment in zip(panels, results.experiments, strict=True):
         result = results.comparison.experiments[experiment.key]
-        kinds = {kind: [row for row in panel.rows if row["kind"] == kind] for kind in KINDS}
+        rows = [*panel.rows, *line_ends(panel, 100)]
+        kinds = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
         assert {row["text"] for row in kinds["end"]} == {*result.models, "linear"}
         assert sorted(row["y"] for row in kinds["point"]) == pytest.approx(
             sorted(map(result.score_of, result.models))

@@ -14,13 +14,10 @@ from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
 from heed.report.figures.curves import by_length, curves, group_names
 from heed.report.figures.shapes import (
     DARK,
-    LINE_HEIGHT,
     MAX_HEIGHT,
     SERIES,
     WIDE,
     WIDTH,
-    LineEnd,
-    ends,
 )
 from heed.report.figures.variants import (
     MAX_VARIANTS,
@@ -127,9 +124,8 @@ def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(
     drawn = curves(results, experiment, every, "curves-all")
     titles = [panel.title for row in drawn.panels for panel in row if panel.title]
     assert titles == [name if len(name) <= 14 else f"{name[:13]}…" for name in every]
-    assert {row["text"] for row in rows_of(by_length(results, experiment, every), "end")} == {
-        *every
-    }
+    lines = rows_of(by_length(results, experiment, every), "line")
+    assert {row["end"] for row in lines if "end" in row} == {*every}
 
 
 def test_no_figure_is_larger_than_a_page(talk, tmp_path):
@@ -142,17 +138,6 @@ def test_no_figure_is_larger_than_a_page(talk, tmp_path):
         assert figure.wide == (figure.size[0] > WIDTH) or figure in of_translation, figure.key
     drawn = by_length(results, experiment, drawn_variants(results, experiment))
     assert len({row["name"] for row in rows_of(drawn, "line")}) == 4
-
-
-def test_labels_of_lines_that_end_at_one_point_are_pushed_apart():
-    marks = [LineEnd(1, 1, f"line {number}", "black", "circle") for number in range(4)]
-    rows = ends(marks, (0, 2), 2.0)
-    gap = 2 * LINE_HEIGHT / (72 * 2.0)  # in data
-    heights = sorted(row["y2"] for row in rows)
-    assert all(b - a >= gap - 1e-9 for a, b in itertools.pairwise(heights))
-    assert all(row["y"] == 1 for row in rows) and heights[0] >= 0 and heights[-1] <= 2
-    logarithmic = ends(marks, (0.01, 100), 2.0, "log")
-    assert all(0.01 <= row["y2"] <= 100 for row in logarithmic)
 
 
 def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
@@ -168,7 +153,7 @@ def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp
     figure = collapsed_curves(tmp_path, [0.9, 0.3, 0.92])
     assert "degenerate runs (attention with seed 2)" in figure.caption
     panels = [panel for row in figure.panels for panel in row]
-    named = [[row["text"] for row in panel.rows if row["kind"] == "text"] for panel in panels]
+    named = [[row["end"] for row in panel.rows if "end" in row] for panel in panels]
     assert named.count(["seed 2"]) == 1
     rows = panels[named.index(["seed 2"])].rows
     wide = {row["name"]: row["wide"] for row in rows if row["kind"] == "line"}

@@ -1,6 +1,8 @@
 """The renderer of figures: the same bytes, nothing out of its box, names that a font lacks."""
 
+import itertools
 import json
+import math
 import pickle
 import re
 import shutil
@@ -13,7 +15,7 @@ import pytest
 from heed.report import chapters
 from heed.report.blocks import Axis, Figure, Panel, walk_blocks
 from heed.report.figures import vega
-from heed.report.figures.shapes import MARKERS, LineEnd, Look, ends, line, numbered, words
+from heed.report.figures.shapes import MARKERS, Look, line, numbered, words
 from tests.conftest import ROOT
 from tests.fixtures.report import made_up, made_up_translation
 from tests.unit.report.conftest import read_made_up
@@ -84,14 +86,27 @@ def viewed(svg: str) -> tuple[float, float]:
     return float(found[1]) / vega.POINTS, float(found[2]) / vega.POINTS
 
 
-@pytest.mark.parametrize("name", ["x", "a name of thirty-six characters and more"])
+@pytest.mark.parametrize("name", ["x", "a long name of a line"])
 def test_a_name_beside_a_line_makes_its_axes_narrower_and_nothing_leaves_the_figure(name):
-    rows = line([0, 1], [0, 1], numbered(0))
-    rows += [row | {"text": name} for row in ends([LineEnd(1, 1, "", "#005a8d")], (0, 1), 2)]
+    rows = line([0, 1], [0, 1], numbered(0), end=name)
     svg = vega.fitted([[Panel(rows)]], (4.4, 2.9))
     assert viewed(svg) == pytest.approx((4.4, 2.9), abs=0.05)
     domain = re.search(r'role-axis-domain.*?x2="([\d.]+)"', svg)
-    assert domain and (float(domain[1]) < 150) == (len(name) > 1)
+    assert domain and (float(domain[1]) < 230) == (len(name) > 1)
+
+
+@pytest.mark.parametrize(("scale", "low"), [("linear", 0.0), ("log", 0.01)])
+def test_names_of_lines_that_end_at_one_point_are_pushed_apart(scale, low):
+    lines = [line([0, 1], [1, 1], numbered(n), str(n), end=f"line {n}") for n in range(4)]
+    axis = Axis(domain=(low, 2), scale=scale)
+    rows = vega.line_ends(Panel([row for each in lines for row in each], y=axis), 144)
+    of = (lambda y: math.log(y / low) / math.log(2 / low)) if low else (lambda y: y / 2)
+    heights = sorted(144 * of(row["y2"]) for row in rows)
+    assert min(b - a for a, b in itertools.pairwise(heights)) >= vega.NAME_HEIGHT - 1e-6
+    assert heights[0] >= 0 and heights[-1] <= 144.001
+    assert [(row["x"], row["y"], row["text"]) for row in rows] == [
+        (1, 1, f"line {n}") for n in range(4)
+    ]
 
 
 @pytest.mark.slow

@@ -221,7 +221,6 @@ PANELS = 3  # side by side
 PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.0  # inches
 
 
-AXES_HEIGHT = 1.3
 MAX_TICKS = 5
 TITLE_LINE = 23  # characters of a panel's title, which has two lines at most
 TRIVIAL = ("majority", "copy")  # reference models that read nothing
@@ -257,25 +256,24 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
 def _panel(look: dict[str, shapes.Look], experiment: Experiment, costs: list[Cost]) -> Panel:
     result, scaled = experiment.result, experiment.measure.scaled
     unit = time_unit(max(cost.mean for cost in costs))
-    rows, marks = [], []
+    rows = []
     for cost in costs:
         x, y, shown = unit.of(cost.mean), scaled(cost.score), look[cost.variant]
-        rows.append(shapes.point(x, y, shown, 28))
-        marks.append(shapes.LineEnd(x, y, cost.variant, shown.colour, shown.marker))
-    times = [end.x for end in marks]
+        rows.append(shapes.point(x, y, shown, 28) | {"end": cost.variant})
+    times = [unit.of(cost.mean) for cost in costs]
     logarithmic = min(times) > 0
     domain = (min(times) / 1.25, max(times) * 1.25) if logarithmic else shapes.extent(rows, "x")
     reference_models = [name for name in result.reference_models if name not in TRIVIAL]
     if reference_models:
         best = max(reference_models, key=result.score_of)
         y = scaled(result.score_of(best))
-        rows.append(shapes.rule((domain[0], y), (domain[1], y), shapes.SOFT, dash=shapes.DASHED))
-        marks.append(shapes.LineEnd(domain[1], y, best, shapes.SOFT))
+        line = shapes.rule((domain[1], y), (domain[0], y), shapes.SOFT, dash=shapes.DASHED)
+        rows.append(line | {"end": best})
     heights = shapes.extent(rows)
     title = textwrap.fill(" ".join(visible(experiment.title).split()), TITLE_LINE, max_lines=2)
     name = say("{unit} of a training", unit=unit.name)
     return Panel(
-        [*rows, *shapes.ends(marks, heights, AXES_HEIGHT)],
+        rows,
         Axis(
             name, domain, _ticks(*domain) if logarithmic else None, "log" * logarithmic or "linear"
         ),

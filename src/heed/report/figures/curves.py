@@ -27,7 +27,6 @@ from heed.report.measures import Measure, degenerate_seeds
 from heed.report.results import Results
 
 PANEL, FRAME = 1.0, 0.9  # inches: the height of a panel, and of all that is around the panels
-AXES_HEIGHT = 0.7 * PANEL
 TRAIN, VALIDATION = "train_loss", "validation_loss"
 
 
@@ -85,19 +84,13 @@ def _panels(
     metric = f"validation_{measure.metric}"
     losses = _quantity(tables, look, alone, {TRAIN: shapes.DASHED, VALIDATION: shapes.SOLID}, 1.0)
     values = _quantity(tables, look, alone, {metric: shapes.SOLID}, measure.scaled(1.0))
-    columns = panel_columns(len(tables))
-    named = [*tables][columns - 1]  # the uppermost at the right names its lines
-    means = tables[named].groupby("epoch")[[TRAIN, VALIDATION]].mean()
-    marks = [
-        shapes.LineEnd(float(means.index[-1]), float(means[key].iloc[-1]), text, look[named].colour)
-        for key, text in ((TRAIN, say("train")), (VALIDATION, say("validate")))
-    ]
-    domain = shapes.extent([row for rows in losses.values() for row in rows])
-    losses[named] += shapes.ends(marks, domain, AXES_HEIGHT)
-    heights = shapes.extent([row for rows in values.values() for row in rows])
-    for variant, seeds in alone.items():
-        runs = tables[variant].pivot(index="epoch", columns="seed", values=metric)[seeds]
-        values[variant] += _name_runs(measure.scaled(1.0) * runs, heights)
+    named = [*tables][panel_columns(len(tables)) - 1]  # the uppermost at the right
+    for key, text in ((TRAIN, say("train")), (VALIDATION, say("validate"))):
+        line = [row for row in losses[named] if row["kind"] == "line" and row["name"] == key]
+        line[-1]["end"] = text
+    domain, heights = (
+        shapes.extent([row for rows in each.values() for row in rows]) for each in (losses, values)
+    )
     epochs = 0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5
     x = Axis(say("epoch"), epochs, format="d", count=3)
     above = [
@@ -136,28 +129,17 @@ def _quantity(
             )
             for seed in seeds:
                 rows[variant] += shapes.line(
-                    runs.index, runs[seed], style, f"{column} {seed}", 0.6, "last"
+                    runs.index,
+                    runs[seed],
+                    style,
+                    f"{column} {seed}",
+                    0.6,
+                    "last",
+                    "" if column in (TRAIN, VALIDATION) else say("seed {seed}", seed=seed),
                 )
     return rows
 
 
-def _name_runs(runs: pd.DataFrame, domain: tuple[float, float]) -> list[Mark]:
-    """Return the names of runs beside their ends, pushed apart where they would overlap."""
-    low, high = domain
-    tails = [runs[seed].dropna().tail(1) for seed in runs]
-    heights = [(float(tail.iloc[0]) - low) / (high - low) for tail in tails]
-    return [
-        shapes.words(
-            tail.index[0], low + height * (high - low), say("seed {seed}", seed=seed),
-            size=7.2, align="right", at=(-4, 0),
-        )
-        for seed, tail, height in zip(
-            runs, tails, shapes.spread_apart(heights, 0.145 / AXES_HEIGHT), strict=True
-        )
-    ]  # fmt: skip
-
-
-GROUP_AXES = 1.9  # inches: the height of the axes
 LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
 
 
@@ -203,12 +185,11 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lengths(groups: Tables, look: Mapping[str, shapes.Look], translated: bool) -> Panel:
-    rows, marks = list[Mark](), list[shapes.LineEnd]()
+    rows: list[Mark] = []
     for variant, each in groups.items():
         x = range(len(each))
         rows += shapes.band(x, each["min"], each["max"], look[variant].colour, variant)
-        rows += shapes.line(x, each["mean"], look[variant], variant)
-        marks.append(shapes.last(variant, look[variant], x, each["mean"]))
+        rows += shapes.line(x, each["mean"], look[variant], variant, end=variant)
     domain = shapes.extent(rows, low=0 if translated else None)
     named = next(iter(groups.values()))
     label = say(
@@ -218,7 +199,7 @@ def _lengths(groups: Tables, look: Mapping[str, shapes.Look], translated: bool) 
     )
     x_axis = Axis(label, (-0.3, len(named) - 0.7), group_names(named))
     y_axis = Axis("BLEU" if translated else say("accuracy"), domain)
-    return Panel([*rows, *shapes.ends(marks, domain, GROUP_AXES)], x_axis, y_axis, label_size=7.2)
+    return Panel(rows, x_axis, y_axis, label_size=7.2)
 
 
 def group_names(groups: pd.DataFrame) -> dict[float, str]:

@@ -14,7 +14,6 @@ from heed.report.formats import format_count
 from heed.report.language import say
 from heed.report.results import Results
 
-NOISE_AXES = 1.2  # inches: the height of the axes of noise
 FEWEST = 20  # documents of a mean that is drawn, for each seed
 SPREAD = 0.5  # of the distance of two kinds of noise, over which the models are spread
 
@@ -156,15 +155,14 @@ def _panels(explained: list[Explanation], look: dict[str, shapes.Look]) -> list[
     """Return importance and accuracy by place side by side, and accuracy with noise below them."""
     tenths = Axis(say("tenth of the text"), (0.6, 10.4), {1: "1", 5: "5", 10: "10"})
     importance = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
-    place, noise, marks = list[Mark](), list[Mark](), list[shapes.LineEnd]()
+    place, noise = list[Mark](), list[Mark]()
     for number, each in enumerate(explained):
         own = look[each.variant]
         importance += shapes.line(range(1, 11), _importance(each, explained), own, each.variant)
         found = by_place_of(each)
         place += shapes.line(found.index + 1, found, own, each.variant)
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
-        rows, named = _noise(each, own, shift)
-        noise, marks = noise + rows, marks + named
+        noise += _noise(each, own, shift)
     above = [
         Panel(
             importance, tenths, Axis(domain=(0, max(2, shapes.extent(importance, low=0)[1]))),
@@ -176,7 +174,7 @@ def _panels(explained: list[Explanation], look: dict[str, shapes.Look]) -> list[
     kinds = {float(n): _noise_name(at) for n, at in enumerate(noises(explained))}
     domain = _to_one(noise)
     below = Panel(
-        [*noise, *shapes.ends(marks, domain, NOISE_AXES)],
+        noise,
         Axis(domain=(-0.5, max(len(kinds), 1) - 0.5), places=kinds),
         Axis(domain=domain),
         say("accuracy with noise"),
@@ -224,16 +222,13 @@ def _importance(explanation: Explanation, explained: list[Explanation]) -> pd.Se
     return values.reindex(range(10))
 
 
-def _noise(
-    explanation: Explanation, look: shapes.Look, shift: float
-) -> tuple[list[Mark], list[shapes.LineEnd]]:
-    """Return the accuracy for each kind of noise; a stroke goes from the worst seed to the best.
-
-    With the last mark, for its label; nothing where there is none.
-    """
+def _noise(explanation: Explanation, look: shapes.Look, shift: float) -> list[Mark]:
+    """Return the accuracy for each kind of noise; a stroke goes from the worst seed to the best."""
     seeds = _rows(explanation, "noise").groupby("at", sort=False)["mean"]
-    x, mean = [place + shift for place in range(seeds.ngroups)], seeds.mean()
+    x = [place + shift for place in range(seeds.ngroups)]
     strokes = zip(x, seeds.min(), seeds.max(), strict=True)
     rows = [shapes.rule((at, low), (at, high), look.colour, 0.9) for at, low, high in strokes]
-    rows += [shapes.point(at, value, look) for at, value in zip(x, mean, strict=True)]
-    return rows, [shapes.last(explanation.variant, look, x, mean)] if x else []
+    rows += [shapes.point(at, value, look) for at, value in zip(x, seeds.mean(), strict=True)]
+    if rows:
+        rows[-1]["end"] = explanation.variant
+    return rows

@@ -62,14 +62,12 @@ def _panels() -> list[Panel]:
     """Return the gradient and the largest weight: medians as lines, the middle half as bands."""
     quartiles = softmax_gradients()
     rows: tuple[list[Mark], list[Mark]] = [], []
-    marks = list[shapes.LineEnd]()
     for number, (index, name) in enumerate(((1, say("divided by √dₖ")), (0, say("not divided")))):
         look = shapes.numbered(number)
         for quantity, found in enumerate(rows):
             low, middle, high = quartiles[:, index, quantity].T
             found += shapes.band(DIMENSIONS, low, high, look.colour, name)
-            found += shapes.line(DIMENSIONS, middle, look, name)
-        marks.append(shapes.last(name, look, DIMENSIONS, middle))
+            found += shapes.line(DIMENSIONS, middle, look, name, end=name * quantity)
     ticks = {float(dimension): str(dimension) for dimension in DIMENSIONS[::2]}
     x = Axis(say("dimension dₖ"), (3.6, 570), ticks, "log")
     low, high = shapes.extent(rows[0], margin=0)
@@ -78,7 +76,5 @@ def _panels() -> list[Panel]:
     weight = Axis(domain=(0, 1.02))
     return [
         Panel(rows[0], x, gradient, say("gradient")),
-        Panel(
-            [*rows[1], *shapes.ends(marks, weight.domain, 1.7)], x, weight, say("largest weight")
-        ),
+        Panel(rows[1], x, weight, say("largest weight")),
     ]

@@ -38,8 +38,6 @@ MARKERS = (
 SOLID: tuple[float, ...] = ()
 DASHED, DASH_DOTTED, DOTTED = (5, 1.5), (6, 1.5, 1, 1.5), (1.5, 1.2)
 MAX_NAME = 26  # characters; longer names are cut
-MAX_LABEL = 20  # of the name at the end of a line
-LINE_HEIGHT = 10  # points of such a name
 Numbers = Iterable[float]
 
 
@@ -52,24 +50,19 @@ class Look:
     dash: tuple[float, ...] = SOLID
 
 
-@dataclasses.dataclass(frozen=True)
-class LineEnd:
-    """The last point of a line, in data coordinates, and how the line looks."""
-
-    x: float
-    y: float
-    text: str
-    colour: str
-    marker: str = ""
-
-
 def line(
-    x: Numbers, y: Numbers, look: Look, name: str = "", wide: float = 1.4, marked: str = "all"
-) -> list[Mark]:
-    """Return a line through points; `marked` are all of them, the last or none."""
+    x: Numbers, y: Numbers, look: Look, name: str = "", wide: float = 1.4, marked: str = "all",
+    end: str = "",
+) -> list[Mark]:  # fmt: skip
+    """Return a line through points; `marked` are all of them, the last or none.
+
+    The name at its `end` stands to the right of the axes.
+    """
     known = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if b == b]
     style: Mark = {"kind": "line", "colour": look.colour, "dash": list(look.dash), "wide": wide}
     rows: list[Mark] = [{"name": name, "x": a, "y": b, **style} for a, b in known]
+    if rows and end:
+        rows[-1] |= {"end": end, "shape": look.marker if marked == "all" else ""}
     chosen = known if marked == "all" else known[-1:] if marked == "last" else []
     return rows + [point(a, b, look) for a, b in chosen]
 
@@ -142,49 +135,6 @@ def words(
     style: Mark = {"colour": colour, "size": size, "align": align, "dx": at[0], "dy": at[1]}
     where: Mark = {"x": float(x), "y": float(y), "angle": angle, "wide": 0.4 if bold else 0}
     return {"kind": "text", "text": text, **where, **style}
-
-
-def ends(
-    marks: Sequence[LineEnd], domain: tuple[float, float], height: float, scale: str = "linear"
-) -> list[Mark]:
-    """Return the name of each line to the right of axes that are so many inches high.
-
-    Names that would overlap are pushed apart, and a thin line leads from each to its end.
-    """
-    low, high = map(math.log, domain) if scale == "log" else domain
-    values = [math.log(end.y) if scale == "log" else end.y for end in marks]
-    places = [(value - low) / (high - low) for value in values]
-    rows: list[Mark] = []
-    for end, place in zip(marks, spread_apart(places, LINE_HEIGHT / (72 * height)), strict=True):
-        y = low + place * (high - low)
-        rows.append(
-            {
-                "kind": "end", "x": float(end.x), "y": float(end.y), "shape": end.marker,
-                "y2": math.exp(y) if scale == "log" else y, "colour": end.colour,
-                "text": short_name(end.text, MAX_LABEL),
-            }
-        )  # fmt: skip
-    return rows
-
-
-def last(variant: str, look: Look, x: Numbers, y: Numbers) -> LineEnd:
-    """Return the end of a variant's line through these points."""
-    *_, end = (each for each in zip(x, y, strict=True) if each[1] == each[1])
-    return LineEnd(float(end[0]), float(end[1]), variant, look.colour, look.marker)
-
-
-def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
-    """Return positions near these, in the same order, no two closer than `gap`.
-
-    They lie between 0 and 1 where there is room for all of them; else the last ones are below 0.
-    """
-    order = np.argsort(positions, kind="stable")
-    steps = gap * np.arange(len(order))
-    upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, 0.0)) + steps
-    downwards = np.minimum.accumulate(np.minimum(upwards[::-1] + steps, 1.0)) - steps
-    placed = np.empty(len(order))
-    placed[order] = downwards[::-1]
-    return list(map(float, placed))
 
 
 def extent(

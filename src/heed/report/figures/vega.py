@@ -9,21 +9,24 @@ plain colour values, so that any program opens it; a style sheet in it replaces 
 import functools
 import html
 import json
+import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from heed.files import write_text, writing
 from heed.report import blocks
 from heed.report.blocks import Axis, Mark, Panel
-from heed.report.figures.shapes import DARK
+from heed.report.figures.shapes import DARK, short_name
 from heed.report.signs import letters
 
 POINTS = 72  # of an inch
 MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
+MAX_END, NAME_HEIGHT = 20, 10  # characters of a name at the end of a line, and points
 LABEL = 30  # characters of an axis's name in a line, in a column of paper
 # Signs that Liberation Sans has: Latin, Greek, Cyrillic, Hebrew, and those of figures.
 PRINTED = re.compile(r"[ -~\xa0-\u017f\u0370-\u045f\u05d0-\u05ea–—‘’“”„…−×√•€≤≥\n]*")
@@ -167,10 +170,11 @@ def specification(
 
 
 def _view(panel: Panel, size: tuple[float, float], names: dict[str, str], length: int) -> object:
+    height = panel.ratio * size[0] or size[1]
     values: dict[str, object] = {
-        "rows": [_printed(row, names) for row in panel.rows] or [{}],
+        "rows": [_printed(row, names) for row in [*panel.rows, *line_ends(panel, height)]] or [{}],
         "width": round(size[0], 2),
-        "height": round(panel.ratio * size[0] or size[1], 2),
+        "height": round(height, 2),
         "grid": panel.grid,
         **({"title": _named(panel.title, names)} if panel.title else {}),
         **({"label_size": panel.label_size} if panel.label_size else {}),
@@ -178,6 +182,41 @@ def _view(panel: Panel, size: tuple[float, float], names: dict[str, str], length
     for side, axis in (("x", panel.x), ("y", panel.y)):
         values |= {f"{side}_{key}": each for key, each in _axis(axis, names, length).items()}
     return filled(grammar()["panel"], values)
+
+
+def line_ends(panel: Panel, height: float) -> list[Mark]:
+    """Return the names at the ends of lines, to the right of axes that are so many points high.
+
+    Names that would overlap are pushed apart, and a thin line leads from each to its end.
+    """
+    named = [row for row in panel.rows if "end" in row]
+    domain = [math.log(each) if panel.y.scale == "log" else each for each in panel.y.domain]
+    low, high = domain
+    values = [float(str(row["y"])) for row in named]
+    heights = [math.log(each) if panel.y.scale == "log" else each for each in values]
+    places = [(each - low) / (high - low) for each in heights]
+    rows: list[Mark] = []
+    for row, place in zip(named, spread_apart(places, NAME_HEIGHT / height), strict=True):
+        y = low + place * (high - low)
+        own: Mark = {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
+        text = short_name(str(row["end"]), MAX_END)
+        at = math.exp(y) if panel.y.scale == "log" else y
+        rows.append(own | {"kind": "end", "text": text, "y2": at})
+    return rows
+
+
+def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
+    """Return positions near these, in the same order, no two closer than `gap`.
+
+    They lie between 0 and 1 where there is room for all of them; else the last ones are below 0.
+    """
+    order = np.argsort(positions, kind="stable")
+    steps = gap * np.arange(len(order))
+    upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, 0.0)) + steps
+    downwards = np.minimum.accumulate(np.minimum(upwards[::-1] + steps, 1.0)) - steps
+    placed = np.empty(len(order))
+    placed[order] = downwards[::-1]
+    return list(map(float, placed))
 
 
 def _axis(axis: Axis, names: dict[str, str], length: int) -> dict[str, object]:

@@ -46,12 +46,11 @@ def calibration(
     places = HALVES if with_panels else FIFTHS
     x = Axis(say("probability of the predicted class"), (0, 1.02), places)
     y = Axis(say("right") if with_panels else say("share that is right"), (0, 1.02), places)
-    rows, marks = dict[str, list[Mark]](), list[shapes.LineEnd]()
+    rows: dict[str, list[Mark]] = {}
     for variant, table in bins.items():
         rows[variant] = _points(table, look[variant], variant)
-        means = table[["probability", "right"]].div(table["documents"], axis=0)
-        name = f"{shapes.short_name(variant, 13)} {errors[variant]}"
-        marks.append(shapes.last(name, look[variant], means["probability"], means["right"]))
+        if not with_panels:
+            rows[variant][-1]["end"] = f"{shapes.short_name(variant, 13)} {errors[variant]}"
     diagonal = shapes.rule((0, 0), (1.02, 1.02), shapes.SOFT, dash=shapes.DOTTED)
     panels = [
         Panel(
@@ -62,7 +61,7 @@ def calibration(
         for number, variant in enumerate(variants)
     ]  # fmt: skip
     lines = [row for each in rows.values() for row in each]
-    together = Panel([diagonal, *lines, *shapes.ends(marks, y.domain, 2.3)], x, y, ratio=1)
+    together = Panel([diagonal, *lines], x, y, ratio=1)
     arranged = in_rows(panels) if with_panels else [[together]]
 
     caption = described("calibration") + describe_choice(results, experiment, variants)

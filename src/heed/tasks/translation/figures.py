@@ -28,8 +28,6 @@ from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION
 from heed.tasks.translation.sentences import predicted_path
 
-AXES = 2.0  # inches: the height of the axes of a figure
-GRADIENT_AXES = 1.9  # inches: of the gradients
 ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
 TITLE_LINE = 14  # characters of a panel's title
 GROUPS = 3  # of sentences, by their length, in the planes of states
@@ -126,21 +124,20 @@ def _line_figure(
     upright: Sequence[float] = (),
 ) -> Figure:
     """Return a figure of `x` and `value` by variant; lines go through the means of each `group`."""
-    rows, marks, look = list[Mark](), list[shapes.LineEnd](), looks(results)
+    rows, look = list[Mark](), looks(results)
     for variant, table in lines.items():
         own = look[variant]
         points = zip(table["x"], table["value"], strict=True)
         rows += [shapes.point(*each, own, 9, hollow=True, wide=0.6) for each in points]
         means = table.groupby("group")[["x", "value"]].mean()
-        rows += shapes.line(means["x"], means["value"], own, variant)
-        marks.append(shapes.last(variant, own, means["x"], means["value"]))
+        rows += shapes.line(means["x"], means["value"], own, variant, end=variant)
     domain = shapes.extent(rows, low=0)
     x = x if x.places else dataclasses.replace(x, domain=shapes.extent(rows, "x"))
     rows += [
         shapes.rule((each, 0), (each, domain[1]), shapes.SOFT, dash=shapes.DASHED)
         for each in upright
     ]
-    panel = Panel([*rows, *shapes.ends(marks, domain, AXES)], x, Axis(y_title, domain))
+    panel = Panel(rows, x, Axis(y_title, domain))
     size = shapes.WIDTH, shapes.HEIGHT
     return make_figure(results, experiment, *sources, title, caption, size, [[panel]], lines)
 
@@ -230,23 +227,20 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
 def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Look]) -> list[Panel]:
     titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
     rows: tuple[list[Mark], list[Mark]] = [], []
-    marks: tuple[dict[str, shapes.LineEnd], dict[str, shapes.LineEnd]] = {}, {}
     for number, (variant, table) in itertools.product(range(2), tables.items()):
         part = table[(table["truncation"] > 0) == bool(number)]
         # a model without recurrence has no forward direction
         x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
-        rows[number].extend(shapes.line(x, y, look[variant], variant))
-        if len(y):
-            marks[number][variant] = shapes.last(variant, look[variant], x, y)
+        at_left = not number and not (table["truncation"] > 0).any()  # else named at the right
+        end = variant if number or at_left else ""
+        rows[number].extend(shapes.line(x, y, look[variant], variant, end=end))
     domain, lengths = (
         shapes.extent([*rows[0], *rows[1]], low=0),
         shapes.extent([*rows[0], *rows[1]], "x"),
     )
-    for variant in marks[0].keys() & marks[1].keys():
-        del marks[0][variant]  # named at the right
     return [
         Panel(
-            [*rows[number], *shapes.ends([*marks[number].values()], domain, GRADIENT_AXES)],
+            rows[number],
             Axis(say("words of the source"), lengths, count=3),
             Axis("" if number else say("gradient, mean word = 1"), domain, labels=not number),
             textwrap.fill(title, TITLE_LINE),  # no wider than the panel on paper
