@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 # What every stage imports is compiled here: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each process
 # would compile it again, and take twice as long to start.
 IMPORTED := dvc.cli, dvc.repo.reproduce, dvc.stage.cache, snakemake.cli, torch, pandas, scipy.stats, sklearn.metrics, \
-	sklearn.svm, sklearn.feature_extraction.text, ray.tune, spacy, sacrebleu, matplotlib.pyplot, jinja2, grimp
+	sklearn.svm, sklearn.feature_extraction.text, ray.tune, spacy, sacrebleu, vl_convert, jinja2, grimp
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)

@@ -17,6 +17,7 @@ from heed.explanation.test import FAIL, PASS, UNDEFINED
 from heed.report import browser
 from heed.report.chapters.hyperparameters import TALK_GROUPS
 from heed.report.escape import TEMPLATES
+from heed.report.figures.captions import captions
 from heed.report.html import environment
 from heed.report.latex import environment as latex_environment
 from heed.search.results import DEPENDENT_DRAWS, STOPPED_EARLY
@@ -73,6 +74,7 @@ def table_texts() -> Iterator[Text]:
         browser.POOLINGS.values(),
         browser.RATIONALE.values(),
         *(part_texts(parts.values()) for parts in hyperparameters.PARTS),
+        captions().values(),
         RULES,
         STOPS,
         OFTEN,

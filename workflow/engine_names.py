@@ -149,10 +149,10 @@ def started_job(record: logging.LogRecord) -> tuple[int, str] | None:
     return (record.jobid, record.rule_name) if is_start else None  # type: ignore[attr-defined]
 
 
-def finished_job(record: logging.LogRecord) -> int | None:
-    """Return the number of a job that is done, where a record says so."""
+def finished_job(record: logging.LogRecord) -> int:
+    """Return the number of a job that is done, where a record says so, else -1."""
     is_end = getattr(record, "event", None) == "job_finished"
-    return record.job_id if is_end else None  # type: ignore[attr-defined]
+    return record.job_id if is_end else -1  # type: ignore[attr-defined]
 
 
 def is_about_progress(record: logging.LogRecord) -> bool:

@@ -45,7 +45,8 @@ class Shown(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether Snakemake prints a record."""
         if self.is_stopped or engine.is_about_progress(record):
-            if (stage := self._jobs.get(engine.finished_job(record))) in self._left:
+            stage = self._jobs.get(engine.finished_job(record), "")
+            if stage in self._left:
                 self._left.remove(stage)
                 self._print_done(stage)
             return False
@@ -64,7 +65,7 @@ class Shown(logging.Filter):
         if passed < SECONDS:
             return ""
         if not self._estimates.exists():
-            command = [sys.executable, Path(__file__).with_name("seconds.py")]
+            command = [sys.executable, str(Path(__file__).with_name("seconds.py"))]
             with self._estimates.open("w", encoding="utf-8") as out:
                 subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
         try:

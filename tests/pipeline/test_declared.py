@@ -17,7 +17,7 @@ from tests.pipeline.makers import TINY, UNTUNED
 # Run each command in a fork of a process that has imported others' libraries, nothing of heed's.
 WATCH = """
 import atexit, json, os, sys
-import jinja2, matplotlib.pyplot, pandas, pyarrow.parquet, ruamel.yaml
+import jinja2, pandas, pyarrow.parquet, ruamel.yaml
 import scipy.stats, sklearn.feature_extraction.text, sklearn.linear_model, spacy, torch
 
 def watch(stage):

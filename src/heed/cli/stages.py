@@ -204,7 +204,7 @@ def report(check: bool = False) -> None:
         return
     from heed.report.render import render
 
-    outcome = render(*inputs, processes=count_cores())
+    outcome = render(*inputs)
     if outcome.failures:
         print_line("\n".join(outcome.failures), error=True)
     print_line(outcome.answer)

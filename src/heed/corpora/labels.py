@@ -1,6 +1,7 @@
 """Labels that look the same, by Unicode's properties and by the outlines of their letters."""
 
-import importlib.util
+import functools
+import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,6 @@ IGNORED = regex.compile(
     r"|\p{Default_Ignorable_Code_Point}"
 )
 FORMS = ("<font>", "<narrow>", "<noBreak>", "<wide>")  # not superscripts, circled digits, ligatures
-FONTS = ("DejaVuSans.ttf", "DejaVuSansMono.ttf")  # of matplotlib: Latin, Greek and Cyrillic
 
 
 class SimilarLabelsError(HeedError):
@@ -46,8 +46,7 @@ def _similar(labels: Iterable[str]) -> Iterator[list[str]]:
         {label: unicodedata.normalize("NFD", text) for label, text in texts.items()}
         for texts in (written, small)
     ]
-    letters = {letter for texts in drawn for text in texts.values() for letter in text}
-    same = str.maketrans(_like_letters(letters))
+    same = _like_letters()
     for texts in drawn:
         groups: dict[str, list[str]] = {}
         for label, text in texts.items():
@@ -61,29 +60,14 @@ def _plain(sign: str) -> str:
     return unicodedata.normalize("NFKC", sign) if form in FORMS else sign
 
 
-def _like_letters(letters: set[str]) -> dict[str, str]:
-    """Return the first of the letters with the same outline for each, such as a for Cyrillic а."""
-    if all(map(str.isascii, letters)):
-        return {}
-    from fontTools.pens.recordingPen import DecomposingRecordingPen
-    from fontTools.ttLib import TTFont
+@functools.cache
+def _like_letters() -> dict[int, str]:
+    """Return the first of the letters with the same outline for each, such as a for Cyrillic а.
 
-    matplotlib = importlib.util.find_spec("matplotlib")
-    assert matplotlib and matplotlib.origin
-    compared = sorted(letters.union(map(chr, range(0x20, 0x7F))))  # ASCII comes first
-    same = {letter: letter for letter in compared}
-    for file in FONTS:
-        font = TTFont(Path(matplotlib.origin).parent / "mpl-data/fonts/ttf" / file, lazy=True)
-        glyphs, names = font.getGlyphSet(), font.getBestCmap()
-        first: dict[str, str] = {}
-        like = {}
-        for letter in compared:
-            pen = DecomposingRecordingPen(glyphs)
-            if name := names.get(ord(letter)):
-                glyphs[name].draw(pen)
-            like[letter] = first.setdefault(str(pen.value) if name else letter, letter)
-        same = {letter: like[other] for letter, other in same.items()}
-    return same
+    Those of DejaVu Sans and its Mono (benchmarks/like_letters.py): Latin, Greek, Cyrillic and more.
+    """
+    groups = json.loads(Path(__file__).with_name("like_letters.json").read_text(encoding="ascii"))
+    return {ord(letter): group[0] for group in groups for letter in group}
 
 
 def _code_points(label: str, others: Iterable[str]) -> str:

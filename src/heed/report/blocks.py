@@ -5,11 +5,9 @@ CSV. Neither imports the other.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
-
-import matplotlib.figure
 
 from heed.report.formats import TEXT, Format
 
@@ -245,6 +243,47 @@ class Table(Block):
         return self.columns[index].format.plain(row.cells[index].value)
 
 
+Mark = dict[str, object]  # of a figure: figures/shapes.py makes them
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """An axis: its name, what it shows, and its ticks.
+
+    `places` are the labels by their places, of an axis whose ticks are chosen.
+    """
+
+    title: str = ""
+    domain: tuple[float, float] = (0, 1)
+    places: Mapping[float, str] | None = None
+    scale: str = "linear"
+    format: str = ""
+    count: int = 5  # of ticks, about
+    labels: bool = True
+    strokes: bool = True
+    side: str = ""
+    angle: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """Rows of marks in axes.
+
+    `height` is relative to other panels; with `ratio` it is that part of the width instead.
+    `spans`: whether it is as wide as the figure, below panels side by side.
+    """
+
+    rows: Sequence[Mark]
+    x: Axis = Axis()
+    y: Axis = Axis()
+    title: str = ""
+    height: float = 1
+    ratio: float = 0
+    spans: bool = False
+    grid: bool = True
+    label_size: float = 0
+
+
 @dataclasses.dataclass(frozen=True)
 class Figure(Block):
     """A figure, declared once for figures/KEY.svg and .pdf."""
@@ -253,7 +292,7 @@ class Figure(Block):
     title: str
     caption: str
     sources: tuple[Source, ...]  # the files that its values come from
-    draw: Callable[[matplotlib.figure.Figure], None]
+    panels: Sequence[Sequence[Panel]]  # in rows
     size: tuple[float, float]  # width and height in inches
     subject: str = ""  # tells it from other figures with the same title: a model
     alt_text: str = ""  # for readers who cannot see it; they read the title before it

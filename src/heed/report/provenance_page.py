@@ -23,7 +23,7 @@ from heed.report.results import read_training_time, training_folder
 
 PACKAGES = (
     "torch", "numpy", "pandas", "scipy", "scikit-learn", "spacy", "ray", "dvc", "snakemake",
-    "matplotlib", "jinja2", "pyarrow", "safetensors",
+    "vl-convert-python", "jinja2", "pyarrow", "safetensors",
 )  # fmt: skip
 HASHED_FILES = (
     "params.yaml", "dvc.yaml", "dvc.lock", "metrics.json", "reports/index.html",

@@ -23,7 +23,7 @@ from heed.report.browser import describe_rationale, describe_weights
 from heed.report.chapters import expected_results
 from heed.report.chapters.headline import headline
 from heed.report.chapters.summary import generated_warning
-from heed.report.figures.drawing import draw_figures
+from heed.report.figures.vega import draw_figures
 from heed.report.language import say, use_language
 from heed.report.measures import Measure
 from heed.report.results import Results, read_results, read_table
@@ -121,7 +121,6 @@ def render(
     folder: Path,
     with_documents: bool = True,
     links: Addresses = Addresses(),
-    processes: int = 1,
 ) -> Outcome:
     """Write all of reports/: the same bytes for the same results; return what it says first.
 
@@ -135,7 +134,7 @@ def render(
         results = read_results(params, comparison, published, results_folder, with_documents)
         report = chapters.report(results)
         blocks = list(walk_blocks(report))
-        image, names = _write_figures(blocks, folder / "figures", processes)
+        image, names = _write_figures(blocks, folder / "figures")
         tables = [block for block in blocks if isinstance(block, Table)]
         copies = _write_tables(tables, folder / "tables")
         _write_plots(results, folder / "plots")
@@ -183,7 +182,7 @@ def _write_plots(results: Results, folder: Path) -> None:
 
 
 def _write_figures(
-    blocks: list[Block], folder: Path, processes: int
+    blocks: list[Block], folder: Path
 ) -> tuple[html.ImageAddress, dict[str, list[str]]]:
     """Write the files of all figures, some in another size on paper.
 
@@ -191,7 +190,7 @@ def _write_figures(
     """
     figures = [block for block in blocks if isinstance(block, Figure)]
     with writing_folder(folder) as out:
-        names = draw_figures(figures, latex.column_sizes(blocks), out, processes)
+        names = draw_figures(figures, latex.column_sizes(blocks), out)
         for key, found in names.items():
             write_text(out / f"{key}.tex", f"% The names in {key}.pdf.\n{latex.legend(found)}\n")
         return html.image_addresses(figures, out), names

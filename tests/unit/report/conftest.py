@@ -20,8 +20,8 @@ PUBLISHED = ROOT / "data/published"
 def _draw_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing: drawing the figures of a study takes half a minute."""
     monkeypatch.setattr(
-        "heed.report.figures.drawing.draw",
-        lambda path, *_: write_text(path.with_suffix(".svg"), "<svg/>"),
+        "heed.report.figures.vega._draw",
+        lambda _, path, *__: write_text(path.with_suffix(".svg"), "<svg/>"),
     )
 
 

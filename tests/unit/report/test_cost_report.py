@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure as Drawing
 
 from heed.files import HeedError
 from heed.report.blocks import PAGE, Figure, Items, Paragraph, Span, Table, walk_blocks
 from heed.report.chapters import cost
 from heed.report.chapters.cost import time_unit
+from heed.report.figures.vega import line_ends
 from heed.report.formats import format_number
 from heed.report.html import csv_table
 from heed.report.results import Results, read_results
@@ -19,6 +19,7 @@ from tests.conftest import ROOT
 from tests.fixtures.report import made_up
 from tests.fixtures.report.made_up_translation import write_times
 
+KINDS = "point", "rule", "end"
 BASELINE, ATTENTION = "sample-author-baseline", "sample-author-attention"
 
 
@@ -72,22 +73,27 @@ def test_the_table_has_core_minutes_of_a_training_of_all_seeds_and_over_the_base
 
 def test_a_panel_has_every_model_by_name_and_the_best_reference_model_as_a_line(results):
     (figure,) = blocks(results, Figure)
-    drawing = Drawing(figsize=figure.size)
-    figure.draw(drawing)
-    panels = [axes for axes in drawing.axes if axes.get_visible()]
+    panels = [panel for row in figure.panels for panel in row]
     assert len(panels) == len(results.experiments)
-    for axes, experiment in zip(panels, results.experiments, strict=True):
+    for panel, experiment in zip(panels, results.experiments, strict=True):
         result = results.comparison.experiments[experiment.key]
-        assert {text.get_text() for text in axes.texts} - {""} == {*result.models, "linear"}
-        models = [line for line in axes.lines if line.get_gid() == "model"]
-        assert sorted(line.get_ydata()[0] for line in models) == pytest.approx(
+        rows = [*panel.rows, *line_ends(panel, 100)]
+        kinds = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
+        assert {row["text"] for row in kinds["end"]} == {*result.models, "linear"}
+        assert sorted(row["y"] for row in kinds["point"]) == pytest.approx(
             sorted(map(result.score_of, result.models))
         )
-        (reference_model,) = (line for line in axes.lines if line.get_gid() == "reference_model")
-        assert reference_model.get_ydata()[0] == result.score_of("linear")
-        heights = sorted(text.get_position()[1] for text in axes.texts if text.get_text())
+        (reference_model,) = kinds["rule"]
+        assert reference_model["y"] == result.score_of("linear")
+        low, high = panel.y.domain
+        heights = sorted((row["y2"] - low) / (high - low) for row in kinds["end"])
         gaps = [after - before for before, after in itertools.pairwise(heights)]
         assert min(gaps) > 0.08, "no two names overlap"
+
+
+def test_a_time_has_round_ticks_and_at_least_two():
+    assert cost._ticks(0.9, 60) == {1: "1", 3: "3", 10: "10", 30: "30"}
+    assert cost._ticks(4.2, 6.5) == {5: "5", 6: "6"}
 
 
 def test_times_are_in_a_unit_that_is_easy_to_read():

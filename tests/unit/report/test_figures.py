@@ -2,32 +2,22 @@
 
 import dataclasses
 import itertools
-import os
-import signal
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib as mpl
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Drawing
 
 from heed.evaluation.results import Comparison, mean_and_std
-from heed.files import HeedError
 from heed.report import chapters
 from heed.report.blocks import PAGE, PAPER, Disclosure, Figure, walk_blocks
-from heed.report.figures.curves import _name_groups, by_length, curves
-from heed.report.figures.drawing import (
+from heed.report.figures.curves import by_length, curves, group_names
+from heed.report.figures.shapes import (
     DARK,
     MAX_HEIGHT,
     SERIES,
-    STYLE,
     WIDE,
     WIDTH,
-    LineEnd,
-    draw_figures,
-    label_ends,
 )
 from heed.report.figures.variants import (
     MAX_VARIANTS,
@@ -89,13 +79,10 @@ def figures_of(blocks) -> list[Figure]:
     return [block for block in walk_blocks(blocks) if isinstance(block, Figure)]
 
 
-def draw(figure: Figure) -> Drawing:
-    """The figure as matplotlib lays it out, without its files."""
-    with mpl.rc_context(STYLE):
-        drawing = Drawing(figsize=figure.size, layout="constrained")
-        figure.draw(drawing)
-        FigureCanvasAgg(drawing).draw()
-    return drawing
+def rows_of(figure: Figure, kind: str) -> list[dict]:
+    return [
+        row for row_ in figure.panels for panel in row_ for row in panel.rows if row["kind"] == kind
+    ]
 
 
 def test_a_variant_looks_the_same_in_all_experiments_and_like_no_other():
@@ -134,11 +121,11 @@ def test_a_figure_of_all_variants_is_on_the_page_alone_and_has_a_panel_for_each(
     names = {figure.key.removeprefix(experiment.key) for figure in figures_of([more])}
     assert names == {"_lengths-all", "_curves-all", "_calibration-all"}
     every = ordered_variants(results, experiment)
-    drawing = draw(curves(results, experiment, every, "curves-all"))
-    titles = [axes.get_title("left") for axes in drawing.axes if axes.get_title("left")]
+    drawn = curves(results, experiment, every, "curves-all")
+    titles = [panel.title for row in drawn.panels for panel in row if panel.title]
     assert titles == [name if len(name) <= 14 else f"{name[:13]}…" for name in every]
-    names = {text.get_text() for text in draw(by_length(results, experiment, every)).axes[0].texts}
-    assert names - {""} == {*every}
+    lines = rows_of(by_length(results, experiment, every), "line")
+    assert {row["end"] for row in lines if "end" in row} == {*every}
 
 
 def test_no_figure_is_larger_than_a_page(talk, tmp_path):
@@ -149,29 +136,8 @@ def test_no_figure_is_larger_than_a_page(talk, tmp_path):
     for figure in (*figures_of(chapters.report(talk)), *of_translation):
         assert figure.size[0] <= WIDE and figure.size[1] <= MAX_HEIGHT, figure.key
         assert figure.wide == (figure.size[0] > WIDTH) or figure in of_translation, figure.key
-    drawing = draw(by_length(results, experiment, drawn_variants(results, experiment)))
-    assert len([line for line in drawing.axes[0].lines if len(line.get_xdata()) > 1]) == 4
-
-
-def test_labels_at_the_ends_of_lines_do_not_overlap(results):
-    drawn = drawn_variants(results, results.experiments[0])
-    drawing = draw(by_length(results, results.experiments[0], drawn))
-    boxes = [text.get_window_extent() for text in drawing.axes[0].texts if text.get_gid()]
-    assert len(boxes) == MAX_VARIANTS
-    boxes.sort(key=lambda box: box.y0)
-    assert all(below.y1 <= above.y0 for below, above in itertools.pairwise(boxes))
-    assert all(box.x1 <= drawing.bbox.x1 for box in boxes), "no label leaves the figure"
-
-
-def test_labels_of_lines_that_end_at_one_point_are_pushed_apart():
-    drawing = Drawing(figsize=(4, 3), layout="constrained")
-    axes = drawing.subplots()
-    axes.plot([0, 1], [0, 1])
-    label_ends(axes, [LineEnd(1, 1, f"line {number}", "black", "o") for number in range(4)], 2.0)
-    FigureCanvasAgg(drawing).draw()
-    boxes = sorted(text.get_window_extent().y0 for text in axes.texts if text.get_gid())
-    assert min(b - a for a, b in itertools.pairwise(boxes)) > 8
-    assert axes.get_ylim() == pytest.approx((-0.05, 1.05)), "labels do not change the scale"
+    drawn = by_length(results, experiment, drawn_variants(results, experiment))
+    assert len({row["name"] for row in rows_of(drawn, "line")}) == 4
 
 
 def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
@@ -186,13 +152,14 @@ def collapsed_curves(folder: Path, accuracies: list[float]) -> Figure:
 def test_a_collapsed_run_is_drawn_alone_and_named_and_is_no_part_of_the_band(tmp_path):
     figure = collapsed_curves(tmp_path, [0.9, 0.3, 0.92])
     assert "degenerate runs (attention with seed 2)" in figure.caption
-    drawing = draw(figure)
-    names = [[text.get_text() for text in axes.texts] for axes in drawing.axes]
-    assert names.count(["seed 2"]) == 1
-    panel = drawing.axes[names.index(["seed 2"])]
-    assert len(panel.lines) == 2, "the mean of the others, and the run"
-    widths = sorted(line.get_linewidth() for line in panel.lines)
-    assert widths[0] < 1 < widths[1]
+    panels = [panel for row in figure.panels for panel in row]
+    named = [[row["end"] for row in panel.rows if "end" in row] for panel in panels]
+    assert named.count(["seed 2"]) == 1
+    rows = panels[named.index(["seed 2"])].rows
+    wide = {row["name"]: row["wide"] for row in rows if row["kind"] == "line"}
+    assert len(wide) == 2, "the mean of the others, and the run"
+    assert sorted(wide.values())[0] < 1 < sorted(wide.values())[1]
+    assert max(row["y2"] for row in rows if row["kind"] == "band") <= 1
 
 
 def test_few_classes_have_matrices_in_one_figure_and_many_one_of_each_model(talk):
@@ -208,50 +175,12 @@ def test_few_classes_have_matrices_in_one_figure_and_many_one_of_each_model(talk
     assert len(large) == len(talk.models(many)) and all(PAPER not in each.media for each in large)
 
 
-def figure_with(key: str, draw) -> Figure:
-    return Figure(key, f"Title of {key}", "What it shows.", (), draw, (2.0, 1.5))
-
-
-def test_several_processes_draw_the_same_bytes_as_one(tmp_path):
-    def line(slope: int) -> Figure:
-        return figure_with(f"line{slope}", lambda each: each.subplots().plot([0, slope]))
-
-    figures = [line(slope) for slope in range(3)]
-    written = []
-    for processes in (1, 2):
-        folder = tmp_path / str(processes)
-        folder.mkdir()
-        draw_figures(figures, {"line1": (3.0, 2.0)}, folder, processes)
-        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert written[0] == written[1] and len(written[0]) == 6
-
-
-def test_a_drawing_process_that_is_killed_or_fails_is_an_error(tmp_path):
-    def die(drawing: Drawing) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def fail(drawing: Drawing) -> None:
-        raise HeedError("no such series")
-
-    blank = figure_with("blank", lambda drawing: None)
-    with pytest.raises(HeedError, match="a process of this command was killed"):
-        draw_figures([figure_with("killed", die), blank], {}, tmp_path, 2)
-    with pytest.raises(HeedError, match="no such series"):
-        draw_figures([figure_with("failed", fail), blank], {}, tmp_path, 2)
-
-
-@pytest.mark.parametrize(("groups", "count"), [(8, 1240.0), (6, 3667.0), (8, 62.4), (8, 12500.0)])
-def test_numbers_of_documents_below_the_groups_of_a_figure_on_paper_do_not_touch(groups, count):
-    drawing = Drawing(figsize=(2.4, 2.3), layout="constrained")
-    with mpl.rc_context(STYLE):
-        axes = drawing.subplots()
-        axes.plot(range(groups))
-        table = pd.DataFrame({"length": [500.0] * groups, "count": [count] * groups})
-        _name_groups(axes, table, translated=False)
-    drawing.draw_without_rendering()
-    lines: dict[int, list] = {}
-    for label in axes.get_xticklabels():
-        text, box = label.get_text(), label.get_window_extent()
-        lines.setdefault(text.count("\n"), []).append((box.x0, box.x1))
-    for boxes in lines.values():
-        assert all(left[1] < right[0] for left, right in itertools.pairwise(boxes))
+@pytest.mark.parametrize(
+    ("groups", "count", "lines"),
+    [(8, 1240.0, {1, 2}), (6, 3667.0, {1, 2}), (8, 6.4, {1}), (8, 12500.0, {1, 2})],
+)
+def test_long_numbers_below_the_groups_of_a_figure_stand_on_two_lines_in_turn(groups, count, lines):
+    table = pd.DataFrame({"length": [500.0] * groups, "count": [count] * groups})
+    breaks = [text.count("\n") for text in group_names(table).values()]
+    assert set(breaks) == lines and len(breaks) == groups
+    assert all(a != b for a, b in itertools.pairwise(breaks)) == (len(lines) == 2)

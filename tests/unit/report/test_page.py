@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from heed.evaluation.results import (
     Comparison,
@@ -25,8 +24,8 @@ from heed.report import blocks, html, latex
 from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Table, make_rows
 from heed.report.escape import cell, escape
 from heed.report.experiments import Experiment, read_experiments
-from heed.report.figures.drawing import GROUND
-from heed.report.figures.gains import draw_gains, gain_bars, scale
+from heed.report.figures.gains import Bar, gain_bars, gain_panels, scale
+from heed.report.figures.shapes import GROUND
 from heed.report.formats import (
     POINTS,
     PROBABILITY,
@@ -222,35 +221,30 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     assert text.startswith(f"{reproduction.verdict}: ")
 
 
-def draw_chart(data: Comparison, study: str) -> tuple[list, Figure]:
+def chart(data: Comparison, study: str) -> tuple[list[Bar], blocks.Panel]:
     """The bars of the chart of gains, and the chart."""
     bars = gain_bars(read_experiments(made_up.study(study), data, PUBLISHED))
-    figure = Figure()
-    draw_gains(figure, bars, "title")
-    return bars, figure
+    (panel,), _ = gain_panels(bars, "title")
+    return bars, panel
 
 
 def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
     data = made_up.comparison("talk")
-    bars, figure = draw_chart(data, "talk")
-    (axes,) = figure.axes
-    points = [
-        (line.get_gid(), line.get_ydata()[0], line)
-        for line in axes.lines
-        if len(line.get_xdata()) == 1
-    ]
-    marks = {(kind, place): line for kind, place, line in points}
-    ends = sorted((place, line.get_xdata()[0]) for kind, place, line in points if kind == "end")
-    assert len(bars) == len(data.experiments) and not any(kind == "cut" for kind, *_ in points)
+    bars, panel = chart(data, "talk")
+    marks = {(each["shape"], each["y"]): each for each in panel.rows if each["kind"] == "point"}
+    rules = [each for each in panel.rows if each["kind"] == "rule" and each["x"] == each["x2"]]
+    ends = [(each["y"] + 0.09, each["x"]) for each in rules if each["x"] != 0]
+    assert len(bars) == len(data.experiments)
+    assert not any(shape.startswith("triangle") for shape, _ in marks), "no interval is cut"
     for place, (key, each) in enumerate(zip(data.experiments, read_talk(data), strict=True)):
         entry = data.experiments[key].comparisons["attention"]["baseline"]
-        mean, talk = marks["mean", place], marks["talk", place]
-        assert mean.get_xdata()[0] == entry.mean_pp and talk.get_xdata()[0] == each.line.talk_gain
-        assert [x for y, x in ends if y == place] == list(entry.interval_pp)
-        assert (mean.get_markerfacecolor() != GROUND) == (entry.p_corrected < 0.05)
+        mean, talk = marks["circle", place], marks["diamond", place]
+        assert mean["x"] == entry.mean_pp and talk["x"] == each.line.talk_gain
+        assert [x for y, x in ends if y == pytest.approx(place)] == list(entry.interval_pp)
+        assert (mean["fill"] != GROUND) == (entry.p_corrected < 0.05)
         gain = format_points(entry.mean_pp)
-        assert any(text.get_text().startswith(gain) for text in axes.texts)
-    low, high = axes.get_xlim()
+        assert any(str(row.get("text", "")).startswith(gain) for row in panel.rows)
+    low, high = panel.x.domain
     assert low < min(end for _, end in ends) and max(end for _, end in ends) < high
 
 
@@ -262,17 +256,15 @@ def with_gain(size: float, interval: tuple[float, float] | None) -> Comparison:
 
 
 def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
-    _, figure = draw_chart(with_gain(1.0, (-50.0, 52.0)), "sample")
-    (axes,) = figure.axes
-    cut = [line for line in axes.lines if line.get_gid() == "cut"]
-    places = {(line.get_ydata()[0], line.get_xdata()[0]) for line in cut}
-    assert places == {(0, -4), (0, 4), (1, -4), (1, 4)}
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["−4", "−2", "0", "+2", "+4"]
+    _, panel = chart(with_gain(1.0, (-50.0, 52.0)), "sample")
+    cut = [row for row in panel.rows if str(row.get("shape", "")).startswith("triangle")]
+    assert {(row["y"], row["x"]) for row in cut} == {(0, -4), (0, 4), (1, -4), (1, 4)}
+    assert [*panel.x.places.values()] == ["−4", "−2", "0", "+2", "+4"]
 
 
 def test_ticks_are_round_and_few():
     for size, step in ((1.5, 0.5), (6, 1), (6.1, 2), (0.5, 0.1), (100, 20), (13, 5)):
-        bars, _ = draw_chart(with_gain(float(size), None), "sample")
+        bars, _ = chart(with_gain(float(size), None), "sample")
         ticks = scale(bars)
         assert ticks[1] - ticks[0] == pytest.approx(step) and 0 in ticks and ticks[-1] >= size
 
@@ -727,8 +719,8 @@ def test_a_table_declared_once_has_the_same_cells_in_html_latex_and_csv(tmp_path
 
 def test_a_chapter_is_one_function_and_appears_in_page_paper_and_tables(tmp_path, monkeypatch):
     def chapter(results, experiment):
-        key, draw = "made-up-figure", lambda figure: figure.subplots().plot([0, 1], [0, 1])
-        figure = blocks.Figure(key, "A figure", "Drawn.", results.comparison_sources, draw, (3, 2))
+        sources, panels = results.comparison_sources, [[blocks.Panel([])]]
+        figure = blocks.Figure("made-up-figure", "A figure", "Drawn.", sources, panels, (3, 2))
         table = dataclasses.replace(block(mark=experiment.mark), key=f"{experiment.key}_made-up")
         words = blocks.Paragraph(("Only on the page.",), media=(blocks.PAGE,))
         return [table, words, *([figure] if experiment.key == "sample-author" else [])]

@@ -48,7 +48,7 @@ def table(columns: int, rows: int = 3, **changes) -> Table:
 
 
 def figure(key: str, size: tuple[float, float] = (4.4, 2.9), **changes) -> Figure:
-    made = Figure(key, f"Title of {key}", "What it shows.", (), lambda _: None, size)
+    made = Figure(key, f"Title of {key}", "What it shows.", (), [], size)
     return dataclasses.replace(made, **changes)
 
 
@@ -272,8 +272,8 @@ def test_names_titles_and_texts_in_any_script_are_printed(tmp_path, script, monk
     text = _output("pdftotext", folder / "report.pdf", "-")
     assert "[U+" not in text
     if script != "emoji":  # a font of colours has pictures
-        found = set(re.sub(r"[\u202a-\u202e]", " ", text).split())
-        assert {*name.split(), *title.split(), *words.split()} <= found
+        found = re.sub(r"[\u202a-\u202e\s]", "", text)  # names may break at the end of a line
+        assert all(each in found for each in f"{name} {title} {words}".split())
     log = (tmp_path / ".heed/pdf/report.log").read_text(encoding="utf-8", errors="replace")
     assert not re.findall(r"Missing character.*|Overfull .*", log)
 
@@ -321,7 +321,7 @@ def test_the_pdf_is_short_has_bookmarks_and_no_print_below_seven_points(tmp_path
     bookmarks = [item.text or "" for item in root.iter("item")]
     assert any(each.endswith("Does attention help?") for each in bookmarks)
     families = {font.get("family").partition("+")[2] for font in root.iter("fontspec")}
-    assert {"LMRoman10", "DejaVuSans"} <= families, "text and figures are read"
+    assert {"LMRoman10", "LiberationSans"} <= families, "text and figures are read"
     sizes = {font.get("id"): float(font.get("size")) for font in root.iter("fontspec")}
     small = {
         text

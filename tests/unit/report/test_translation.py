@@ -5,7 +5,6 @@ import io
 import re
 from pathlib import Path
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,10 +51,13 @@ def table_of(results: Results) -> Table:
     return next(each for each in blocks if isinstance(each, Table))
 
 
-def drawn(figure: Figure) -> matplotlib.figure.Figure:
-    drawing = matplotlib.figure.Figure()
-    figure.draw(drawing)
-    return drawing
+def lines_of(figure: Figure) -> dict[str, list[tuple[float, float]]]:
+    """The points of each line of a figure, by its name."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in figure.panels[0][0].rows:
+        if row["kind"] == "line":
+            found.setdefault(row["name"], []).append((row["x"], row["y"]))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -142,14 +144,15 @@ def test_models_with_less_data_or_a_cap_are_drawn_with_those_that_read_all(tmp_p
     (experiment,) = results.experiments
     (shares,) = figures.by_share(results, experiment)
     (caps,) = figures.by_cap(results, experiment)
-    lines = {line.get_label(): line for line in drawn(shares).axes[0].lines}
-    assert list(lines["baseline"].get_xdata()) == [0.5, 1.0]
-    look = looks(results)
+    lines, look = lines_of(shares), looks(results)
+    assert [x for x, _ in lines["baseline"]] == [0.5, 1.0]
+    rows = [row for row in shares.panels[0][0].rows if row["kind"] == "line"]
     for name in ("baseline", "attention"):
-        assert lines[name].get_color() == look[name].colour, "as in the other figures"
-    assert np.allclose(lines["attention"].get_ydata(), [42, 100 * np.mean([0.61, 0.63, 0.64])])
-    labels = {line.get_label() for line in drawn(caps).axes[0].lines}
-    assert {"capped", "attention"} <= labels and "baseline" not in labels
+        colours = {row["colour"] for row in rows if row["name"] == name}
+        assert colours == {look[name].colour}, "as in the other figures"
+    expected = [42, 100 * np.mean([0.61, 0.63, 0.64])]
+    assert np.allclose([y for _, y in lines["attention"]], expected)
+    assert {"capped", "attention"} <= lines_of(caps).keys() and "baseline" not in lines_of(caps)
     assert "15 words" in caps.caption
 
 
@@ -161,15 +164,15 @@ def test_heat_maps_show_two_models_side_by_side_with_sure_and_possible_gold_link
     assert sentence.weights["attention"].shape == (4, 5)
     assert np.allclose(sentence.weights["attention"].sum(1), 1)
     (figure,) = alignments(results, experiment, [sentence])
-    drawing = drawn(figure)
-    assert [axes.get_xlabel() for axes in drawing.axes] == ["attention", "input"]
-    corners = {
-        (round(patch.get_x() + 0.42), round(patch.get_y() + 0.42)): patch.get_linestyle()
-        for patch in drawing.axes[0].patches
-        if hasattr(patch, "get_xy") and hasattr(patch, "get_x")
+    (panels,) = figure.panels
+    assert [panel.x.title for panel in panels] == ["attention", "input"]
+    outlines = {
+        (round(row["x"] + 0.42), round(row["y"] + 0.42)): row["dash"]
+        for row in panels[0].rows
+        if row["kind"] == "square" and row["fill"] == "transparent"
     }
-    assert set(corners) == {(0, 0), (1, 1), (2, 2), (4, 3)}
-    assert corners[0, 0] == "solid" != corners[4, 3]
+    assert set(outlines) == {(0, 0), (1, 1), (2, 2), (4, 3)}
+    assert outlines[0, 0] == [] != outlines[4, 3]
 
 
 @pytest.mark.parametrize(

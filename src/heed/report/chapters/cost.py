@@ -1,18 +1,16 @@
 """The cost of each result: core time of its trainings, and what attention costs for its gain."""
 
 import dataclasses
+import math
 import statistics
 import textwrap
 from collections.abc import Iterable, Iterator
-
-import matplotlib.figure
-from matplotlib.axes import Axes
-from matplotlib.ticker import LogFormatter, MaxNLocator
 
 from heed.evaluation.results import BASELINE
 from heed.report.answer import verdict_text
 from heed.report.blocks import (
     PAGE,
+    Axis,
     Block,
     Cell,
     Column,
@@ -20,6 +18,7 @@ from heed.report.blocks import (
     Figure,
     Group,
     Items,
+    Panel,
     Paragraph,
     Section,
     Table,
@@ -30,8 +29,9 @@ from heed.report.chapters.experiment import PARAMETERS
 from heed.report.chapters.shared import difference_value, experiment_title, join_columns
 from heed.report.escape import visible
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import SOFT, WIDTH, LineEnd, label_ends
-from heed.report.figures.variants import Look, looks
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
+from heed.report.figures.variants import looks
 from heed.report.formats import DASH, RIGHT, TEXT, Format, decimals, format_number
 from heed.report.language import say, say_count
 from heed.report.results import Results
@@ -221,7 +221,7 @@ PANELS = 3  # side by side
 PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.0  # inches
 
 
-AXES_HEIGHT = 1.3
+MAX_TICKS = 5
 TITLE_LINE = 23  # characters of a panel's title, which has two lines at most
 TRIVIAL = ("majority", "copy")  # reference models that read nothing
 
@@ -231,58 +231,65 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
     experiments = results.experiments
     columns = min(PANELS, len(experiments))
     rows = -(-len(experiments) // columns)
-    caption = say(
-        "Test score against the core time of a training, means over seeds; the scale of time "
-        "is logarithmic. Dashed line: the best reference model, whose time is not measured."
-    )
+    caption = described("cost")
     marks, width = {each.mark for each in experiments}, PANEL_WIDTH * columns
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes, experiment in zip(grid.flat, experiments, strict=False):
-            of_experiment = [cost for cost in costs if cost.experiment is experiment]
-            _draw_panel(axes, looks(results), experiment, of_experiment)
-        for axes in grid.flat[len(experiments) :]:
-            axes.set_visible(False)
+    look = looks(results)
+    panels = [
+        _panel(look, each, [cost for cost in costs if cost.experiment is each])
+        for each in experiments
+    ]
 
     return Figure(
         "cost",
         say("What a model reaches, and what its training costs"),
         caption,
         (*results.comparison_sources, results.times_source),
-        draw,
+        [panels[start : start + columns] for start in range(0, len(panels), columns)],
         (width, 0.2 + PANEL_HEIGHT * rows),
         alt_text=caption,
         mark=marks.pop() if len(marks) == 1 else "",
-        wide=width > WIDTH,
+        wide=width > shapes.WIDTH,
     )
 
 
-def _draw_panel(
-    axes: Axes, look: dict[str, Look], experiment: Experiment, costs: list[Cost]
-) -> None:
+def _panel(look: dict[str, shapes.Look], experiment: Experiment, costs: list[Cost]) -> Panel:
     result, scaled = experiment.result, experiment.measure.scaled
     unit = time_unit(max(cost.mean for cost in costs))
-    if all(cost.mean > 0 for cost in costs):
-        axes.set_xscale("log", subs=[2, 5])
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.4)))
-    axes.margins(x=0.15)
-    ends = []
+    rows = []
     for cost in costs:
-        x, y = unit.of(cost.mean), scaled(cost.score)
-        colour, marker = look[cost.variant].colour, look[cost.variant].marker
-        axes.plot([x], [y], marker, color=colour, markersize=5, gid="model")
-        ends.append(LineEnd(x, y, cost.variant, colour, marker))
+        x, y, shown = unit.of(cost.mean), scaled(cost.score), look[cost.variant]
+        rows.append(shapes.point(x, y, shown, 28) | {"end": cost.variant})
+    times = [unit.of(cost.mean) for cost in costs]
+    logarithmic = min(times) > 0
+    domain = (min(times) / 1.25, max(times) * 1.25) if logarithmic else shapes.extent(rows, "x")
     reference_models = [name for name in result.reference_models if name not in TRIVIAL]
     if reference_models:
         best = max(reference_models, key=result.score_of)
         y = scaled(result.score_of(best))
-        axes.axhline(y, color=SOFT, lw=1, linestyle=(0, (4, 2)), gid="reference_model")
-        ends.append(LineEnd(axes.get_xlim()[1], y, best, SOFT))
-    axes.yaxis.set_major_locator(MaxNLocator(5))
+        line = shapes.rule((domain[1], y), (domain[0], y), shapes.SOFT, dash=shapes.DASHED)
+        rows.append(line | {"end": best})
+    heights = shapes.extent(rows)
     title = textwrap.fill(" ".join(visible(experiment.title).split()), TITLE_LINE, max_lines=2)
-    axes.set_title(title, fontsize=8, loc="left")
-    axes.set_xlabel(say("{unit} of a training", unit=unit.name))
-    axes.set_ylabel(experiment.measure.name)
-    label_ends(axes, ends, AXES_HEIGHT)
+    name = say("{unit} of a training", unit=unit.name)
+    return Panel(
+        rows,
+        Axis(
+            name, domain, _ticks(*domain) if logarithmic else None, "log" * logarithmic or "linear"
+        ),
+        Axis(experiment.measure.name, heights, count=5),
+        title,
+    )
+
+
+def _ticks(low: float, high: float) -> dict[float, str]:
+    """Return the ticks of a logarithmic scale: 1, 2 and 5 times powers of ten, or more evenly."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    places: list[float] = []
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        places = [each for p in powers for step in steps if low <= (each := step * 10.0**p) <= high]
+        if len(places) <= MAX_TICKS:
+            break
+    if len(places) < 2:
+        places = [each for each in shapes.ticks(low, high, MAX_TICKS - 2) if low <= each <= high]
+    return {place: f"{place:g}" for place in places}

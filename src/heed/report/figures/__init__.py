@@ -1,1 +1,1 @@
-"""Figures: each is declared once; matplotlib draws it as SVG and as PDF."""
+"""Figures: each is data; vega.py draws it as SVG and as PDF, by Vega-Lite."""

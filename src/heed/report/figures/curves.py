@@ -1,35 +1,20 @@
 """Curves: loss and the validated figure by epoch; accuracy, or BLEU, by the length of texts."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 
-import matplotlib.figure
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
-from heed.report.blocks import Figure
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import (
-    HEIGHT,
-    INK,
-    LINE_HEIGHT,
-    MAX_HEIGHT,
-    SOFT,
-    WIDE,
-    WIDTH,
-    LineEnd,
-    Style,
-    label_ends,
-    short_name,
-    spread_apart,
-)
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.variants import (
-    DASHED,
     MAX_VARIANTS,
     PANEL_NAME,
-    Look,
     Tables,
     describe_choice,
+    in_rows,
     looks,
     make_figure,
     panel_columns,
@@ -42,7 +27,6 @@ from heed.report.measures import Measure, degenerate_seeds
 from heed.report.results import Results
 
 PANEL, FRAME = 1.0, 0.9  # inches: the height of a panel, and of all that is around the panels
-AXES_HEIGHT = 0.7 * PANEL
 TRAIN, VALIDATION = "train_loss", "validation_loss"
 
 
@@ -59,17 +43,13 @@ def curves(
         name: [*degenerate_seeds(result.models[name], result, seeds)] for name in variants
     }
     alone = {name: runs for name, runs in degenerate.items() if 0 < len(runs) < len(seeds)}
-    caption = say(
-        "Above: the loss, dashed on the training split, solid on the validation split. Below: "
-        "{metric} on the validation split. Line: the mean over seeds; band: from the lowest seed "
-        "to "
-        "the highest. Where a seed has ended its training, it is that of the others. All models "
-        "on the same scales.",
-        metric=measure.name,
-    )
+    caption = described("curves", metric=measure.name)
     caption += _describe_degenerate(degenerate, alone)
     rows = 2 * -(-len(variants) // panel_columns(len(variants)))
-    size = (WIDTH if len(variants) <= MAX_VARIANTS else WIDE, min(FRAME + PANEL * rows, MAX_HEIGHT))
+    size = (
+        shapes.WIDTH if len(variants) <= MAX_VARIANTS else shapes.WIDE,
+        min(FRAME + PANEL * rows, shapes.MAX_HEIGHT),
+    )
     return make_figure(
         results,
         experiment,
@@ -78,7 +58,7 @@ def curves(
         say("Training and validation by epoch"),
         caption + describe_choice(results, experiment, variants),
         size,
-        lambda figure: _draw(figure, tables, looks(results), alone, measure),
+        _panels(tables, looks(results), alone, measure),
         variants,
     )
 
@@ -94,79 +74,72 @@ def _describe_degenerate(degenerate: dict[str, list[int]], alone: dict[str, list
     return text
 
 
-def _draw(
-    figure: matplotlib.figure.Figure,
+def _panels(
     tables: Tables,
-    look: dict[str, Look],
-    alone: dict[str, list[int]],
+    look: Mapping[str, shapes.Look],
+    alone: Mapping[str, list[int]],
     measure: Measure,
-) -> None:
-    columns = panel_columns(len(tables))
-    rows = -(-len(tables) // columns)
-    grid = figure.subplots(2 * rows, columns, squeeze=False, sharex=True)
-    metric, scale = f"validation_{measure.metric}", measure.scaled(1.0)
-    quantities = (
-        (grid[0::2], say("loss"), 1.0, {TRAIN: DASHED, VALIDATION: "solid"}),
-        (grid[1::2], measure.name, scale, {metric: "solid"}),
+) -> list[list[Panel]]:
+    """Return a row of panels of the loss and one of the metric, for each row of variants."""
+    metric = f"validation_{measure.metric}"
+    losses = _quantity(tables, look, alone, {TRAIN: shapes.DASHED, VALIDATION: shapes.SOLID}, 1.0)
+    values = _quantity(tables, look, alone, {metric: shapes.SOLID}, measure.scaled(1.0))
+    named = [*tables][panel_columns(len(tables)) - 1]  # the uppermost at the right
+    for key, text in ((TRAIN, say("train")), (VALIDATION, say("validate"))):
+        line = [row for row in losses[named] if row["kind"] == "line" and row["name"] == key]
+        line[-1]["end"] = text
+    domain, heights = (
+        shapes.extent([row for rows in each.values() for row in rows]) for each in (losses, values)
     )
-    for block, name, factor, drawn in quantities:
-        panels = dict(zip(tables, block.flat, strict=False))
-        for variant, axes in panels.items():
-            if axes is not block[0, 0]:
-                axes.sharey(block[0, 0])
-            for column, dash in drawn.items():
-                runs = factor * tables[variant].pivot(index="epoch", columns="seed", values=column)
-                _draw_runs(axes, runs, alone.get(variant, []), look[variant], dash)
-            axes.tick_params(labelleft=axes in block[:, 0])
-        for axes in block[:, 0]:
-            axes.set_ylabel(short_name(name))
-        for number, axes in enumerate(block.flat):
-            axes.set_visible(number < len(tables))
-            if len(tables) - columns <= number < len(block[:-1].flat):  # above an empty place
-                axes.tick_params(labelbottom=True)
-    for axes, variant in zip(grid[0::2].flat, tables, strict=False):
-        axes.set_title(short_name(variant, PANEL_NAME), fontsize=8)
-    for variant, seeds in alone.items():
-        values = tables[variant].pivot(index="epoch", columns="seed", values=metric)
-        _name_runs(panels[variant], scale * values[seeds])
-    grid[0][0].xaxis.set_major_locator(MaxNLocator(3, integer=True, min_n_ticks=1))
-    grid[0][0].set_xlim(0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5)
-    figure.supxlabel(say("epoch"), fontsize=9, color=SOFT)
-    variant = [*tables][columns - 1]  # the uppermost at the right names its lines
-    means = tables[variant].groupby("epoch")[[TRAIN, VALIDATION]].mean()
-    ends = [
-        LineEnd(float(means.index[-1]), float(means[key].iloc[-1]), text, look[variant].colour)
-        for key, text in ((TRAIN, say("train")), (VALIDATION, say("validate")))
+    epochs = 0.5, max(int(table["epoch"].max()) for table in tables.values()) + 0.5
+    x = Axis(say("epoch"), epochs, format="d", count=3)
+    above = [
+        Panel(rows, x, Axis(say("loss"), domain, count=4), shapes.short_name(variant, PANEL_NAME))
+        for variant, rows in losses.items()
     ]
-    label_ends(grid[0][-1], ends, AXES_HEIGHT)
+    y = Axis(shapes.short_name(measure.name), heights, count=4)
+    below = in_rows([Panel(rows, x, y) for rows in values.values()])
+    unnamed = [[dataclasses.replace(each, x=_unnamed(x)) for each in row] for row in in_rows(above)]
+    return [row for pair in zip(unnamed, below, strict=True) for row in pair]
 
 
-def _draw_runs(axes: Axes, runs: pd.DataFrame, alone: list[int], look: Look, dash: object) -> None:
-    others = runs.drop(columns=alone)
-    style: Style = {"color": look.colour, "linestyle": dash}
-    solid = dash == "solid"
-    marker: Style = {"marker": look.marker, "markevery": [-1]} if solid else {}
-    low, high = others.min(axis=1), others.max(axis=1)
-    axes.fill_between(others.index, low, high, color=look.colour, alpha=0.2, lw=0)
-    axes.plot(others.index, others.mean(axis=1), lw=1.4 if solid else 1, **style, **marker)
-    for seed in alone:
-        run = runs[seed].dropna()
-        axes.plot(run.index, run, lw=0.6, marker=".", markevery=[-1], **style)
+def _unnamed(axis: Axis) -> Axis:
+    return dataclasses.replace(axis, title="", labels=False)
 
 
-def _name_runs(axes: Axes, runs: pd.DataFrame) -> None:
-    low, high = axes.get_ylim()
-    ends = [runs[seed].dropna().tail(1) for seed in runs]
-    heights = [(float(end.iloc[0]) - low) / (high - low) for end in ends]
-    places = spread_apart(heights, LINE_HEIGHT / AXES_HEIGHT)
-    for seed, end, height in zip(runs, ends, places, strict=True):
-        axes.annotate(
-            say("seed {seed}", seed=seed), (end.index[0], low + height * (high - low)), (-4, 0),
-            "data", "offset points", ha="right", va="center", fontsize=6.5, color=INK, gid="label",
-        )  # fmt: skip
+def _quantity(
+    tables: Tables,
+    look: Mapping[str, shapes.Look],
+    alone: Mapping[str, list[int]],
+    drawn: Mapping[str, tuple[float, ...]],
+    factor: float,
+) -> dict[str, list[Mark]]:
+    """Return the marks of each variant: means and bands over seeds, and runs that are alone."""
+    rows: dict[str, list[Mark]] = {variant: [] for variant in tables}
+    for variant, table in tables.items():
+        for column, dash in drawn.items():
+            runs = factor * table.pivot(index="epoch", columns="seed", values=column)
+            seeds, style = alone.get(variant, []), dataclasses.replace(look[variant], dash=dash)
+            others = runs.drop(columns=seeds)
+            low, high = others.min(axis=1), others.max(axis=1)
+            rows[variant] += shapes.band(others.index, low, high, style.colour, column)
+            wide, marked = (1.0, "none") if dash else (1.4, "last")
+            rows[variant] += shapes.line(
+                others.index, others.mean(axis=1), style, column, wide, marked
+            )
+            for seed in seeds:
+                rows[variant] += shapes.line(
+                    runs.index,
+                    runs[seed],
+                    style,
+                    f"{column} {seed}",
+                    0.6,
+                    "last",
+                    "" if column in (TRAIN, VALIDATION) else say("seed {seed}", seed=seed),
+                )
+    return rows
 
 
-GROUP_AXES = 1.9  # inches: the height of the axes
 LABEL_CHARACTERS = 30  # of the labels of all groups, side by side on paper
 
 
@@ -178,17 +151,7 @@ def by_length(
     groups = {variant: by_group(table) for variant, table in tables.items()}
     look = looks(results)
     translated = experiment.measure.is_of_sentences
-    caption = say(
-        "The test sentences in groups of about equal size, from the shortest to the longest; "
-        "below each mean length, how many they are. Line: the mean over seeds; band: from the "
-        "worst seed to the best. A model without attention has to keep the whole source in "
-        "one vector, whatever its length."
-        if translated
-        else "The corpus in eight groups of about equal numbers of documents, from its shortest to "
-        "its longest texts; below each mean length, the test documents of a seed. Line: the mean "
-        "over seeds; band: from the worst seed to the best. A model that reads its last state "
-        "alone may lose what stands far from the end of a long text."
-    )
+    caption = described("lengths_of_sentences" if translated else "lengths_of_documents")
     title = say(
         "BLEU against the length of the source"
         if translated
@@ -201,8 +164,8 @@ def by_length(
         "lengths",
         title,
         caption + describe_choice(results, experiment, variants),
-        (WIDTH, HEIGHT),
-        lambda figure: _draw_lengths(figure, groups, look, translated),
+        (shapes.WIDTH, shapes.HEIGHT),
+        [[_lengths(groups, look, translated)]],
         variants,
     )
 
@@ -221,37 +184,32 @@ def by_group(table: pd.DataFrame) -> pd.DataFrame:
     return groups["value"].agg(["mean", "min", "max"]).join(others)
 
 
-def _draw_lengths(
-    figure: matplotlib.figure.Figure, groups: Tables, look: dict[str, Look], translated: bool
-) -> None:
-    axes, ends = figure.subplots(), []
+def _lengths(groups: Tables, look: Mapping[str, shapes.Look], translated: bool) -> Panel:
+    rows: list[Mark] = []
     for variant, each in groups.items():
-        x, colour = range(len(each)), look[variant].colour
-        axes.fill_between(x, each["min"], each["max"], color=colour, alpha=0.15, lw=0)
-        axes.plot(x, each["mean"], **look[variant].style)
-        ends.append(look[variant].end(variant, x, each["mean"]))
-    if translated:
-        axes.set_ylim(bottom=0)
-    _name_groups(axes, next(iter(groups.values())), translated)
-    axes.set_ylabel("BLEU" if translated else say("accuracy"))
-    label_ends(axes, ends, GROUP_AXES)
-
-
-def _name_groups(axes: Axes, groups: pd.DataFrame, translated: bool) -> None:
-    """Label each group with its mean length and the number of its documents or sentences.
-
-    Long numbers stand on two lines in turn: side by side they would touch.
-    """
-    counts = [f"({format_count(round(count))})" for count in groups["count"]]
-    are_long = len(counts) * max(map(len, counts)) > LABEL_CHARACTERS
-    texts = [
-        f"{length:.0f}\n" + "\n" * (are_long and place % 2) + count
-        for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
-    ]
-    axes.set_xticks(range(len(groups)), texts, fontsize=7)
+        x = range(len(each))
+        rows += shapes.band(x, each["min"], each["max"], look[variant].colour, variant)
+        rows += shapes.line(x, each["mean"], look[variant], variant, end=variant)
+    domain = shapes.extent(rows, low=0 if translated else None)
+    named = next(iter(groups.values()))
     label = say(
         "words of the source, mean of each group (sentences)"
         if translated
         else "tokens of the text, mean of each group (test documents)"
     )
-    axes.set_xlabel(label)
+    x_axis = Axis(label, (-0.3, len(named) - 0.7), group_names(named))
+    y_axis = Axis("BLEU" if translated else say("accuracy"), domain)
+    return Panel(rows, x_axis, y_axis, label_size=7.2)
+
+
+def group_names(groups: pd.DataFrame) -> dict[float, str]:
+    """Return the label of each group: its mean length, the number of its documents or sentences.
+
+    Long numbers stand on two lines in turn: side by side they would touch.
+    """
+    counts = [f"({format_count(round(count))})" for count in groups["count"]]
+    are_long = len(counts) * max(map(len, counts)) > LABEL_CHARACTERS
+    return {
+        float(place): f"{length:.0f}\n" + "\n" * (are_long and place % 2) + count
+        for place, (length, count) in enumerate(zip(groups["length"], counts, strict=True))
+    }

@@ -7,25 +7,11 @@ gains is cut, and ends in an arrow.
 import dataclasses
 import textwrap
 
-import matplotlib.figure
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-
 from heed.evaluation.results import BETTER, WORSE
 from heed.report.answer import TestedDifference, verdict_text
-from heed.report.blocks import Figure
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures.drawing import (
-    GROUND,
-    INK,
-    MAX_HEIGHT,
-    SERIES,
-    SOFT,
-    WIDTH,
-    Style,
-    legend,
-    short_name,
-)
+from heed.report.figures import shapes
 from heed.report.formats import format_interval, format_points
 from heed.report.language import say
 from heed.report.results import Results
@@ -33,8 +19,8 @@ from heed.report.results import Results
 MAX_WIDTH = 4.0  # of an interval's end from zero, in multiples of the largest gain
 MAX_STEPS = 6  # between ticks
 MAX_TITLE, CHARACTERS = 60, 14  # of a title: characters at most, without its mark; of an inch
-OURS, TALK = SERIES[0], SERIES[1]
-BOX = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0}
+OURS, TALK = shapes.Look(shapes.SERIES[0], "circle"), shapes.Look(shapes.SERIES[1], "diamond")
+TITLE_LINE = 60  # characters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +63,8 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
     has_mark = len({each.mark for each in experiments}) > 1
     return [
         Bar(
-            short_name(each.title, MAX_TITLE) + f" ({each.mark})" * bool(has_mark and each.mark),
+            shapes.short_name(each.title, MAX_TITLE)
+            + f" ({each.mark})" * bool(has_mark and each.mark),
             each.gain,
             each.line.talk_gain,
             each.line.comparable or not each.line.reproduction,
@@ -118,37 +105,37 @@ def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) ->
         title,
         f"{'; '.join(texts)}.",
         results.comparison_sources,
-        lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
-        (WIDTH, min(1.35 + 0.62 * len(bars), MAX_HEIGHT)),
+        gain_panels(bars, " ".join(filter(None, [warning, title]))),
+        (shapes.WIDTH, min(1.35 + 0.62 * len(bars), shapes.MAX_HEIGHT)),
         alt_text=". ".join(bar.alt_text for bar in bars),
         titled=True,
         in_rows=True,
     )
 
 
-def draw_gains(figure: matplotlib.figure.Figure, bars: list[Bar], title: str) -> None:
-    """Draw a row for each gain: title and values, interval, mean and the talk's gain."""
-    axes = figure.subplots()
-    length = int(CHARACTERS * figure.get_figwidth())
-    ticks = scale(bars)
-    low, high = ticks[0], ticks[-1]
-    axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
-    axes.set_ylim(len(bars) - 0.65, -0.9)
-    axes.axvline(0, color=INK, lw=1)
-    for row, bar in enumerate(bars):
-        _draw_bar(axes, row, bar, (low, high))
-        style: Style = {"transform": axes.get_yaxis_transform(), "bbox": BOX, "linespacing": 1}
-        lines = textwrap.fill(bar.title, length)
-        axes.text(0, row - 0.41, lines, va="bottom", color=INK, **style)
-        ends = f"  ({format_interval(bar.gain.ends)})" if bar.gain.ends else ""
-        values = format_points(bar.gain.mean) + ends
-        axes.text(0, row - 0.27, values, va="center", color=SOFT, fontsize=8, **style)
-    axes.set_xticks(ticks, [f"{tick:+.4g}".replace("-", "−") if tick else "0" for tick in ticks])
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(bars[0].gain.measure.long_unit)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold", wrap=True)
-    legend(figure, axes, 1, "outside lower left")
+def gain_panels(bars: list[Bar], title: str) -> list[list[Panel]]:
+    """Return a row for each gain, its title and values above it, and a legend below all."""
+    places = scale(bars)
+    room = 0.04 * (places[-1] - places[0])
+    low, high = places[0] - room, places[-1] + room
+    rows: list[Mark] = []
+    entries: dict[str, tuple[str, shapes.Look, bool]] = {}
+    for place, bar in enumerate(bars):
+        rows.append(shapes.rule((0, place - 0.15), (0, place + 0.35)))  # not through the words
+        rows += _gain(place, bar, (places[0], places[-1]), entries)
+        lines = textwrap.fill(bar.title, int(CHARACTERS * shapes.WIDTH))
+        rows.append(shapes.words(low, place - 0.52, lines, size=9))
+        interval = f"  ({format_interval(bar.gain.ends)})" if bar.gain.ends else ""
+        values = format_points(bar.gain.mean) + interval
+        rows.append(shapes.words(low, place - 0.27, values, shapes.SOFT))
+    labels = {tick: f"{tick:+.4g}".replace("-", "−") if tick else "0" for tick in places}
+    x = Axis(bars[0].gain.measure.long_unit, (low, high), labels)
+    y = Axis(domain=(len(bars) - 0.65, -0.9), places={}, strokes=False)
+    panel = Panel(rows, x, y, textwrap.fill(title, TITLE_LINE), height=max(len(bars), 1))
+    return [
+        [panel],
+        [dataclasses.replace(shapes.legend([*entries.values()]), height=0.25 * len(entries))],
+    ]
 
 
 def scale(bars: list[Bar]) -> list[float]:
@@ -158,26 +145,29 @@ def scale(bars: list[Bar]) -> list[float]:
     limit = MAX_WIDTH * max(*map(abs, gains), 0.25)
     ends = [end for bar in bars for end in bar.gain.ends or ()]
     values = [0.0, *gains, *(min(max(end, -limit), limit) for end in ends)]
-    ticks = MaxNLocator(MAX_STEPS, steps=[1, 2, 5, 10]).tick_values(min(values), max(values))
-    return [round(float(tick), 6) + 0.0 for tick in ticks]
+    return shapes.ticks(min(values), max(values), MAX_STEPS)
 
 
-def _draw_bar(axes: Axes, row: int, bar: Bar, limits: tuple[float, float]) -> None:
+def _gain(
+    row: int,
+    bar: Bar,
+    limits: tuple[float, float],
+    entries: dict[str, tuple[str, shapes.Look, bool]],
+) -> list[Mark]:
+    """Return the marks of a gain; `entries` get those that the legend does not name yet."""
     gain, (low, high) = bar.gain, limits
-    for end, arrow in zip(gain.ends or (), "<>", strict=False):
+    rows: list[Mark] = []
+    for end, arrow in zip(gain.ends or (), ("triangle-left", "triangle-right"), strict=False):
         x = min(max(end, low), high)
-        axes.plot([gain.mean, x], [row, row], color=OURS, lw=1.8, gid="interval")
-        cut = x != end
-        axes.plot([x], [row], arrow if cut else "|", color=OURS, gid="cut" if cut else "end")
-    marks: list[tuple[str, float, str, str, str, str]] = []
-    if bar.talk is not None:
-        marks.append(("D", bar.talk, TALK, TALK if bar.comparable else "none", "talk", bar.label))
+        rows.append(shapes.rule((gain.mean, row), (x, row), OURS.colour, 1.8))
+        cut = shapes.point(x, row, shapes.Look(OURS.colour, arrow), 40)
+        rows.append(shapes.rule((x, row - 0.09), (x, row + 0.09), OURS.colour) if x == end else cut)
     decided = gain.verdict in (BETTER, WORSE)
     label = say("better or worse" if decided else "neither better nor worse")
-    marks.append(("o", gain.mean, OURS, OURS if decided else GROUND, "mean", label))
-    for shape, x, colour, filled, gid, label in marks:
-        known = label in axes.get_legend_handles_labels()[1]
-        axes.plot(
-            [x], [row], shape, color=colour, markerfacecolor=filled, markersize=6, gid=gid,
-            label=None if known else label,
-        )  # fmt: skip
+    marks = [(gain.mean, label, OURS, not decided)]
+    if bar.talk is not None:
+        marks.insert(0, (bar.talk, bar.label, TALK, not bar.comparable))
+    for x, label, look, hollow in marks:
+        entries.setdefault(label, (label, look, hollow))
+        rows.append(shapes.point(x, row, look, 38, hollow, 1.2))
+    return rows

@@ -1,19 +1,16 @@
 """Heat maps of one document: its rankings below each other, and self-attention head by head."""
 
 import dataclasses
+import itertools
 import math
 import pathlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
-from matplotlib.transforms import Affine2D
 
-from heed.report.blocks import EVERYWHERE, PAGE, Figure
+from heed.report.blocks import EVERYWHERE, PAGE, Axis, Figure, Mark, Panel
 from heed.report.browser import (
     describe_shares,
     excerpt,
@@ -23,8 +20,8 @@ from heed.report.browser import (
 )
 from heed.report.experiments import Experiment
 from heed.report.explanations import Explanation
-from heed.report.figures import drawing
-from heed.report.figures.drawing import INK, SERIES, SOFT, WIDTH, Style, short_name
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.lecture_002 import heading
 from heed.report.language import say
 from heed.report.results import Results
@@ -61,7 +58,7 @@ class Document:
     @property
     def height(self) -> float:
         """The inches that it takes."""
-        label = RANK_LETTER * max(len(short_name(word)) for word in self.words) + 0.05
+        label = RANK_LETTER * max(len(shapes.short_name(word)) for word in self.words) + 0.05
         return RANK_TITLE + self.strips * (RANK_CELL * len(self.rows) + label + RANK_GAP)
 
     @property
@@ -107,7 +104,7 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
         "shows no more."
     )
     caption = _rankings_caption(explanation, documents)
-    height = min(0.2 + sum(each.height for each in documents), drawing.MAX_HEIGHT)
+    height = min(0.2 + sum(each.height for each in documents), shapes.MAX_HEIGHT)
     paths = (explanation.folder / f"{name}.parquet" for name in ("documents", "units"))
     words = " ".join(word for each in documents for word in each.words)
     return [
@@ -116,10 +113,10 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             say("Rankings over one document of each class"),
             caption,
             results.sources.add(*paths),
-            lambda figure: _draw_rankings(figure, documents),
-            (WIDTH, height),
+            [[strip] for document in documents for strip in _strips(document)],
+            (shapes.WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
-            alt_text=drawing.alt_text(experiment, f"{claim} {caption} {words}"),
+            alt_text=shapes.alt_text(experiment, f"{claim} {caption} {words}"),
             mark=experiment.mark,
             claim=claim,
             media=EVERYWHERE if experiment.publishable else (PAGE,),
@@ -208,46 +205,39 @@ def _rows(units: pd.DataFrame) -> dict[str, np.ndarray]:
     return rows
 
 
-def _draw_rankings(figure: matplotlib.figure.Figure, documents: list[Document]) -> None:
-    grid = iter(figure.subplots(sum(each.strips for each in documents), 1, squeeze=False)[:, 0])
-    for document in documents:
-        length = math.ceil(len(document.words) / document.strips)
-        for number in range(document.strips):
-            axes, part = next(grid), slice(number * length, (number + 1) * length)
-            rows = {key: row[part] for key, row in document.rows.items()}
-            _draw_strip(axes, document.words[part], rows)
-            if number == 0:
-                axes.set_title(document.title, loc="left", fontsize=8)
+def _strips(document: Document) -> Iterator[Panel]:
+    length = math.ceil(len(document.words) / document.strips)
+    for number in range(document.strips):
+        part = slice(number * length, (number + 1) * length)
+        rows = {key: row[part] for key, row in document.rows.items()}
+        strip = _strip(document.words[part], rows)
+        yield strip if number else dataclasses.replace(strip, title=document.title)
 
 
-def _draw_strip(axes: Axes, words: list[str], rows: dict[str, np.ndarray]) -> None:
-    """Draw the rankings of some words below each other, and the words below them."""
+def _strip(text: list[str], rows: dict[str, np.ndarray]) -> Panel:
+    """Return the rankings of some words below each other, and the words below them."""
+    marks: list[Mark] = []
     for y, (name, values) in enumerate(rows.items()):
-        fill = INK if name == say("rationale") else SERIES[0]
+        fill = shapes.INK if name == say("rationale") else shapes.SERIES[0]
         for x, value in enumerate(values):
             if np.isnan(value):
-                axes.plot([x - 0.2, x + 0.2], [y, y], color=SOFT, lw=0.6)
+                marks.append(shapes.rule((x - 0.2, y), (x + 0.2, y), shapes.SOFT, 0.6))
             elif value > 0:
-                square: Style = {"facecolor": fill, "alpha": round(float(value), 2), "lw": 0}
-                axes.add_patch(Rectangle((x - 0.5, y - 0.42), 1, 0.84, **square))
-    axes.set_xticks(range(len(words)), map(short_name, words), rotation=90, fontsize=7)
-    axes.set_yticks(range(len(rows)), list(rows), fontsize=7)
-    axes.set_xlim(-0.5, STRIP - 0.5)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+                marks.append(shapes.square(x, y, value, fill, 0.42))
+    x_places = {float(place): shapes.short_name(word) for place, word in enumerate(text)}
+    y_places = {float(place): name for place, name in enumerate(rows)}
+    x_axis = Axis(domain=(-0.5, STRIP - 0.5), places=x_places, strokes=False, angle=-90)
+    y_axis = Axis(domain=(len(rows) - 0.5, -0.5), places=y_places, strokes=False)
+    return Panel(marks, x_axis, y_axis, grid=False, label_size=SIZE)
 
 
 # Inches: a pair of words, a letter of a label, between two heads, around all; the largest figure
 # on paper, and the widest in a column of it.
 CELL, LETTER, GAP, FRAME = 0.106, 0.064, 0.25, 0.4
 PAPER_WIDTH, PAPER_HEIGHT, COLUMN = 6.8, 6.1, 3.3
-SIZE = 7  # points of words: the smallest print on paper
+SIZE = 7.2  # points of words: the smallest print on paper has 7
 ACROSS = 4  # heads side by side at most
 MAX_HEADS = 8  # that are drawn
-SHADES = 20  # steps of a weight's shade
 
 
 def head_weights(results: Results, experiment: Experiment, variant: str) -> list[Figure]:
@@ -274,21 +264,15 @@ def _figure(
 ) -> Figure:
     keys = document.drop_duplicates("key").sort_values("key")
     words, heads, first = keys["key_word"].tolist(), document["head"].nunique(), document.iloc[0]
-    caption = say(
-        "Document {name}, {label}, predicted {predicted}; first seed. A row is a word that "
-        "attends, a column a word that it attends to; the weights of a row sum to 1. The stronger "
-        "the colour of a square, the more weight; full colour is the head’s largest weight, "
-        "printed above it, or three times an equal weight, whichever is more.",
-        name=first["id"],
-        label=first["label"],
-        predicted=first["predicted"],
+    caption = described(
+        "heads", name=first["id"], label=first["label"], predicted=first["predicted"]
     )
     if document["rationale"].any():
         caption += " " + say("Words of the rationale are bold.")
     if heads > MAX_HEADS:
         caption += " " + say("The first {drawn} of {heads} heads.", drawn=MAX_HEADS, heads=heads)
     drawn = min(heads, MAX_HEADS)
-    label = LETTER * max(len(short_name(word)) for word in words)
+    label = LETTER * max(len(shapes.short_name(word)) for word in words)
     side = CELL * len(words) + GAP
     columns = max(1, min(drawn, ACROSS, int((PAPER_WIDTH - label - 0.2) / side)))
     rows = math.ceil(drawn / columns)
@@ -299,10 +283,10 @@ def _figure(
         say("Self-attention, word by word and head by head"),
         caption,
         results.sources.add(path),
-        lambda figure: _draw(figure, document, keys, (rows, columns)),
-        (max(width, WIDTH), height),
+        _heads(document, keys, columns),
+        (max(width, shapes.WIDTH), height),
         subject=variant,
-        alt_text=drawing.alt_text(experiment, f"{caption} {' '.join(words)}"),
+        alt_text=shapes.alt_text(experiment, f"{caption} {' '.join(words)}"),
         mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
@@ -310,52 +294,36 @@ def _figure(
     )
 
 
-def _draw(
-    figure: matplotlib.figure.Figure,
-    document: pd.DataFrame,
-    keys: pd.DataFrame,
-    shape: tuple[int, int],
-) -> None:
-    grid = figure.subplots(*shape, squeeze=False)
-    heads = [rows for _, rows in document.groupby("head")]
-    for axes in grid.flat[len(heads) :]:
-        axes.set_visible(False)
-    for index, (axes, head) in enumerate(zip(grid.flat, heads, strict=False)):
+def _heads(document: pd.DataFrame, keys: pd.DataFrame, columns: int) -> list[list[Panel]]:
+    panels, names = [], keys["key_word"].tolist()
+    for number, (_, head) in enumerate([*document.groupby("head")][:MAX_HEADS]):
         weights = head.pivot(index="query", columns="key", values="weight").to_numpy(np.float64)
-        draw_squares(axes, weights / full_colour(weights))
-        title = say("head {number} (largest {weight})", number=index + 1,
+        title = say("head {number} (largest {weight})", number=number + 1,
                     weight=f"{weights.max():.2f}")  # fmt: skip
-        axes.set_title(title, fontsize=SIZE)
-        _label(axes, keys, at_top=index < shape[1], at_left=index % shape[1] == 0)
+        rows = shapes.squares(weights / full_colour(weights))
+        if number < columns:
+            rows += word_labels(names, SIZE, True, keys["rationale"])
+        if number % columns == 0:
+            rows += word_labels(names, SIZE, False, keys["rationale"])
+        panels.append(heat_map(rows, len(names), len(names), title))
+    return [panels[start : start + columns] for start in range(0, len(panels), columns)]
 
 
-def draw_squares(axes: Axes, weights: np.ndarray) -> None:
-    """Draw a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
-
-    One path for each shade keeps the file small.
-    """
-    shades = np.rint(SHADES * weights).astype(int)
-    for shade in np.unique(shades[shades > 0]):
-        squares = [
-            Path.unit_rectangle().transformed(Affine2D().translate(column - 0.5, row - 0.5))
-            for row, column in np.argwhere(shades == shade)
-        ]
-        path, alpha = Path.make_compound_path(*squares), min(shade / SHADES, 1)
-        axes.add_patch(PathPatch(path, facecolor=SERIES[0], alpha=alpha, lw=0, clip_on=False))
+def heat_map(rows: list[Mark], columns: int, lines: int, title: str = "") -> Panel:
+    """Return a panel of squares without axes, whose words are among its rows."""
+    x = Axis(domain=(-0.5, columns - 0.5), places={}, strokes=False)
+    y = Axis(domain=(lines - 0.5, -0.5), places={}, strokes=False)
+    return Panel(rows, x, y, title, lines, lines / columns, grid=False)
 
 
-def _label(axes: Axes, keys: pd.DataFrame, at_top: bool, at_left: bool) -> None:
-    """Write the words above a head's weights and at their left; rationale is bold."""
-    names = [short_name(word) for word in keys["key_word"]]
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(len(names)), names if at_top else [""] * len(names), rotation=90)
-    axes.set_yticks(range(len(names)), names if at_left else [""] * len(names))
-    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
-        for label, marked in zip(labels, keys["rationale"], strict=True):
-            style: Style = {"weight": "bold" if marked else "normal", "fontsize": SIZE}
-            label.set(color=INK if marked else SOFT, **style)
-    axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
+def word_labels(
+    names: list[str], size: float, above: bool, marked: Iterable[bool] = ()
+) -> list[Mark]:
+    """Return the words above a heat map or at its left; those that are marked are bold."""
+    rows = []
+    for place, (name, bold) in enumerate(itertools.zip_longest(names, marked, fillvalue=False)):
+        x, y = (place, -0.5) if above else (-0.5, place)
+        align, at, angle = ("left", (2, 0), -90) if above else ("right", (-2, 0), 0)
+        style = shapes.INK if bold else shapes.SOFT, size, align, at, angle, bool(bold)
+        rows.append(shapes.words(x, y, shapes.short_name(str(name)), *style))
+    return rows

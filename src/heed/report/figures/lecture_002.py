@@ -2,28 +2,18 @@
 
 from collections.abc import Sequence
 
-import matplotlib.figure
 import pandas as pd
-from matplotlib.axes import Axes
 
 from heed.evaluation.results import format_significant
-from heed.report.blocks import Figure
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.explanations import Explanation, range_of
-from heed.report.figures import drawing
-from heed.report.figures.drawing import (
-    INK,
-    WIDTH,
-    LineEnd,
-    Style,
-    label_ends,
-    short_name,
-)
-from heed.report.figures.variants import MAX_VARIANTS, Look, drawn_variants, looks
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
+from heed.report.figures.variants import MAX_VARIANTS, drawn_variants, looks
 from heed.report.formats import format_count
 from heed.report.language import say
 from heed.report.results import Results
 
-NOISE_AXES = 1.2  # inches: the height of the axes of noise
 FEWEST = 20  # documents of a mean that is drawn, for each seed
 SPREAD = 0.5  # of the distance of two kinds of noise, over which the models are spread
 
@@ -94,10 +84,7 @@ def recency(results: Results) -> list[Figure]:
 
 def _figure(results: Results, explained: list[Explanation]) -> Figure:
     experiment = explained[0].experiment
-    claim = say(
-        "Shows where in the text words count, and whether noise moves the prediction. It does not "
-        "show that a model forgets: words at the end may be the better ones."
-    )
+    claim = described("recency_claim")
     drawn = _drawn(results, explained)
     texts = [_describe(explained), _ratios(explained)]
     names = {each.variant for each in drawn}
@@ -109,10 +96,10 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         say("Recency: place in the text, and noise"),
         caption,
         results.sources.add(*(each.folder / "recency.csv" for each in explained)),
-        lambda figure: _draw(figure, drawn, looks(results)),
-        (WIDTH, 4.1),
+        _panels(drawn, looks(results)),
+        (shapes.WIDTH, 4.1),
         subject=heading(results, explained[0]),
-        alt_text=drawing.alt_text(experiment, f"{claim} {caption}"),
+        alt_text=shapes.alt_text(experiment, f"{claim} {caption}"),
         mark=experiment.mark,
         claim=claim,
     )
@@ -121,22 +108,10 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
 def _describe(explained: list[Explanation]) -> str:
     """Describe the figure, with its number of documents."""
     if _knows_rationale(explained):
-        importance = say(
-            "Importance: a tenth’s share of what unknown tenths change of the log probability, "
-            "divided by its share of the rationale; 1: importance follows the rationale."
-        )
+        importance = described("importance_by_rationale")
     else:
-        importance = say(
-            "Importance: the change of the log probability when a tenth of the text is unknown, "
-            "divided by the mean of all tenths."
-        )
-    place = say(
-        "By place: accuracy for documents whose rationale is there. Tenths with a rationale in "
-        "fewer than {count} documents of a seed, or with hardly any of it, are left out. Noise: "
-        "words before the text, after it, or both, in multiples of its length; strokes from the "
-        "worst seed to the best.",
-        count=FEWEST,
-    )
+        importance = described("importance")
+    place = described("place_and_noise", count=FEWEST)
     tables = (_rows(each, "noise") for each in explained)
     counts = [int(rows["documents"].max()) for rows in tables if len(rows)]
     if not counts:  # no document leaves room for noise
@@ -176,35 +151,36 @@ def _rows(explanation: Explanation, measure: str) -> pd.DataFrame:
     return table[table["measure"] == measure].dropna(subset="mean")
 
 
-def _draw(
-    figure: matplotlib.figure.Figure, explained: list[Explanation], look: dict[str, Look]
-) -> None:
-    by_place = any(len(by_place_of(each)) for each in explained)
-    top = ["importance", "place"] if by_place else ["importance"] * 2
-    axes: dict[str, Axes] = figure.subplot_mosaic([[*top], ["noise", "noise"]])
-    measure = "importance_by_rationale" if _knows_rationale(explained) else "importance"
-    ends = []
+def _panels(explained: list[Explanation], look: dict[str, shapes.Look]) -> list[list[Panel]]:
+    """Return importance and accuracy by place side by side, and accuracy with noise below them."""
+    tenths = Axis(say("tenth of the text"), (0.6, 10.4), {1: "1", 5: "5", 10: "10"})
+    importance = [shapes.rule((0.6, 1), (10.4, 1), dash=shapes.DOTTED)]
+    place, noise = list[Mark](), list[Mark]()
     for number, each in enumerate(explained):
-        style = look[each.variant].style
-        _draw_importance(axes["importance"], each, style, measure)
+        own = look[each.variant]
+        importance += shapes.line(range(1, 11), _importance(each, explained), own, each.variant)
+        found = by_place_of(each)
+        place += shapes.line(found.index + 1, found, own, each.variant)
         shift = SPREAD * ((number + 0.5) / len(explained) - 0.5)
-        ends += _draw_noise(axes["noise"], each, look[each.variant], shift)
-        if by_place:
-            axes["place"].plot(range(1, 11), by_place_of(each).reindex(range(10)), **style)
-    axes["importance"].axhline(1, color=INK, lw=1, linestyle=(0, (1, 2)))
-    axes["importance"].set_title(say("importance"))
-    axes["importance"].set_ylim(0, max(2, 1.05 * axes["importance"].dataLim.y1))
-    for name in {*top}:
-        axes[name].set_xticks((1, 5, 10))
-        axes[name].set_xlabel(say("tenth of the text"))
-    if by_place:
-        axes["place"].set_title(say("accuracy by place"))
-        _show_to_one(axes["place"])
-    axes["noise"].set_title(say("accuracy with noise"))
-    _show_to_one(axes["noise"])
-    kinds = noises(explained)
-    axes["noise"].set_xticks(range(len(kinds)), [_noise_name(at) for at in kinds])
-    label_ends(axes["noise"], ends, NOISE_AXES)
+        noise += _noise(each, own, shift)
+    above = [
+        Panel(
+            importance, tenths, Axis(domain=(0, max(2, shapes.extent(importance, low=0)[1]))),
+            say("importance"),
+        )
+    ]  # fmt: skip
+    if place:
+        above.append(Panel(place, tenths, Axis(domain=_to_one(place)), say("accuracy by place")))
+    kinds = {float(n): _noise_name(at) for n, at in enumerate(noises(explained))}
+    domain = _to_one(noise)
+    below = Panel(
+        noise,
+        Axis(domain=(-0.5, max(len(kinds), 1) - 0.5), places=kinds),
+        Axis(domain=domain),
+        say("accuracy with noise"),
+        spans=True,
+    )
+    return [above, [below]]
 
 
 def noises(explained: list[Explanation]) -> list[str]:
@@ -219,9 +195,9 @@ def _noise_name(at: str) -> str:
     return f"{sides[side]}\n×{times[0]}" if times else say("none")
 
 
-def _show_to_one(axes: Axes) -> None:
-    """Show accuracies up to 1, and so many below that a small difference looks small."""
-    axes.set_ylim(min(0.48, axes.dataLim.y0 - 0.02), 1.02)
+def _to_one(rows: list[Mark]) -> tuple[float, float]:
+    """Return a range of accuracies up to 1, with so many below that a small difference is small."""
+    return min(0.48, shapes.extent(rows, margin=0)[0] - 0.02), 1.02
 
 
 def by_place_of(explanation: Explanation) -> pd.Series:
@@ -236,23 +212,23 @@ def _knows_rationale(explained: list[Explanation]) -> bool:
     return any(len(_rows(each, "importance_by_rationale")) for each in explained)
 
 
-def _draw_importance(axes: Axes, explanation: Explanation, style: Style, measure: str) -> None:
-    """Draw the importance of each tenth: by rationale, or divided by its mean."""
+def _importance(explanation: Explanation, explained: list[Explanation]) -> pd.Series:
+    """Return the importance of each tenth: by rationale, or divided by its mean."""
+    measure = "importance_by_rationale" if _knows_rationale(explained) else "importance"
     rows = _rows(explanation, measure)
     values = rows.groupby(rows["at"].astype(int))["mean"].mean()
     if measure == "importance":
         values /= values.mean()
-    name = short_name(explanation.variant)
-    axes.plot(range(1, 11), values.reindex(range(10)), label=name, **style)
+    return values.reindex(range(10))
 
 
-def _draw_noise(axes: Axes, explanation: Explanation, look: Look, shift: float) -> list[LineEnd]:
-    """Draw the accuracy for each kind of noise; a stroke goes from the worst seed to the best.
-
-    Returns the last mark, for its label; nothing where there is none.
-    """
+def _noise(explanation: Explanation, look: shapes.Look, shift: float) -> list[Mark]:
+    """Return the accuracy for each kind of noise; a stroke goes from the worst seed to the best."""
     seeds = _rows(explanation, "noise").groupby("at", sort=False)["mean"]
-    x, mean = [place + shift for place in range(seeds.ngroups)], seeds.mean()
-    axes.plot(x, mean, **look.style | {"linestyle": "none"})
-    axes.vlines(x, seeds.min(), seeds.max(), color=look.colour, lw=0.9)
-    return [look.end(explanation.variant, x, mean)] if x else []
+    x = [place + shift for place in range(seeds.ngroups)]
+    strokes = zip(x, seeds.min(), seeds.max(), strict=True)
+    rows = [shapes.rule((at, low), (at, high), look.colour, 0.9) for at, low, high in strokes]
+    rows += [shapes.point(at, value, look) for at, value in zip(x, seeds.mean(), strict=True)]
+    if rows:
+        rows[-1]["end"] = explanation.variant
+    return rows

@@ -3,15 +3,15 @@
 The weights are made up: thin and thick lines are learned weights, equal lines equal ones.
 """
 
-import matplotlib.figure
+import dataclasses
+
 import numpy as np
-from matplotlib.axes import Axes
 
 from heed.hyperparameters import ATTENTIONS, ENCODERS, POOLINGS
 from heed.hyperparameters.classifier import Architecture
 from heed.hyperparameters.translator import TranslatorArchitecture
-from heed.report.blocks import Figure
-from heed.report.figures.drawing import GROUND, INK, SERIES, SOFT, Style
+from heed.report.blocks import Axis, Figure, Mark, Panel
+from heed.report.figures import shapes
 from heed.report.language import say
 
 Point = tuple[float, float]
@@ -21,133 +21,128 @@ WORDS = 5
 LEFT, RIGHT = 4.0, 9.6  # of the words, in the units of the axes
 LEARNED = np.array([0.25, 0.5, 2.6, 0.4, 0.9])  # widths of lines, in points
 EQUAL = np.full(WORDS, 0.9)
-FIXED, WEIGHTED = SOFT, SERIES[0]  # colours of lines without and with learned weights
+BOX = "M-1,-.5H1V.5H-1Z"  # twice as wide as high
+FIXED, WEIGHTED = shapes.SOFT, shapes.SERIES[0]  # colours of lines without and with learned weights
 
 
 def draw_network(hyperparameters: Hyperparameters, name: str, description: str, key: str) -> Figure:
     """Return the drawing of a variant's network."""
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        axes = figure.subplots()
-        axes.set_axis_off()
-        axes.set_xlim(0, 10)
-        if isinstance(hyperparameters, Architecture):
-            _draw_classifier(axes, hyperparameters)
-        else:
-            _draw_translator(axes, hyperparameters)
-
-    return Figure(key, name, "", (), draw, SIZE, alt_text=description)
+    if isinstance(hyperparameters, Architecture):
+        rows, top = _classifier(hyperparameters)
+    else:
+        rows, top = _translator(hyperparameters), 3.4
+    hidden = Axis(domain=(0, 10), places={}, strokes=False)
+    panel = Panel(rows, hidden, dataclasses.replace(hidden, domain=(-0.5, top)), grid=False)
+    return Figure(key, name, "", (), [[panel]], SIZE, alt_text=description)
 
 
-def _draw_classifier(axes: Axes, h: Architecture) -> None:
-    """Draw words, their states, self-attention where there is some, and the text's vector."""
+def _classifier(h: Architecture) -> tuple[list[Mark], float]:
+    """Return words, their states, self-attention where there is some, and the text's vector."""
     columns = np.linspace(LEFT, RIGHT if h.tfidf_branch == "none" else 7.6, WORDS)
     top = 3 + (h.attention != "none")
-    axes.set_ylim(-0.5, top + 0.6)
     middle = float(columns.mean())
-    _label(axes, 0, say("words"))
+    rows = [_label(0, say("words"))]
     if h.encoder != "none":
-        rows = _draw_states(axes, h, columns)
-        _draw_pooling(axes, h, columns, rows, (middle, top))
-    _draw_nodes(axes, columns, 0, "o", SOFT)
+        states, uppermost = _states(h, columns)
+        rows += [*states, *_pooling(h, columns, uppermost, (middle, top))]
+    rows += _nodes(columns, 0, "circle", shapes.SOFT)
     if h.tfidf_branch != "none":
-        _box(axes, 9.2, 0, "TF-IDF")
-        _line(axes, (9.2, 0.3), (middle, top), FIXED, 0.9)
-    _box(axes, middle, top, say("class"))
+        rows += [shapes.rule((9.2, 0.3), (middle, top), FIXED, 0.9), *_box(9.2, 0, "TF-IDF")]
+    return [*rows, *_box(middle, top, say("class"))], top + 0.6
 
 
-def _draw_states(axes: Axes, h: Architecture, columns: np.ndarray) -> int:
-    """Draw the states, with self-attention in a row of its own; return the uppermost row."""
-    _label(axes, 1, say(ENCODERS[h.encoder].label))
+def _states(h: Architecture, columns: np.ndarray) -> tuple[list[Mark], int]:
+    """Return the states, with self-attention in a row of its own, and the uppermost row."""
+    rows = [_label(1, say(ENCODERS[h.encoder].label))]
     if h.encoder == "transformer":
-        _connect_all(axes, columns, 0, LEARNED, WEIGHTED)
-    for column in columns:
-        _line(axes, (column, 0), (column, 1), FIXED, 0.9)
+        rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
+    rows += [shapes.rule((column, 0), (column, 1), FIXED, 0.9) for column in columns]
     if h.is_recurrent:
-        axes.plot(columns, np.ones(WORDS), color=INK, lw=1, marker="none")
-    _draw_nodes(axes, columns, 1, "s", INK)
+        rows.append(shapes.rule((columns[0], 1), (columns[-1], 1)))
+    rows += _nodes(columns, 1, "square", shapes.INK)
     if h.attention == "none":
-        return 1
+        return rows, 1
     learned = h.attention != "uniform"
-    _label(axes, 2, say(ATTENTIONS[h.attention].label))
-    _connect_all(axes, columns, 1, LEARNED if learned else EQUAL, WEIGHTED if learned else FIXED)
-    _draw_nodes(axes, columns, 2, "s", INK)
-    return 2
+    lines = (LEARNED, WEIGHTED) if learned else (EQUAL, FIXED)
+    rows += [_label(2, say(ATTENTIONS[h.attention].label)), *_connect_all(columns, 1, *lines)]
+    return [*rows, *_nodes(columns, 2, "square", shapes.INK)], 2
 
 
-def _draw_pooling(axes: Axes, h: Architecture, columns: np.ndarray, row: int, top: Point) -> None:
-    """Draw the lines from the states to the text's vector; sentences first where it has them."""
+def _pooling(h: Architecture, columns: np.ndarray, row: int, top: Point) -> list[Mark]:
+    """Return the lines from the states to the text's vector; sentences first where it has them."""
     learned = h.pooling in ("attention", "max-attention")
-    _label(axes, (row + top[1]) / 2, say(POOLINGS[h.pooling].label))
+    rows = [_label((row + top[1]) / 2, say(POOLINGS[h.pooling].label))]
     widths = LEARNED if learned else EQUAL
     if h.pooling == "last":  # of each direction: the right end of one, the left end of the other
         widths = np.array([0.9, 0, 0, 0, 0.9]) if h.is_recurrent else np.array([0, 0, 0, 0, 0.9])
-    colour = WEIGHTED if learned else FIXED
+    colour, dash = (
+        WEIGHTED if learned else FIXED,
+        shapes.DOTTED if h.pooling == "max" else shapes.SOLID,
+    )
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
         if not width:
             continue
         target = top
         if h.hierarchical:
             target = (float(columns[1 if index < 3 else 3]), (row + top[1]) / 2)
-            _line(axes, target, top, colour, 1.2)
-        style: Style = {"linestyle": (0, (1, 1.5))} if h.pooling == "max" else {}
-        _line(axes, (column, row), target, colour, width, **style)
+            rows.append(shapes.rule(target, top, colour, 1.2))
+        rows.append(shapes.rule((column, row), target, colour, width, dash))
     if h.hierarchical:
-        _draw_nodes(axes, columns[[1, 3]], (row + top[1]) / 2, "s", INK)
+        rows += _nodes(columns[[1, 3]], (row + top[1]) / 2, "square", shapes.INK)
+    return rows
 
 
-def _draw_translator(axes: Axes, h: TranslatorArchitecture) -> None:
-    """Draw the states of the source below and those of the translation above."""
+def _translator(h: TranslatorArchitecture) -> list[Mark]:
+    """Return the states of the source below and those of the translation above."""
     columns = np.linspace(LEFT, RIGHT, WORDS)
-    axes.set_ylim(-0.5, 3.4)
-    rows = (
-        (0, say("source")), (1, say("encoder")), (2.2, say("decoder")), (3, say("translation")),
-    )  # fmt: skip
-    for row, name in rows:
-        _label(axes, row, name)
+    names = say("source"), say("encoder"), say("decoder"), say("translation")
+    rows = [_label(y, name) for y, name in zip((0, 1, 2.2, 3), names, strict=True)]
     for low, high in ((0, 1), (2.2, 3)):
-        for column in columns:
-            _line(axes, (column, low), (column, high), FIXED, 0.9)
+        rows += [shapes.rule((column, low), (column, high), FIXED, 0.9) for column in columns]
     if h.decoder != "transformer":
-        for row in (1, 2.2):
-            axes.plot(columns, np.full(WORDS, row), color=INK, lw=1)
+        rows += [shapes.rule((columns[0], y), (columns[-1], y)) for y in (1, 2.2)]
     else:
-        _connect_all(axes, columns, 0, LEARNED, WEIGHTED)
+        rows += _connect_all(columns, 0, LEARNED, WEIGHTED)
     if h.decoder == "last-state":
-        _line(axes, (columns[-1], 1), (columns[0], 2.2), FIXED, 1.4)
+        rows.append(shapes.rule((columns[-1], 1), (columns[0], 2.2), FIXED, 1.4))
     elif h.decoder == "concatenate":
-        for column in columns:
-            _line(axes, (column, 1), (columns[0], 2.2), FIXED, 0.9)
+        rows += [shapes.rule((column, 1), (columns[0], 2.2), FIXED, 0.9) for column in columns]
     else:
         lines = (LEARNED, WEIGHTED) if h.learns_weights else (EQUAL, FIXED)
-        _connect_all(axes, columns, 1, *lines, 2.2)
-    for row, shape, colour in ((0, "o", SOFT), (1, "s", INK), (2.2, "s", INK), (3, "o", SOFT)):
-        _draw_nodes(axes, columns, row, shape, colour)
+        rows += _connect_all(columns, 1, *lines, 2.2)
+    nodes = (
+        (0, "circle", shapes.SOFT),
+        (1, "square", shapes.INK),
+        (2.2, "square", shapes.INK),
+        (3, "circle", shapes.SOFT),
+    )
+    return [*rows, *(node for each in nodes for node in _nodes(columns, *each))]
 
 
 def _connect_all(
-    axes: Axes, columns: np.ndarray, row: float, widths: np.ndarray, colour: str, to: float = 0
-) -> None:
-    """Draw a line from each column of a row to each of the row above, or of row `to`."""
-    for index, target in enumerate(columns):
-        for column, width in zip(columns, np.roll(widths, index), strict=True):
-            _line(axes, (column, row), (target, to or row + 1), colour, width * 0.6)
+    columns: np.ndarray, row: float, widths: np.ndarray, colour: str, to: float = 0
+) -> list[Mark]:
+    """Return a line from each column of a row to each of the row above, or of row `to`."""
+    return [
+        shapes.rule((column, row), (target, to or row + 1), colour, width * 0.6)
+        for index, target in enumerate(columns)
+        for column, width in zip(columns, np.roll(widths, index), strict=True)
+    ]
 
 
-def _line(axes: Axes, start: Point, end: Point, colour: str, width: float, **style: object) -> None:
-    options: Style = {"color": colour, "lw": width, "solid_capstyle": "round", **style}
-    axes.plot(*zip(start, end, strict=True), **options)
+def _nodes(columns: np.ndarray, row: float, shape: str, colour: str) -> list[Mark]:
+    return [
+        shapes.point(column, row, shapes.Look(colour, shape), 30, hollow=True, wide=1)
+        for column in columns
+    ]
 
 
-def _draw_nodes(axes: Axes, columns: np.ndarray, row: float, shape: str, colour: str) -> None:
-    style: Style = {"marker": shape, "color": colour, "markerfacecolor": GROUND}
-    axes.plot(columns, np.full(len(columns), row), linestyle="none", markersize=5.5, **style)
+def _box(x: float, y: float, text: str) -> list[Mark]:
+    box = shapes.point(
+        x, y, shapes.Look(shapes.INK, BOX), (8 + 4.2 * len(text)) ** 2, hollow=True, wide=1
+    )
+    return [box, shapes.words(x, y, text, align="center")]
 
 
-def _box(axes: Axes, x: float, y: float, text: str) -> None:
-    box: Style = {"boxstyle": "round,pad=0.3", "facecolor": GROUND, "edgecolor": INK, "lw": 1}
-    axes.text(x, y, text, ha="center", va="center", fontsize=8, bbox=box)
-
-
-def _label(axes: Axes, y: float, text: str) -> None:
-    axes.text(0, y, text, ha="left", va="center", fontsize=8, color=SOFT)
+def _label(y: float, text: str) -> Mark:
+    return shapes.words(0, y, text, shapes.SOFT)

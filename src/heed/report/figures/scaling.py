@@ -6,14 +6,12 @@ the variance d_k, and push the softmax into regions where its gradient is very s
 
 import math
 
-import matplotlib.figure
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 from scipy.special import softmax
 
-from heed.report.blocks import Figure
-from heed.report.figures.drawing import HEIGHT, WIDTH, LineEnd, colour, label_ends, marker
+from heed.report.blocks import Axis, Figure, Mark, Panel
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.language import say
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -52,45 +50,31 @@ def jacobian_norm(weights: np.ndarray) -> np.ndarray:
 def scaling() -> Figure:
     """Return the gradient of the softmax and its largest weight, by the dimension of keys."""
     title = say("Gradient of the softmax by the dimension of keys")
-    claim = say(
-        "Shows why scores are divided by the root of the dimension: without it the softmax takes "
-        "one word, and hardly a gradient goes through it. It is computed from random numbers, and "
-        "not from these models."
-    )
-    caption = say(
-        "Dot products of a standard normal query with {keys} such keys. Left: the norm of the "
-        "softmax’s gradient; right: its largest weight. Lines: medians; bands: the middle half.",
-        keys=KEYS,
-    )
+    claim = described("scaling_claim")
+    caption = described("scaling", keys=KEYS)
     return Figure(
-        "explanation_scaling", title, caption, (), _draw, (WIDTH, HEIGHT),
+        "explanation_scaling", title, caption, (), [_panels()], (shapes.WIDTH, shapes.HEIGHT),
         alt_text=f"{claim} {caption}", claim=claim,
     )  # fmt: skip
 
 
-def _draw(figure: matplotlib.figure.Figure) -> None:
-    left, right = figure.subplots(1, 2)
-    quartiles, ends = softmax_gradients(), []
+def _panels() -> list[Panel]:
+    """Return the gradient and the largest weight: medians as lines, the middle half as bands."""
+    quartiles = softmax_gradients()
+    rows: tuple[list[Mark], list[Mark]] = [], []
     for number, (index, name) in enumerate(((1, say("divided by √dₖ")), (0, say("not divided")))):
-        _draw_quartiles(left, quartiles[:, index, 0], number)
-        end = _draw_quartiles(right, quartiles[:, index, 1], number)
-        ends.append(LineEnd(DIMENSIONS[-1], end, name, colour(number), marker(number)))
-    left.set_yscale("log")
-    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    left.set_title(say("gradient"))
-    right.set_title(say("largest weight"))
-    right.set_ylim(0, 1.02)
-    for axes in (left, right):
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(DIMENSIONS[::2], [str(dimension) for dimension in DIMENSIONS[::2]])
-        axes.minorticks_off()
-        axes.set_xlabel(say("dimension dₖ"))
-    label_ends(right, ends, 1.7)
-
-
-def _draw_quartiles(axes: Axes, quartiles: np.ndarray, number: int) -> float:
-    """Draw the medians as a line and the other quartiles as a band; return the last median."""
-    low, middle, high = quartiles.T
-    axes.fill_between(DIMENSIONS, low, high, color=colour(number), alpha=0.15, lw=0)
-    axes.plot(DIMENSIONS, middle, color=colour(number), marker=marker(number))
-    return float(middle[-1])
+        look = shapes.numbered(number)
+        for quantity, found in enumerate(rows):
+            low, middle, high = quartiles[:, index, quantity].T
+            found += shapes.band(DIMENSIONS, low, high, look.colour, name)
+            found += shapes.line(DIMENSIONS, middle, look, name, end=name * quantity)
+    ticks = {float(dimension): str(dimension) for dimension in DIMENSIONS[::2]}
+    x = Axis(say("dimension dₖ"), (3.6, 570), ticks, "log")
+    low, high = shapes.extent(rows[0], margin=0)
+    tens = {10.0**power: f"{10.0**power:g}" for power in range(-9, 1) if low < 10.0**power < high}
+    gradient = Axis(domain=(low / 1.2, high * 1.2), places=tens, scale="log")
+    weight = Axis(domain=(0, 1.02))
+    return [
+        Panel(rows[0], x, gradient, say("gradient")),
+        Panel(rows[1], x, weight, say("largest weight")),
+    ]

@@ -1,27 +1,15 @@
 """How the variants of a study look in its figures, and which of them a figure draws."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-import matplotlib.figure
 import pandas as pd
-from matplotlib.axes import Axes
 
 from heed.evaluation.results import BASELINE
-from heed.report.blocks import EVERYWHERE, PAGE, Figure
+from heed.report.blocks import EVERYWHERE, PAGE, Figure, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
-from heed.report.figures.drawing import (
-    MARKERS,
-    SERIES,
-    WIDE,
-    WIDTH,
-    Draw,
-    LineEnd,
-    Style,
-    short_name,
-)
-from heed.report.language import say
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.measures import Measure
 from heed.report.results import Results, read_table
 from heed.task import task_module
@@ -29,33 +17,13 @@ from heed.task import task_module
 MAX_VARIANTS = 4  # in a figure
 PANELS = 5  # side by side at most, in a figure of all variants
 PANEL_NAME = 14  # characters of a panel's title
-SOLID, DASHED, DASH_DOTTED, DOTTED = "solid", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1.2))
 # Numbers of colours by role, so that baseline, attention, a control and another variant, which
 # stand in one figure, never share one.
 ATTENTION, WITHOUT, OF_CONTROLS, OF_OTHERS = 0, 1, (2, 4, 5), (3, 6, 7)
 Tables = dict[str, pd.DataFrame]
 
 
-@dataclasses.dataclass(frozen=True)
-class Look:
-    """The colour, the marker and the kind of line of a variant."""
-
-    colour: str
-    marker: str
-    dash: str | tuple[int, tuple[float, ...]]
-
-    @property
-    def style(self) -> Style:
-        """The arguments of matplotlib for a line with markers."""
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.dash}
-
-    def end(self, variant: str, x: Iterable[float], y: Iterable[float]) -> LineEnd:
-        """Return the end of the variant's line through these points."""
-        *_, last = (point for point in zip(x, y, strict=True) if point[1] == point[1])
-        return LineEnd(*last, variant, self.colour, self.marker)
-
-
-def looks(results: Results) -> dict[str, Look]:
+def looks(results: Results) -> dict[str, shapes.Look]:
     """Return the look of each variant of the study: the same in all of its experiments.
 
     Where a colour of a role is repeated, its marker is not: 27 variants differ.
@@ -63,17 +31,19 @@ def looks(results: Results) -> dict[str, Look]:
     experiments = results.comparison.experiments.values()
     first = next((each.attention[0] for each in experiments if each.attention), "")
     found = {
-        first: Look(SERIES[ATTENTION], MARKERS[0], SOLID),
-        BASELINE: Look(SERIES[WITHOUT], MARKERS[1], DASHED),
+        first: shapes.Look(shapes.SERIES[ATTENTION], shapes.MARKERS[0], shapes.SOLID),
+        BASELINE: shapes.Look(shapes.SERIES[WITHOUT], shapes.MARKERS[1], shapes.DASHED),
     }
     controls = (name for each in experiments for name in each.models if name in each.controls)
     others = (name for each in experiments for name in each.models)
-    roles = ((controls, OF_CONTROLS, 2, DASH_DOTTED), (others, OF_OTHERS, 3, DOTTED))
+    roles = ((controls, OF_CONTROLS, 2, shapes.DASH_DOTTED), (others, OF_OTHERS, 3, shapes.DOTTED))
     for names, colours, start, dash in roles:
         new = [name for name in dict.fromkeys(names) if name not in found]
         for number, name in enumerate(new):
-            marker = MARKERS[(start + 2 * number + number // len(MARKERS)) % len(MARKERS)]
-            found[name] = Look(SERIES[colours[number % len(colours)]], marker, dash)
+            marker = shapes.MARKERS[
+                (start + 2 * number + number // len(shapes.MARKERS)) % len(shapes.MARKERS)
+            ]
+            found[name] = shapes.Look(shapes.SERIES[colours[number % len(colours)]], marker, dash)
     return found
 
 
@@ -123,10 +93,8 @@ def describe_choice(results: Results, experiment: Experiment, drawn: Sequence[st
     others = [name for name in ordered_variants(results, experiment) if name not in drawn]
     if not others:
         return ""
-    return " " + say(
-        "Chosen: the baseline, the first variant of the study’s question, the best control and the "
-        "best other variant (without a control the next best) by {metric} on the validation split, "
-        "and never by the test split. Not drawn: {names}.",
+    return " " + described(
+        "choice",
         metric=validation_measure(experiment).name,
         names=", ".join(others),
     )
@@ -151,7 +119,7 @@ def make_figure(
     title: str,
     caption: str,
     size: tuple[float, float],
-    draw: Draw,
+    panels: Sequence[Sequence[Panel]],
     variants: Iterable[str],
 ) -> Figure:
     """Return a figure of a table of these variants; without a table, of the comparison.
@@ -170,18 +138,18 @@ def make_figure(
         title,
         caption,
         sources,
-        draw,
+        panels,
         size,
-        alt_text=drawing.alt_text(experiment, caption),
+        alt_text=shapes.alt_text(experiment, caption),
         mark=experiment.mark,
-        wide=size[0] > WIDTH,
+        wide=size[0] > shapes.WIDTH,
         media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
     )
 
 
 def panel_size(count: int, height: float, frame: float) -> tuple[float, float]:
     """Return the size of a figure with so many panels of this height, in inches."""
-    return WIDE, min(frame + height * -(-count // panel_columns(count)), drawing.MAX_HEIGHT)
+    return shapes.WIDE, min(frame + height * -(-count // panel_columns(count)), shapes.MAX_HEIGHT)
 
 
 def panel_columns(count: int) -> int:
@@ -190,19 +158,17 @@ def panel_columns(count: int) -> int:
     return -(-count // rows)
 
 
-def draw_panels(
-    figure: matplotlib.figure.Figure, variants: Sequence[str], draw: Callable[[Axes, str], None]
-) -> list[Axes]:
-    """Draw a panel for each variant, all on the same scales; return the axes at the left."""
-    columns = panel_columns(len(variants))
-    rows = -(-len(variants) // columns)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, variant in zip(grid.flat, variants, strict=False):
-        draw(axes, variant)
-        axes.set_title(short_name(variant, PANEL_NAME), fontsize=8)
-    for number, axes in enumerate(grid.flat):
-        if number >= len(variants):
-            axes.set_visible(False)
-        elif number + columns >= len(variants):
-            axes.tick_params(labelbottom=True)
-    return list(grid[:, 0])
+def in_rows(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """Return panels in rows, all on the same scales: only the outer ones have labels of axes."""
+    columns, last = panel_columns(len(panels)), len(panels) - panel_columns(len(panels))
+    shown = [
+        dataclasses.replace(
+            panel,
+            x=dataclasses.replace(panel.x, labels=n >= last, title=panel.x.title * (n >= last)),
+            y=dataclasses.replace(
+                panel.y, labels=n % columns == 0, title=panel.y.title * (n % columns == 0)
+            ),
+        )
+        for n, panel in enumerate(panels)
+    ]
+    return [shown[start : start + columns] for start in range(0, len(shown), columns)]

@@ -3,21 +3,19 @@
 import dataclasses
 from collections.abc import Sequence
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
-from heed.report.blocks import PAGE, Figure
+from heed.report.blocks import PAGE, Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
-from heed.report.figures.heatmaps import draw_squares
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
+from heed.report.figures.heatmaps import heat_map
 from heed.report.figures.variants import (
     MAX_VARIANTS,
-    Look,
+    PANEL_NAME,
     describe_choice,
-    draw_panels,
+    in_rows,
     looks,
     make_figure,
     ordered_variants,
@@ -29,6 +27,8 @@ from heed.report.results import Results
 
 LARGE = 12  # classes, above which a matrix is a figure of its own: nothing is found at a glance
 CELL, ENOUGH, WITH_NUMBERS, LETTER = 0.42, 0.17, 0.15, 0.062  # inches
+FIFTHS = {each / 100: f"{each}%" for each in range(0, 101, 20)}
+HALVES = {0.0: "0%", 0.5: "50%", 1.0: "100%"}
 TITLE, LABELS = 0.3, 0.45  # inches above a matrix, and of the labels of the axes
 
 
@@ -43,53 +43,40 @@ def calibration(
         for variant, table in tables.items()
     }
     look, with_panels = looks(results), len(variants) > MAX_VARIANTS
+    places = HALVES if with_panels else FIFTHS
+    x = Axis(say("probability of the predicted class"), (0, 1.02), places)
+    y = Axis(say("right") if with_panels else say("share that is right"), (0, 1.02), places)
+    rows: dict[str, list[Mark]] = {}
+    for variant, table in bins.items():
+        rows[variant] = _points(table, look[variant], variant)
+        if not with_panels:
+            rows[variant][-1]["end"] = f"{shapes.short_name(variant, 13)} {errors[variant]}"
+    diagonal = shapes.rule((0, 0), (1.02, 1.02), shapes.SOFT, dash=shapes.DOTTED)
+    panels = [
+        Panel(
+            [diagonal, *rows[variant], shapes.words(0.04, 0.93, errors[variant], size=7.5)],
+            dataclasses.replace(x, title=x.title * (number == len(variants) - 1)), y,
+            shapes.short_name(variant, PANEL_NAME), ratio=1,
+        )
+        for number, variant in enumerate(variants)
+    ]  # fmt: skip
+    lines = [row for each in rows.values() for row in each]
+    together = Panel([diagonal, *lines], x, y, ratio=1)
+    arranged = in_rows(panels) if with_panels else [[together]]
 
-    def draw_panel(axes: Axes, variant: str) -> None:
-        _draw_calibration(axes, bins[variant], look[variant])
-        style: drawing.Style = {"fontsize": 7.5, "color": drawing.INK, "transform": axes.transAxes}
-        axes.text(0.04, 0.9, errors[variant], **style)
-        axes.set_xticks((0, 0.5, 1))
-        axes.set_yticks((0, 0.5, 1))
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        if with_panels:
-            for axes in draw_panels(figure, variants, draw_panel):
-                axes.set_ylabel(say("right"))
-            figure.supxlabel(
-                say("probability of the predicted class"), fontsize=9, color=drawing.SOFT
-            )
-            return
-        axes, ends = figure.subplots(), list[drawing.LineEnd]()
-        for variant, table in bins.items():
-            line = _draw_calibration(axes, table, look[variant])
-            name = f"{drawing.short_name(variant, 13)} {errors[variant]}"
-            ends.append(look[variant].end(name, line["probability"], line["right"]))
-        axes.set_xlabel(say("probability of the predicted class"))
-        axes.set_ylabel(say("share that is right"))
-        drawing.label_ends(axes, ends, 2.3)
-
-    caption = say(
-        "On the dotted line the probability is the share of right predictions; below it, a "
-        "model is overconfident. After its name: the expected calibration error. Ten bins of "
-        "probability, all seeds together; the larger a mark, the more documents."
-    ) + describe_choice(results, experiment, variants)
-    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (drawing.WIDTH, 3.1)
-    arguments = say("Calibration"), caption, size, draw, variants
+    caption = described("calibration") + describe_choice(results, experiment, variants)
+    size = panel_size(len(variants), 1.3, 0.5) if with_panels else (shapes.WIDTH, 3.1)
+    arguments = say("Calibration"), caption, size, arranged, variants
     return make_figure(results, experiment, key, "calibration", *arguments)
 
 
-def _draw_calibration(axes: Axes, bins: pd.DataFrame, look: Look) -> pd.DataFrame:
+def _points(bins: pd.DataFrame, look: shapes.Look, name: str) -> list[Mark]:
     documents = bins["documents"]
-    line = bins[["probability", "right"]].div(documents, axis=0)
-    axes.axline((0, 0), slope=1, color=drawing.SOFT, lw=1, linestyle=(0, (1, 2)))
-    axes.plot(line["probability"], line["right"], color=look.colour, lw=1.2, linestyle=look.dash)
-    areas = 70 * documents / documents.max() + 4
-    style: drawing.Style = {"marker": look.marker, "linewidths": 0.6, "edgecolors": drawing.GROUND}
-    axes.scatter(line["probability"], line["right"], areas, c=look.colour, **style)
-    axes.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1, 0))
-    return line
+    means = bins[["probability", "right"]].div(documents, axis=0)
+    areas = 60 * documents / documents.max() + 4
+    x, y = means["probability"], means["right"]
+    marks = [shapes.point(a, b, look, size) for a, b, size in zip(x, y, areas, strict=True)]
+    return [*shapes.line(x, y, look, name, 1.2, "none"), *marks]
 
 
 def _sum_bins(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,63 +123,56 @@ def _matrices(
         counts = counts.reindex(index=names, columns=names, fill_value=0)
         shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
         percents[variant] = np.rint(100 * shares.to_numpy()).astype(int)
-    labels = [drawing.short_name(name, 18 if len(names) <= LARGE else 26) for name in names]
+    labels = [shapes.short_name(name, 18 if len(names) <= LARGE else 26) for name in names]
     margin = LETTER * max(map(len, labels)) + LABELS
     columns, cell = _layout(len(variants), len(names), margin)
     width = margin + columns * (cell * len(names) + 0.1)
     height = margin + -(-len(variants) // columns) * (cell * len(names) + TITLE)
-    size = max(width, drawing.WIDTH), min(height, drawing.MAX_HEIGHT)
-    caption = say(
-        "Percent of the documents of each true class (row) by predicted class (column), all seeds "
-        "together: the stronger the colour, the more."
-    )
+    size = max(width, shapes.WIDTH), min(height, shapes.MAX_HEIGHT)
+    caption = described("confusion")
 
     arguments = results, experiment, "confusion", "confusion", title, caption, size
-    drawn = percents, labels, columns, cell
-    return make_figure(*arguments, lambda figure: _draw_matrices(figure, *drawn), variants)
+    return make_figure(*arguments, _panels(percents, labels, columns, cell), variants)
 
 
 def _layout(count: int, classes: int, margin: float) -> tuple[int, float]:
     """Return the matrices side by side, and the inches of a cell: large, or nearly the largest."""
     cells = []
     for columns in range(1, count + 1):
-        wide = (drawing.WIDE - margin - 0.1 * columns) / (columns * classes)
-        high = ((drawing.MAX_HEIGHT - margin) / -(-count // columns) - TITLE) / classes
+        wide = (shapes.WIDE - margin - 0.1 * columns) / (columns * classes)
+        high = ((shapes.MAX_HEIGHT - margin) / -(-count // columns) - TITLE) / classes
         cells.append(min(CELL, wide, high))
     enough = min(ENOUGH, 0.85 * max(cells))
     columns = max(i for i, cell in enumerate(cells, 1) if cell >= enough)
     return columns, cells[columns - 1]
 
 
-def _draw_matrices(
-    figure: matplotlib.figure.Figure,
-    percents: dict[str, np.ndarray],
-    labels: list[str],
-    columns: int,
-    cell: float,
-) -> None:
-    rows, count = -(-len(percents) // columns), len(labels)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    style: drawing.Style = {"ha": "center", "va": "center", "fontsize": min(8.0, 40 * cell)}
-    for axes, (variant, each) in zip(grid.flat, percents.items(), strict=False):
-        draw_squares(axes, np.maximum(each / 100, 0.05 * (each > 0)))
-        for row, column in np.argwhere(each > 0) if cell >= WITH_NUMBERS else ():
-            ink = drawing.REVERSED if each[row, column] > 55 else drawing.INK
-            axes.text(column, row, f"{each[row, column]}", color=ink, **style)
-        axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
-        axes.grid(visible=False)
+def _panels(
+    percents: dict[str, np.ndarray], labels: list[str], columns: int, cell: float
+) -> list[list[Panel]]:
+    count, size = len(labels), min(8.0, 40 * cell)
+    shown = max(10, int(cell * count / 0.068))  # characters of a title
+    bottom = len(percents) - columns
+    panels = []
+    for number, (variant, each) in enumerate(percents.items()):
+        rows = shapes.squares(np.maximum(each / 100, 0.05 * (each > 0)), 100)
         for border in np.arange(0.5, count - 1):
-            axes.axhline(border, color=drawing.LINE, lw=0.4)
-            axes.axvline(border, color=drawing.LINE, lw=0.4)
-        if len(percents) > 1:
-            axes.set_title(
-                drawing.short_name(variant, max(10, int(cell * count / 0.068))), fontsize=8
-            )
-        axes.set_xticks(range(count), labels, rotation=90)
-        axes.set_yticks(range(count), labels)
-        axes.tick_params(length=0, labelsize=max(5, min(7.5, 45 * cell)))
-    for number, axes in enumerate(grid.flat):
-        axes.set_visible(number < len(percents))
-        axes.tick_params(labelbottom=number >= (rows - 1) * columns)
-    figure.supxlabel(say("predicted"), fontsize=9, color=drawing.SOFT)
-    figure.supylabel(say("true class"), fontsize=9, color=drawing.SOFT)
+            rows.append(shapes.rule((border, -0.5), (border, count - 0.5), shapes.LINE, 0.4))
+            rows.append(shapes.rule((-0.5, border), (count - 0.5, border), shapes.LINE, 0.4))
+        for row, column in np.argwhere(each > 0) if cell >= WITH_NUMBERS else ():
+            ink = shapes.REVERSED if each[row, column] > 55 else shapes.INK
+            rows.append(shapes.words(column, row, f"{each[row, column]}", ink, size, "center"))
+        at_left, at_bottom = number % columns == 0, number >= bottom
+        title = shapes.short_name(variant, shown) if len(percents) > 1 else ""
+        panel = heat_map(rows, count, count, title)
+        places = {float(place): label for place, label in enumerate(labels)}
+        x = dataclasses.replace(
+            panel.x, places=places, angle=-90, labels=at_bottom,
+            title=say("predicted") * at_bottom,
+        )  # fmt: skip
+        y = dataclasses.replace(
+            panel.y, places=places, labels=at_left, title=say("true class") * at_left
+        )
+        size_of_labels = max(5, min(7.5, 45 * cell))
+        panels.append(dataclasses.replace(panel, x=x, y=y, label_size=size_of_labels))
+    return [panels[start : start + columns] for start in range(0, len(panels), columns)]

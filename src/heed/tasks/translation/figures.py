@@ -1,21 +1,20 @@
 """The figures of a translation: links by distance, BLEU by what was read, gradients, states."""
 
 import dataclasses
+import itertools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-import matplotlib.figure
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
-from heed.report.blocks import Figure
+from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.browser import read_prediction_table
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
 from heed.report.figures.variants import (
     MAX_VARIANTS,
-    Look,
     describe_choice,
     looks,
     make_figure,
@@ -27,8 +26,6 @@ from heed.report.results import Results
 from heed.tasks.translation.metrics import TRUNCATION
 from heed.tasks.translation.sentences import predicted_path
 
-AXES = 2.0  # inches: the height of the axes of a figure
-GRADIENT_AXES = 1.9  # inches: of the gradients
 ALL = 1_000_000  # in place of the hyperparameters by which models of one group differ
 TITLE_LINE = 14  # characters of a panel's title
 
@@ -51,17 +48,15 @@ def by_distance(results: Results, experiment: Experiment, drawn: Sequence[str]) 
     for variant, table in tables.items():
         places, found = table["furthest"].map(furthest.index), table["found"] / table["links"]
         lines[variant] = table.assign(group=places, x=places, value=100 * found)
-    caption = say(
-        "The share of the sure gold links that a model's attention finds, by how far the "
-        "translation moves a word. Points: each seed; line: their mean."
-    ) + describe_choice(results, experiment, drawn)
-    labels = say("words between the positions of a linked pair"), say("links found, %")
-
-    def finish(axes: Axes) -> None:
-        axes.set_xticks(range(len(furthest)), ranges)
-
+    caption = described("distances") + describe_choice(results, experiment, drawn)
+    x = Axis(
+        say("words between the positions of a linked pair"),
+        (-0.3, len(ranges) - 0.7),
+        {float(place): text for place, text in enumerate(ranges)},
+    )
     title, sources = say("Alignment by distance"), ("distances", "distances")
-    return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
+    y = say("links found, %")
+    return [_line_figure(results, experiment, sources, title, caption, x, y, lines)]
 
 
 def by_share(results: Results, experiment: Experiment) -> list[Figure]:
@@ -82,20 +77,11 @@ def by_share(results: Results, experiment: Experiment) -> list[Figure]:
         table = pd.DataFrame(rows, columns=["x", "value"])
         lines[group[-1]] = table.assign(group=table["x"])
     shares = sorted({share for table in lines.values() for share in table["x"]})
-    caption = say(
-        "Models that differ in how many training pairs they read, and so in their steps (their "
-        "numbers of epochs may differ too), on the same test split. Points: each seed; line: their "
-        "mean."
-    )
-    labels = say("share of the training pairs"), "BLEU"
-
-    def finish(axes: Axes) -> None:
-        axes.set_xscale("log")
-        axes.set_xticks(shares, [f"{100 * share:g}%" for share in shares])
-        axes.minorticks_off()
-
+    caption = described("shares")
+    ticks = {share: f"{100 * share:g}%" for share in shares}
+    x = Axis(say("share of the training pairs"), (shares[0] / 1.1, shares[-1] * 1.1), ticks, "log")
     title, sources = say("BLEU against the number of training pairs"), ("shares", "")
-    return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
+    return [_line_figure(results, experiment, sources, title, caption, x, "BLEU", lines)]
 
 
 def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
@@ -114,19 +100,13 @@ def by_cap(results: Results, experiment: Experiment) -> list[Figure]:
     models = results.comparison.experiments[experiment.key].models
     capped = [name for group in groups for name in group[:-1]]
     caps = sorted({models[name].hyperparameters.max_source_tokens for name in capped})
-    caption = say(
-        "BLEU against the length of the source, with a cap on the length of training pairs and "
-        "without. Upright: the cap, {cap} words.",
+    caption = described(
+        "caps",
         cap=", ".join(map(str, caps)),
     )
-    labels = say("words of the source, mean of each group"), "BLEU"
-
-    def finish(axes: Axes) -> None:
-        for cap in caps:
-            axes.axvline(cap, linestyle=(0, (3, 1.5)), lw=1, color=drawing.SOFT)
-
+    x = Axis(say("words of the source, mean of each group"))
     title, sources = say("Trained on short sources alone"), ("caps", "lengths")
-    return [_line_figure(results, experiment, sources, title, caption, labels, lines, finish)]
+    return [_line_figure(results, experiment, sources, title, caption, x, "BLEU", lines, caps)]
 
 
 def _line_figure(
@@ -135,32 +115,28 @@ def _line_figure(
     sources: tuple[str, str],
     title: str,
     caption: str,
-    labels: tuple[str, str],
+    x: Axis,
+    y_title: str,
     lines: Mapping[str, pd.DataFrame],
-    finish: Callable[[Axes], None],
+    upright: Sequence[float] = (),
 ) -> Figure:
     """Return a figure of `x` and `value` by variant; lines go through the means of each `group`."""
-    look = looks(results)
-
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        axes, ends = figure.subplots(), []
-        for variant, table in lines.items():
-            style = look[variant].style
-            hollow = style | {"linestyle": "none", "markerfacecolor": "none"}
-            axes.plot(
-                table["x"], table["value"], markersize=3, alpha=0.6, markeredgewidth=0.8, **hollow
-            )
-            means = table.groupby("group")[["x", "value"]].mean()
-            axes.plot(means["x"], means["value"], label=drawing.short_name(variant), **style)
-            ends.append(look[variant].end(variant, means["x"], means["value"]))
-        axes.set_xlabel(labels[0])
-        axes.set_ylabel(labels[1])
-        axes.set_ylim(bottom=0)
-        finish(axes)
-        drawing.label_ends(axes, ends, AXES)
-
-    size = drawing.WIDTH, drawing.HEIGHT
-    return make_figure(results, experiment, *sources, title, caption, size, draw, lines)
+    rows, look = list[Mark](), looks(results)
+    for variant, table in lines.items():
+        own = look[variant]
+        points = zip(table["x"], table["value"], strict=True)
+        rows += [shapes.point(*each, own, 9, hollow=True, wide=0.6) for each in points]
+        means = table.groupby("group")[["x", "value"]].mean()
+        rows += shapes.line(means["x"], means["value"], own, variant, end=variant)
+    domain = shapes.extent(rows, low=0)
+    x = x if x.places else dataclasses.replace(x, domain=shapes.extent(rows, "x"))
+    rows += [
+        shapes.rule((each, 0), (each, domain[1]), shapes.SOFT, dash=shapes.DASHED)
+        for each in upright
+    ]
+    panel = Panel(rows, x, Axis(y_title, domain))
+    size = shapes.WIDTH, shapes.HEIGHT
+    return make_figure(results, experiment, *sources, title, caption, size, [[panel]], lines)
 
 
 def _groups(results: Results, experiment: Experiment, name: str, other: str) -> list[list[str]]:
@@ -192,44 +168,36 @@ def first_word(results: Results, experiment: Experiment, variants: Sequence[str]
         tables[variant] = gradients_by_length(gradients, np.unique(lengths["longest"]))
         count = max(count, gradients["id"].nunique())
     title = say("Gradient at the first word of the source")
-    caption = say(
-        "The norm of the gradient of the reference’s log probability with respect to what the "
-        "encoder reads at the first word, divided by its mean over all words of the sentence. Of a "
-        "recurrent encoder, the part that goes through its forward direction, where the first word "
-        "is the furthest from the translation. Right: backpropagation through time is truncated; a "
-        "transformer has none. Means over groups of {count} test sentences by length, first seed.",
-        count=count,
-    )
+    caption = described("gradients", count=count)
 
-    arguments = "gradients", "", title, caption, (drawing.WIDTH, drawing.HEIGHT)
-    figure = make_figure(
-        results, experiment, *arguments, lambda figure: _draw_gradients(figure, tables, look), ()
-    )
+    arguments = "gradients", "", title, caption, (shapes.WIDTH, shapes.HEIGHT)
+    figure = make_figure(results, experiment, *arguments, [_gradients(tables, look)], ())
     return dataclasses.replace(figure, sources=results.sources.add(*paths))
 
 
-def _draw_gradients(
-    figure: matplotlib.figure.Figure, tables: Mapping[str, pd.DataFrame], look: Mapping[str, Look]
-) -> None:
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+def _gradients(tables: Mapping[str, pd.DataFrame], look: Mapping[str, shapes.Look]) -> list[Panel]:
     titles = say("through all steps"), say("truncated to {steps} steps", steps=TRUNCATION)
-    drawn: list[list[drawing.LineEnd]] = []
-    for number, (axes, title) in enumerate(zip(panels, titles, strict=True)):
-        ends = []
-        for variant, table in tables.items():
-            part = table[(table["truncation"] > 0) == bool(number)]
-            # a model without recurrence has no forward direction
-            x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
-            axes.plot(x, y, label=drawing.short_name(variant), **look[variant].style)
-            ends += [look[variant].end(variant, x, y)] if len(y) else []
-        axes.set_title(textwrap.fill(title, TITLE_LINE))  # no wider than the panel on paper
-        axes.set_xlabel(say("words of the source"))
-        drawn.append(ends)
-    panels[0].set_ylabel(say("gradient, mean word = 1"))
-    panels[0].set_ylim(bottom=0)
-    named = {end.text for end in drawn[1]}
-    drawing.label_ends(panels[0], [end for end in drawn[0] if end.text not in named], GRADIENT_AXES)
-    drawing.label_ends(panels[1], drawn[1], GRADIENT_AXES)
+    rows: tuple[list[Mark], list[Mark]] = [], []
+    for number, (variant, table) in itertools.product(range(2), tables.items()):
+        part = table[(table["truncation"] > 0) == bool(number)]
+        # a model without recurrence has no forward direction
+        x, y = part["mean_length"], part["forward_relative"].fillna(part["relative"])
+        at_left = not number and not (table["truncation"] > 0).any()  # else named at the right
+        end = variant if number or at_left else ""
+        rows[number].extend(shapes.line(x, y, look[variant], variant, end=end))
+    domain, lengths = (
+        shapes.extent([*rows[0], *rows[1]], low=0),
+        shapes.extent([*rows[0], *rows[1]], "x"),
+    )
+    return [
+        Panel(
+            rows[number],
+            Axis(say("words of the source"), lengths, count=3),
+            Axis("" if number else say("gradient, mean word = 1"), domain, labels=not number),
+            textwrap.fill(title, TITLE_LINE),  # no wider than the panel on paper
+        )
+        for number, title in enumerate(titles)
+    ]
 
 
 def gradients_by_length(table: pd.DataFrame, edges: np.ndarray) -> pd.DataFrame:

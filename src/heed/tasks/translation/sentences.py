@@ -5,10 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import matplotlib.figure
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from heed.report.blocks import (
     EVERYWHERE,
@@ -19,6 +16,7 @@ from heed.report.blocks import (
     Disclosure,
     Figure,
     Group,
+    Panel,
     Paragraph,
     Phrase,
     Source,
@@ -29,9 +27,9 @@ from heed.report.blocks import (
 from heed.report.browser import read_prediction_table
 from heed.report.chapters.shared import caution, join_columns, on_page
 from heed.report.experiments import Experiment
-from heed.report.figures import drawing
-from heed.report.figures.drawing import MAX_HEIGHT, SERIES, WIDE, WIDTH, short_name
-from heed.report.figures.heatmaps import draw_squares
+from heed.report.figures import shapes
+from heed.report.figures.captions import described
+from heed.report.figures.heatmaps import heat_map, word_labels
 from heed.report.figures.variants import describe_choice, drawn_variants
 from heed.report.formats import COUNT
 from heed.report.language import say
@@ -126,12 +124,7 @@ def _printed_sentences(
     results: Results, experiment: Experiment, media: tuple[str, ...]
 ) -> list[Block]:
     sentences = read_sentences(results, experiment)
-    rule = say(
-        "Of the test sentences, sorted by the length of their source, those in the middle of "
-        "{count} groups of equal size: no model had a part in the choice. Translations and weights "
-        "are those of the first seed’s run.",
-        count=len(sentences),
-    )
+    rule = described("shown_sentences", count=len(sentences))
     examples = [_examples(results, experiment, sentences, (PAGE,))]
     if PAPER in media:  # which has the first of them
         few = _examples(results, experiment, sentences[:PAPER_EXAMPLES], (PAPER,))
@@ -140,11 +133,7 @@ def _printed_sentences(
     middle = max(len(maps) - SHOWN_MAPS, 0) // 2  # neither the shortest sentences nor the longest
     shown = maps[middle : middle + SHOWN_MAPS]
     more = on_page(each for each in maps if each not in shown)
-    key = say(
-        "Attention in each sentence: a row is a word of the reference, and the stronger the colour "
-        "of a square, the more weight the source word has when it is written. Outlined: gold "
-        "links, where the corpus has any, dashed where they are only possible."
-    )
+    key = described("alignments")
     texts = (f"{key} ", rule, " ", *caution(results, experiment)) if maps else (rule,)
     summary = say("More sentences, and their translations")
     folded = [*examples, *([Group(more, "plots", media=media)] if more else [])]
@@ -218,23 +207,20 @@ def _alignment(
     )
     size, across, cell = _layout(sentence, len(names))
 
-    def draw(figure: matplotlib.figure.Figure) -> None:
-        grid = figure.subplots(len(names) // across, across, squeeze=False, sharey=True).flat
-        for axes, name in zip(grid, names, strict=True):
-            axes.set_xlabel(short_name(name))
-            _draw_weights(axes, sentence, sentence.weights.get(name), cell)
+    maps = [_map(sentence, name, cell, names.index(name) % across == 0) for name in names]
+    panels = [maps[start : start + across] for start in range(0, len(maps), across)]
 
     return Figure(
         f"{experiment.key}_alignment-{number}",
         say("Attention in sentence {number}", number=number),
         caption,
         _sources(results, experiment, "weights"),
-        draw,
+        panels,
         size,
         subject=" / ".join(names),
-        alt_text=drawing.alt_text(experiment, f"{caption} {text}"),
+        alt_text=shapes.alt_text(experiment, f"{caption} {text}"),
         mark=experiment.mark,
-        wide=size[0] > WIDTH,
+        wide=size[0] > shapes.WIDTH,
     )
 
 
@@ -242,34 +228,32 @@ def _layout(sentence: Sentence, count: int) -> tuple[tuple[float, float], int, f
     """Return the size of the maps, how many stand side by side or stacked, and a cell's inches."""
     rows, columns = len(sentence.reference_words), len(sentence.source_words)
     labels, heads = (
-        LETTER * max(map(len, map(short_name, words)), default=0)
+        LETTER * max(map(len, map(shapes.short_name, words)), default=0)
         for words in (sentence.reference_words, sentence.source_words)
     )
     layouts = []
     for across in {count, 1}:
         down = count // across
-        width = (WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
-        height = ((MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
+        width = (shapes.WIDE - labels - 0.2 - 0.25 * across) / (across * columns)
+        height = ((shapes.MAX_HEIGHT - 0.2) / down - heads - 0.4) / rows
         cell = min(CELL, width, height)
-        wide = max(across * (columns * cell + 0.25) + labels + 0.2, WIDTH)
+        wide = max(across * (columns * cell + 0.25) + labels + 0.2, shapes.WIDTH)
         layouts.append(((wide, down * (rows * cell + heads + 0.4) + 0.2), across, cell))
     return max(layouts, key=lambda each: each[:0:-1])
 
 
-def _draw_weights(axes: Axes, sentence: Sentence, weights: np.ndarray | None, cell: float) -> None:
-    shape = len(sentence.reference_words), len(sentence.source_words)
-    if weights is not None:
-        draw_squares(axes, weights)
-    sure, possible = sentence.gold or (set(), set())
+def _map(sentence: Sentence, name: str, cell: float, at_left: bool) -> Panel:
+    """Return the weights of a model with the gold links, its words above and at the left."""
+    weights, (sure, possible) = sentence.weights.get(name), sentence.gold or (set(), set())
+    rows = [] if weights is None else shapes.squares(weights)
     for i, j in sorted(possible):
-        outline = Rectangle((i - 0.42, j - 0.42), 0.84, 0.84, fill=False, ec=SERIES[1], lw=1.1)
-        outline.set_linestyle("solid" if (i, j) in sure else (0, (1.5, 1)))
-        axes.add_patch(outline)
-    axes.set_xticks(range(shape[1]), map(short_name, sentence.source_words), rotation=90)
-    axes.set_yticks(range(shape[0]), map(short_name, sentence.reference_words))
-    axes.xaxis.tick_top()
-    axes.set_xlim(-0.5, shape[1] - 0.5)
-    axes.set_ylim(shape[0] - 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.grid(visible=False)
-    axes.tick_params(length=0, labelsize=max(4, min(7, 44 * cell)))
+        rows.append(
+            shapes.outline(
+                i, j, shapes.SERIES[1], shapes.SOLID if (i, j) in sure else shapes.DOTTED
+            )
+        )
+    size = max(4, min(7.2, 44 * cell))
+    rows += word_labels(sentence.source_words, size, True)
+    rows += word_labels(sentence.reference_words, size, False) if at_left else []
+    panel = heat_map(rows, len(sentence.source_words), len(sentence.reference_words))
+    return dataclasses.replace(panel, x=dataclasses.replace(panel.x, title=shapes.short_name(name)))

@@ -1,0 +1,188 @@
+"""The marks of figures as data: rows of tables, which figures/vega.yaml says how to draw."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from heed.report.blocks import Axis, Mark, Panel
+from heed.report.escape import visible
+from heed.report.experiments import Experiment
+
+# Inches. A figure of WIDTH fits a phone at full size, and two side by side fit a wide screen; one
+# of WIDE is as wide as the text on paper, and none is higher than a page of it.
+WIDTH, WIDE, HEIGHT, MAX_HEIGHT = 4.4, 6.3, 2.9, 6.5
+INK, SOFT, LINE, GROUND, REVERSED = "#1a1a1a", "#555555", "#d4d4d0", "#ffffff", "#fefefe"
+# Where series of different roles meet (figures/variants.py), every two colours differ by 10 or more
+# in CIELAB, in light and in dark mode, also as deuteranopes and protanopes see them (Machado et al.
+# 2009). Each has a contrast of 3 or more to the ground.
+SERIES = (
+    "#005a8d", "#9a3a00", "#1a9c5c", "#b04fc0", "#b08a00", "#2a2a30", "#8f7fe0", "#d0589c",
+)  # fmt: skip
+DARK_SERIES = (
+    "#7cc4f5", "#ffab7a", "#3aa06a", "#c07ae0", "#fff09a", "#f6f6f2", "#8f84e8", "#e0668e",
+)  # fmt: skip
+DARK = {
+    INK: "#e8e8e5",
+    SOFT: "#b0b0ac",
+    LINE: "#454542",
+    GROUND: "#161616",
+    REVERSED: "#101010",
+} | dict(zip(SERIES, DARK_SERIES, strict=True))
+CROSS = "M-1,-.5L-.5,0L-1,.5L-.5,1L0,.5L.5,1L1,.5L.5,0L1,-.5L.5,-1L0,-.5L-.5,-1Z"
+MARKERS = (
+    "circle", "square", "triangle-up", "diamond", "triangle-down", "cross", CROSS, "triangle-left",
+    "triangle-right",
+)  # fmt: skip
+SOLID: tuple[float, ...] = ()
+DASHED, DASH_DOTTED, DOTTED = (5, 1.5), (6, 1.5, 1, 1.5), (1.5, 1.2)
+MAX_NAME = 26  # characters; longer names are cut
+Numbers = Iterable[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """The colour, the marker and the kind of line of a variant."""
+
+    colour: str
+    marker: str
+    dash: tuple[float, ...] = SOLID
+
+
+def line(
+    x: Numbers, y: Numbers, look: Look, name: str = "", wide: float = 1.4, marked: str = "all",
+    end: str = "",
+) -> list[Mark]:  # fmt: skip
+    """Return a line through points; `marked` are all of them, the last or none.
+
+    The name at its `end` stands to the right of the axes.
+    """
+    known = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if b == b]
+    style: Mark = {"kind": "line", "colour": look.colour, "dash": list(look.dash), "wide": wide}
+    rows: list[Mark] = [{"name": name, "x": a, "y": b, **style} for a, b in known]
+    if rows and end:
+        rows[-1] |= {"end": end, "shape": look.marker if marked == "all" else ""}
+    chosen = known if marked == "all" else known[-1:] if marked == "last" else []
+    return rows + [point(a, b, look) for a, b in chosen]
+
+
+def point(
+    x: float, y: float, look: Look, size: float = 18, hollow: bool = False, wide: float = 0.8
+) -> Mark:
+    """Return a mark at a point; the ground fills one that is hollow."""
+    fill = GROUND if hollow else look.colour
+    style: Mark = {"fill": fill, "colour": look.colour, "shape": look.marker, "size": size}
+    return {"kind": "point", "x": float(x), "y": float(y), "wide": wide, **style}
+
+
+def band(x: Numbers, low: Numbers, high: Numbers, colour: str, name: str = "") -> list[Mark]:
+    """Return a band between two lines."""
+    points = zip(x, low, high, strict=True)
+    style: Mark = {"kind": "band", "colour": colour, "name": name}
+    return [{"x": float(a), "y": float(b), "y2": float(c), **style} for a, b, c in points if b == b]
+
+
+def rule(
+    start: tuple[float, float],
+    end: tuple[float, float],
+    colour: str = INK,
+    wide: float = 1,
+    dash: tuple[float, ...] = SOLID,
+) -> Mark:
+    """Return a straight stroke."""
+    (x, y), (x2, y2) = start, end
+    style: Mark = {"kind": "rule", "colour": colour, "wide": wide, "dash": list(dash)}
+    return {"x": float(x), "y": float(y), "x2": float(x2), "y2": float(y2), **style}
+
+
+def square(
+    column: float, row: float, shade: float, fill: str = SERIES[0], half: float = 0.5
+) -> Mark:
+    """Return a square around a place of a heat map, of a colour with a shade from 0 to 1."""
+    place: Mark = {"x": column - 0.5, "x2": column + 0.5, "y": row - half, "y2": row + half}
+    return {"kind": "square", "fill": fill, "shade": round(float(shade), 2), **place}
+
+
+def squares(weights: np.ndarray, steps: int = 20) -> list[Mark]:
+    """Return a square for each weight from 0 to 1, (rows, columns): the stronger, the more.
+
+    Those of one shade follow each other, and are one path in the file.
+    """
+    shades = np.rint(steps * weights).astype(int)
+    return [
+        square(int(column), int(row), min(shade / steps, 1))
+        for shade in np.unique(shades[shades > 0])
+        for row, column in np.argwhere(shades == shade)
+    ]
+
+
+def outline(column: float, row: float, colour: str, dash: tuple[float, ...] = SOLID) -> Mark:
+    """Return the outline of a square of a heat map."""
+    place: Mark = {"x": column - 0.42, "x2": column + 0.42, "y": row - 0.42, "y2": row + 0.42}
+    style: Mark = {"colour": colour, "dash": list(dash), "fill": "transparent", "shade": 1}
+    return {"kind": "square", **place, **style}
+
+
+def words(
+    x: float, y: float, text: str, colour: str = INK, size: float = 8, align: str = "left",
+    at: tuple[float, float] = (0, 0), angle: int = 0, bold: bool = False,
+) -> Mark:  # fmt: skip
+    """Return a text at a point, moved by `at` points; one that is bold is the same font, outlined.
+
+    A second font would make the bytes of a PDF file another order at each drawing.
+    """
+    style: Mark = {"colour": colour, "size": size, "align": align, "dx": at[0], "dy": at[1]}
+    where: Mark = {"x": float(x), "y": float(y), "angle": angle, "wide": 0.4 if bold else 0}
+    return {"kind": "text", "text": text, **where, **style}
+
+
+def extent(
+    rows: Iterable[Mark], key: str = "y", low: float | None = None, high: float | None = None,
+    margin: float = 0.05,
+) -> tuple[float, float]:  # fmt: skip
+    """Return the range of what rows show on an axis, with a margin where no end is given."""
+    keys = (key, f"{key}2")
+    values = [float(str(row[each])) for row in rows for each in keys if each in row] or [0.0, 1.0]
+    start = min(values) if low is None else low
+    end = max([*values, start]) if high is None else high
+    room = (end - start or abs(end) or 1.0) * margin
+    return start - room * (low is None), end + room * (high is None)
+
+
+def ticks(low: float, high: float, count: int) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten, `count` steps at most, around a range."""
+    least = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= least * (1 - 1e-9))
+    numbers = range(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1)
+    return [round(step * number, 9) + 0.0 for number in numbers]
+
+
+def legend(entries: Sequence[tuple[str, Look, bool]]) -> Panel:
+    """Return a panel that names marks, one below the other."""
+    rows: list[Mark] = []
+    for place, (text, look, hollow) in enumerate(entries):
+        rows += [point(0, place, look, 30, hollow, 1.2), words(0, place, text, at=(9, 0), size=8.5)]
+    axis = Axis(places={}, strokes=False)
+    bottom = dataclasses.replace(axis, domain=(len(entries) - 0.5, -0.5))
+    return Panel(rows, dataclasses.replace(axis, domain=(-0.02, 1)), bottom, spans=True, grid=False)
+
+
+def alt_text(experiment: Experiment, text: str) -> str:
+    """Return the alternative text of a figure of an experiment."""
+    return f"{experiment.title}{f' ({experiment.mark})' if experiment.mark else ''}. {text}"
+
+
+def short_name(name: str, limit: int = MAX_NAME) -> str:
+    """Return a name for a figure: on one line, and cut where it has more characters."""
+    name = " ".join(visible(name).split())
+    return name if len(name) <= limit else f"{name[: limit - 1]}…"
+
+
+def numbered(series: int) -> Look:
+    """Return the look of the series with this number; a repeated colour has another marker.
+
+    There are more markers than colours, and the two numbers have no common divisor.
+    """
+    return Look(SERIES[series % len(SERIES)], MARKERS[series % len(MARKERS)])

@@ -1,0 +1,298 @@
+"""Figures as data, and their one renderer: SVG for the page and PDF for LaTeX, by Vega-Lite.
+
+A figure is rows of panels, and a panel is a table of marks; vega.yaml says how every kind of mark
+is drawn. The same figure gives the same bytes: the only font is one that vl-convert has within it.
+Colour-blind readers can tell the colours apart, and no information is in colour alone. The SVG has
+plain colour values, so that any program opens it; a style sheet in it replaces them in dark mode.
+"""
+
+import functools
+import html
+import json
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from heed.files import write_text, writing
+from heed.report import blocks
+from heed.report.blocks import Axis, Mark, Panel
+from heed.report.figures.shapes import DARK, short_name
+from heed.report.signs import letters
+
+POINTS = 72  # of an inch
+MAX_FITS, NEAR, LEAST = 3, 2, 40  # drawings to find a size, points from it, points of axes
+MAX_END, NAME_HEIGHT = 20, 10  # characters of a name at the end of a line, and points
+LABEL = 30  # characters of an axis's name in a line, in a column of paper
+# Signs that Liberation Sans has: Latin, Greek, Cyrillic, Hebrew, and those of figures.
+PRINTED = re.compile(r"[ -~\xa0-\u017f\u0370-\u045f\u05d0-\u05ea–—‘’“”„…−×√•€≤≥\n]*")
+# An empty line of a text, whose height no program adds.
+EMPTY_LINE = re.compile(r'<tspan x="0" dy="([\d.]+)"/><tspan x="0" dy="[\d.]+">')
+SUBSTITUTES = {"ₖ": "_k"}
+RESOURCES = re.compile(rb"(?:^ */[a-z]+\d+ \d+ 0 R\n)+", re.MULTILINE)
+# Rectangles that follow each other and look the same are one path: heat maps have thousands.
+SAME = re.compile(
+    r'<path d="(M[^"]+Z)"( fill="[^"]*"(?: [\w-]+="[^"]*")*)/>(?:<path d="M[^"]+Z"\2/>)+'
+)
+Json = str | float | bool | None | list["Json"] | dict[str, "Json"]
+
+
+@functools.cache
+def grammar() -> Mapping[str, Json]:
+    """Return vega.yaml."""
+    loaded: dict[str, Json] = yaml.safe_load(
+        Path(__file__).with_name("vega.yaml").read_text("utf-8")
+    )
+    return loaded
+
+
+def filled(template: Json, values: Mapping[str, object]) -> object:
+    """Return a template with values for its `$names`; what has no value is left out."""
+    if isinstance(template, dict):
+        found = ((key, filled(each, values)) for key, each in template.items())
+        return {key: each for key, each in found if each is not MISSING}
+    if isinstance(template, list):
+        return [filled(each, values) for each in template]
+    if isinstance(template, str) and template.startswith("$"):
+        return values.get(template[1:], MISSING)
+    return template
+
+
+MISSING = object()
+
+
+def draw_figures(
+    figures: Iterable[blocks.Figure], paper_sizes: Mapping[str, tuple[float, float]], folder: Path
+) -> dict[str, list[str]]:
+    """Write the files of all figures into `folder`.
+
+    `paper_sizes` are by key, and so are the returned names that figures on paper have as numbers.
+    Raises HeedError: a file cannot be written.
+    """
+    found = {
+        each.key: _draw(each, folder / each.key, paper_sizes.get(each.key)) for each in figures
+    }
+    return {key: names for key, names in found.items() if names}
+
+
+def _draw(figure: blocks.Figure, path: Path, paper: tuple[float, float] | None) -> list[str]:
+    import vl_convert  # its engine takes half a second to start
+
+    names: dict[str, str] = {}
+    drawn = fitted(figure.panels, figure.size, names)
+    page = drawn
+    for name, number in names.items():
+        page = page.replace(
+            f">{_placeholder(name, number)}<", f">{html.escape(name, quote=False)}<"
+        )
+    alt_text = f"{figure.title}. {figure.alt_text}"
+    write_text(path.with_suffix(".svg"), _edit_svg(page, alt_text, figure.size))
+    if paper:
+        drawn = fitted(figure.panels, paper, names, LABEL)
+    for name, number in names.items():
+        drawn = drawn.replace(f">{_placeholder(name, number)}<", f">{number}<")
+    with writing(path.with_suffix(".pdf")) as temporary:
+        temporary.write_bytes(
+            _stable(vl_convert.svg_to_pdf(_sized(drawn, paper or figure.size, "")))
+        )
+    return list(names)
+
+
+def _stable(pdf: bytes) -> bytes:
+    """Return a PDF file with the names of its resources sorted: svg2pdf writes them at random."""
+    return RESOURCES.sub(lambda lines: b"".join(sorted(lines[0].splitlines(keepends=True))), pdf)
+
+
+def fitted(
+    panels: Sequence[Sequence[Panel]],
+    size: tuple[float, float],
+    names: dict[str, str] | None = None,
+    length: int = 0,
+) -> str:
+    """Return the SVG of panels in a size in inches; its axes leave room for all that is around.
+
+    The names of axes break into lines of `length` characters, if not 0.
+    """
+    import vl_convert
+
+    names = {} if names is None else names
+    wanted = [POINTS * each for each in size]
+    width, height = (0.8 * each for each in wanted)
+    parts = sum(row[0].ratio for row in panels) / max(map(len, panels))
+    for _ in range(MAX_FITS):
+        height = parts * width or height
+        spec = json.dumps(specification(panels, (width, height), names, length))
+        svg: str = vl_convert.vegalite_to_svg(spec)
+        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
+        assert found
+        more, higher = (
+            each - float(text) for each, text in zip(wanted, found.groups(), strict=True)
+        )
+        more = min(more, higher / parts) if parts else more
+        if max(abs(more), 0 if parts else abs(higher)) < NEAR:
+            break
+        width, height = max(width + more, LEAST), max(height + higher, LEAST)
+    return EMPTY_LINE.sub(lambda line: f'<tspan x="0" dy="{2 * float(line[1])}">', svg)
+
+
+def specification(
+    panels: Sequence[Sequence[Panel]],
+    inner: tuple[float, float],
+    names: dict[str, str],
+    length: int = 0,
+) -> dict[str, object]:
+    """Return the figure in Vega-Lite; `inner` are the points of its axes, side by side and down."""
+    width, height = inner
+    total, columns = sum(row[0].height for row in panels), max(map(len, panels))
+    views = [
+        [
+            _view(
+                panel,
+                (width if panel.spans else width / columns, height * panel.height / total),
+                names,
+                length // (1 if panel.spans else columns),
+            )
+            for panel in row
+        ]
+        for row in panels
+    ]
+    content: dict[str, object] = {"vconcat": [{"hconcat": row} for row in views]}
+    if not any(panel.spans for row in panels for panel in row):
+        flat = [view for row in views for view in row]
+        content = {"concat": flat, "columns": columns, "align": "each"}
+    theme = grammar()["theme"]
+    assert isinstance(theme, dict)
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v5.json", **theme, **content}
+
+
+def _view(panel: Panel, size: tuple[float, float], names: dict[str, str], length: int) -> object:
+    height = panel.ratio * size[0] or size[1]
+    values: dict[str, object] = {
+        "rows": [_printed(row, names) for row in [*panel.rows, *line_ends(panel, height)]] or [{}],
+        "width": round(size[0], 2),
+        "height": round(height, 2),
+        "grid": panel.grid,
+        **({"title": _named(panel.title, names)} if panel.title else {}),
+        **({"label_size": panel.label_size} if panel.label_size else {}),
+    }
+    for side, axis in (("x", panel.x), ("y", panel.y)):
+        values |= {f"{side}_{key}": each for key, each in _axis(axis, names, length).items()}
+    return filled(grammar()["panel"], values)
+
+
+def line_ends(panel: Panel, height: float) -> list[Mark]:
+    """Return the names at the ends of lines, to the right of axes that are so many points high.
+
+    Names that would overlap are pushed apart, and a thin line leads from each to its end.
+    """
+    named = [row for row in panel.rows if "end" in row]
+    domain = [math.log(each) if panel.y.scale == "log" else each for each in panel.y.domain]
+    low, high = domain
+    values = [float(str(row["y"])) for row in named]
+    heights = [math.log(each) if panel.y.scale == "log" else each for each in values]
+    places = [(each - low) / (high - low) for each in heights]
+    rows: list[Mark] = []
+    for row, place in zip(named, spread_apart(places, NAME_HEIGHT / height), strict=True):
+        y = low + place * (high - low)
+        own: Mark = {key: row.get(key, "") for key in ("x", "y", "colour", "shape")}
+        text = short_name(str(row["end"]), MAX_END)
+        at = math.exp(y) if panel.y.scale == "log" else y
+        rows.append(own | {"kind": "end", "text": text, "y2": at})
+    return rows
+
+
+def spread_apart(positions: Sequence[float], gap: float) -> list[float]:
+    """Return positions near these, in the same order, no two closer than `gap`.
+
+    They lie between 0 and 1 where there is room for all of them; else the last ones are below 0.
+    """
+    order = np.argsort(positions, kind="stable")
+    steps = gap * np.arange(len(order))
+    upwards = np.maximum.accumulate(np.maximum(np.take(positions, order) - steps, 0.0)) + steps
+    downwards = np.minimum.accumulate(np.minimum(upwards[::-1] + steps, 1.0)) - steps
+    placed = np.empty(len(order))
+    placed[order] = downwards[::-1]
+    return list(map(float, placed))
+
+
+def _axis(axis: Axis, names: dict[str, str], length: int) -> dict[str, object]:
+    title = textwrap.fill(axis.title, max(length, 12)) if length else axis.title
+    found: dict[str, object] = {
+        "title": _named(title, names) if title else None,
+        "domain": list(axis.domain),
+        "scale": axis.scale,
+        "ticks": axis.strokes,
+        "shown": axis.labels,
+    }
+    if axis.places is not None:
+        texts = [_named(text, names) for text in axis.places.values()]
+        chosen = f"indexof({json.dumps([*axis.places])}, datum.value)"
+        labels = f"({json.dumps(texts)})[{chosen}]" if texts else "''"
+        found |= {"values": [*axis.places], "labels": labels, "overlap": False}
+    else:
+        found["count"] = axis.count
+    optional = {"format": axis.format, "side": axis.side, "angle": axis.angle}
+    return found | {key: each for key, each in optional.items() if each}
+
+
+def _printed(row: Mark, names: dict[str, str]) -> Mark:
+    return row | {"text": _named(str(row["text"]), names)} if "text" in row else row
+
+
+def _named(text: str, names: dict[str, str]) -> str:
+    """Return the text, or what stands for one with a sign that the font lacks.
+
+    A PDF file has its fonts within it, and the fonts of a machine must not change the figures.
+    """
+    for sign, other in SUBSTITUTES.items():
+        text = text.replace(sign, other)
+    if PRINTED.fullmatch(text):
+        return text
+    return _placeholder(text, names.setdefault(text, f"[{len(names) + 1}]"))
+
+
+def _placeholder(name: str, number: str) -> str:
+    return number.ljust(letters(name), "n")
+
+
+def _edit_svg(text: str, alt_text: str, size: tuple[float, float]) -> str:
+    """Return the SVG with an alternative text, a style sheet for dark mode, and fewer digits."""
+
+    def round_coordinate(match: re.Match[str]) -> str:
+        return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", round_coordinate, tag[0]), text)
+    text = re.sub(r'<path class="(?:back|fore)ground"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>', "", text)
+    text = re.sub(
+        r' (?:aria-hidden|pointer-events|class|role|aria-roledescription)="[^"]*"', "", text
+    )
+    text = SAME.sub(_one_path, text)
+    dark_rules = "".join(
+        f'[{kind}="{light}"]{{{kind}:{dark}}}'
+        for light, dark in DARK.items()
+        for kind in ("fill", "stroke")
+        if f'{kind}="{light}"' in text
+    )
+    style_sheet = (
+        f"<style>:root{{color-scheme:light dark}}@media screen and "
+        f"(prefers-color-scheme:dark){{{dark_rules}}}</style>"
+    )
+    head, _, rest = _sized(text, size, "pt").partition(">")
+    start_tag = f'<svg role="img" aria-label="{html.escape(alt_text)}"{head.removeprefix("<svg")}'
+    return f"{start_tag}>{style_sheet}{rest}"
+
+
+def _one_path(match: re.Match[str]) -> str:
+    places = "".join(re.findall(r' d="([^"]+)"', match[0]))
+    return f'<path d="{places}"{match[2]}/>'
+
+
+def _sized(svg: str, size: tuple[float, float], unit: str) -> str:
+    """Return the SVG with a size in inches; what is drawn is scaled to it, if it is another one."""
+    width, height = (f"{POINTS * each:g}{unit}" for each in size)
+    new = f'width="{width}" height="{height}" preserveAspectRatio="xMinYMin"'
+    return re.sub(r'width="[\d.]+" height="[\d.]+"', new, svg, count=1)

@@ -1,0 +1,164 @@
+"""The renderer of figures: the same bytes, nothing out of its box, names that a font lacks."""
+
+import itertools
+import json
+import math
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heed.report import chapters
+from heed.report.blocks import Axis, Figure, Panel, walk_blocks
+from heed.report.figures import vega
+from heed.report.figures.shapes import MARKERS, Look, line, numbered, words
+from tests.conftest import ROOT
+from tests.fixtures.report import made_up, made_up_translation
+from tests.unit.report.conftest import read_made_up
+
+SMALLEST = 0.9  # of the print that a figure asks for: more to draw than fits would be smaller
+
+
+def figure(panel: Panel, key: str = "figure") -> Figure:
+    return Figure(key, "Title", "What it shows.", (), [[panel]], (3, 2), alt_text="says")
+
+
+def drawn(figure: Figure, folder: Path) -> tuple[str, bytes]:
+    vega.draw_figures([figure], {}, folder)
+    svg = (folder / f"{figure.key}.svg").read_text(encoding="utf-8")
+    return svg, (folder / f"{figure.key}.pdf").read_bytes()
+
+
+RICH = Panel(
+    [*line([0.123456, 1.7], [0.1, 0.2], numbered(1), "a"), words(0.5, 0.5, "bold", bold=True)],
+    Axis("x", (0, 2), {0.123456: "0.0032"}),
+    Axis("y"),
+    "class 1.23456",
+)
+
+
+def test_a_figure_prints_its_words_as_they_are_and_rounds_only_where_things_stand(tmp_path):
+    text, _ = drawn(figure(RICH), tmp_path)
+    assert ">0.0032</" in text and ">class 1.23456</" in text
+    assert not re.search(r'(?:x|y|d|transform)="[^"]*\d\.\d{3,}', text)
+    assert text.startswith('<svg role="img" aria-label="Title. says"')
+    assert '[stroke="#9a3a00"]{stroke:#ffab7a}' in text, "in dark mode"
+
+
+def test_a_figure_has_the_same_bytes_in_every_process(tmp_path):
+    first = drawn(figure(RICH), tmp_path)
+    assert all(drawn(figure(RICH), tmp_path) == first for _ in range(3))
+    other = tmp_path / "other"
+    job = pickle.dumps(([figure(RICH)], {}, other))
+    again = "import pickle, sys; from heed.report.figures import vega; vega.draw_figures(*JOB)"
+    code = again.replace("JOB", "pickle.load(sys.stdin.buffer)")
+    subprocess.run([sys.executable, "-c", code], input=job, check=True)
+    assert (other / "figure.pdf").read_bytes() == first[1]
+    assert (other / "figure.svg").read_text(encoding="utf-8") == first[0]
+
+
+def test_every_series_of_a_figure_can_be_told_from_the_others():
+    looks = [(look.colour, look.marker) for look in map(numbered, range(36))]
+    assert len(set(looks)) == 36 and numbered(0).marker != numbered(1).marker
+
+
+@pytest.mark.parametrize("shape", MARKERS)
+def test_every_marker_is_one_that_vega_knows(tmp_path, shape):
+    panel = Panel(line([1], [0.5], Look("#005a8d", shape)), Axis(domain=(0, 2)))
+    text, _ = drawn(figure(panel), tmp_path)
+    assert text.count(' fill="#005a8d"') == 1
+
+
+def test_an_empty_line_of_a_label_has_its_height(tmp_path):
+    panel = Panel([], Axis(places={0.0: "5\n(7)", 1.0: "6\n\n(8)"}))
+    text, _ = drawn(figure(panel), tmp_path)
+    (one,), (two,) = (re.findall(rf'dy="([\d.]+)">\({n}\)', text) for n in (7, 8))
+    assert float(two) == pytest.approx(2 * float(one))
+
+
+def viewed(svg: str) -> tuple[float, float]:
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    assert found
+    return float(found[1]) / vega.POINTS, float(found[2]) / vega.POINTS
+
+
+@pytest.mark.parametrize("name", ["x", "a long name of a line"])
+def test_a_name_beside_a_line_makes_its_axes_narrower_and_nothing_leaves_the_figure(name):
+    rows = line([0, 1], [0, 1], numbered(0), end=name)
+    svg = vega.fitted([[Panel(rows)]], (4.4, 2.9))
+    assert viewed(svg) == pytest.approx((4.4, 2.9), abs=0.05)
+    domain = re.search(r'role-axis-domain.*?x2="([\d.]+)"', svg)
+    assert domain and (float(domain[1]) < 230) == (len(name) > 1)
+
+
+@pytest.mark.parametrize(("scale", "low"), [("linear", 0.0), ("log", 0.01)])
+def test_names_of_lines_that_end_at_one_point_are_pushed_apart(scale, low):
+    lines = [line([0, 1], [1, 1], numbered(n), str(n), end=f"line {n}") for n in range(4)]
+    axis = Axis(domain=(low, 2), scale=scale)
+    rows = vega.line_ends(Panel([row for each in lines for row in each], y=axis), 144)
+    of = (lambda y: math.log(y / low) / math.log(2 / low)) if low else (lambda y: y / 2)
+    heights = sorted(144 * of(row["y2"]) for row in rows)
+    assert min(b - a for a, b in itertools.pairwise(heights)) >= vega.NAME_HEIGHT - 1e-6
+    assert heights[0] >= 0 and heights[-1] <= 144.001
+    assert [(row["x"], row["y"], row["text"]) for row in rows] == [
+        (1, 1, f"line {n}") for n in range(4)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sample", "talk", "translation"])
+def test_no_figure_of_a_report_is_printed_smaller_than_it_asks_for(tmp_path, name):
+    if name == "translation":
+        study, data = made_up_translation.study(), made_up_translation.comparison()
+    else:
+        study, data = made_up.study(name), made_up.comparison(name)
+    results = read_made_up(study, data, tmp_path)
+    for each in walk_blocks(chapters.report(results)):
+        if isinstance(each, Figure):
+            width, height = viewed(vega.fitted(each.panels, each.size))
+            assert min(each.size[0] / width, each.size[1] / height) > SMALLEST, each.key
+
+
+@pytest.mark.parametrize("name", ["curves", "confusion", "comparisons"])
+def test_the_plots_of_dvc_have_the_theme_of_the_figures(name):
+    template = json.loads((ROOT / f".dvc/plots/{name}.json").read_text(encoding="utf-8"))
+    assert template["config"] == vega.grammar()["theme"]["config"]
+
+
+NAMES = {
+    "Chinese": "爱情", "Thai": "ความรัก", "Devanagari": "प्रेम", "Korean": "사랑",
+    "Arabic": "حب كبير", "a family": "👨\u200d👩\u200d👧",
+}  # fmt: skip
+PRINTED = {"Greek": "Αγάπη", "Cyrillic": "Радость", "Hebrew": "אהבה"}
+
+
+def draw_names(folder: Path, *names: str) -> tuple[list[str], bytes]:
+    ticks = {float(place): name for place, name in enumerate(names)}
+    panel = Panel([], Axis(domain=(-1, len(names)), places=ticks), Axis("accuracy"), names[0])
+    found = vega.draw_figures([figure(panel, "names")], {}, folder)
+    return found.get("names", []), (folder / "names.pdf").read_bytes()
+
+
+def fonts(pdf: bytes) -> set[bytes]:
+    return set(re.findall(rb"/BaseFont /\w+\+([\w-]+)", pdf))
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_a_name_that_the_font_lacks_is_a_number_on_paper_and_itself_on_the_page(tmp_path, name):
+    names, pdf = draw_names(tmp_path, name, "good", f"{name} 2")
+    assert names == [name, f"{name} 2"] and fonts(pdf) == {b"LiberationSans"}
+    assert f">{name}</" in (tmp_path / "names.svg").read_text(encoding="utf-8")
+    if shutil.which("pdftotext"):
+        command = ["pdftotext", tmp_path / "names.pdf", "-"]
+        shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        assert (shown.count("[1]"), shown.count("[2]"), shown.count("good")) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("name", PRINTED.values(), ids=PRINTED)
+def test_a_name_that_the_font_has_is_printed(tmp_path, name):
+    names, pdf = draw_names(tmp_path, name, "good")
+    assert names == [] and fonts(pdf) == {b"LiberationSans"}
