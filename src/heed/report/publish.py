@@ -6,7 +6,7 @@ It has no text of a corpus, unless heed generated it, and no path of this machin
 import dataclasses
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import yaml
 
 from heed import __version__
 from heed.evaluation.results import Comparison
+from heed.evaluation.verify import STATISTICS
 from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
@@ -24,6 +25,8 @@ from heed.report.render import Addresses, render
 from heed.study.studies import HEED_STUDIES, own_study_file
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from heed.study import Params
 
 
@@ -150,11 +153,13 @@ PRINTED = Path(".heed/pdf/printed.tex")
 
 
 def publish(
-    params: "Params", comparison: Comparison, published: Path, results: Path, root: Path
-) -> Path:
+    params: "Params", comparison: Comparison, published: Path, results: Path, root: Path,
+    statistics: "Mapping[str, pd.DataFrame]",
+) -> Path:  # fmt: skip
     """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
-    `root` is the top folder of the clone, the other arguments are as in `render` (docs/report.md).
+    `root` is the top folder of the clone, `statistics` are by experiment those that `heed verify`
+    reads; the other arguments are as in `render` (docs/report.md).
 
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
@@ -187,6 +192,7 @@ def publish(
         if pdf.exists():
             shutil.copyfile(pdf, out / PDF)
         write_json(out / PUBLISHED_REPORT, as_json(published_report))
+        write_statistics(out, statistics)
         if readme.exists():  # written by hand, but for the sentence on the code
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
@@ -194,6 +200,20 @@ def publish(
         write_text(page, text)
     write_list(root)
     return folder
+
+
+def write_statistics(edition: Path, statistics: "Mapping[str, pd.DataFrame]") -> None:
+    """Write the statistics of all runs into an edition, a file for each experiment.
+
+    Items, which each run has in the same order, are written as steps: a tenth of the bytes.
+    """
+    with writing_folder(edition / STATISTICS, checksums=True) as out:
+        for name, table in statistics.items():
+            table.to_parquet(
+                out / f"{name}.parquet", index=False, compression="zstd",
+                use_dictionary=[each for each in table if each != "item"],
+                column_encoding={"item": "DELTA_BINARY_PACKED"},
+            )  # fmt: skip
 
 
 def _check_files(root: Path) -> None:
