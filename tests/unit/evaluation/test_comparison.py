@@ -162,7 +162,7 @@ def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
     table = published_statistics(compared())["tiny"]
     assert [*table] == ["model", "seed", "fold", "item", "right"]
     assert table.dtypes["right"] == "uint8" and {*table["fold"]} == {0}
-    runs = {keys: run for keys, run in table.groupby(["model", "seed"])}
+    runs = {(*keys,): run for keys, run in table.groupby(["model", "seed"])}
     models = {(variant, seed) for variant in MODELS["tiny"] for seed in (1, 2)}
     assert {*runs} == models | {("linear", 0), ("majority", 0)}
     for (variant, seed), run in runs.items():
