@@ -29,7 +29,7 @@ MEANS = {"accuracy": "right", "subset_accuracy": "right"}  # metric: the statist
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(micro|macro|weighted)_(precision|recall|f1)|label_accuracy")
 CHECKED = ("tests", "difference_pp", "low_pp", "high_pp", "p", "p_corrected", "equal_within_pp")
-INTERVAL = re.compile(r"([+-]?\d+\.\d\d) (?:to|bis) ([+-]?\d+\.\d\d)")
+INTERVAL = re.compile(r"([+-]\d+\.\d+|0\.0+) (?:to|bis) ([+-]\d+\.\d+|0\.0+)")
 
 Array = np.ndarray
 Numbers = dict[str, float]  # of a comparison, by CHECKED
@@ -52,8 +52,7 @@ def statistics_of(metric: str, names: Sequence[str]) -> list[str]:
 def contributions(metric: str, table: pd.DataFrame) -> Array:
     """Return what each item contributes to the metric of a run, (items,): their mean is the metric.
 
-    Of a metric that is no mean, the jackknife's pseudo-values (Efron & Tibshirani 1993, 11.4),
-    shifted so that their mean is the metric.
+    Of a metric that is no mean, the jackknife's pseudo-values (Efron & Tibshirani 1993), shifted.
     """
     values = table[statistics_of(metric, list(table))].astype(float)
     if values.empty:
@@ -149,7 +148,8 @@ def compare(first: Sequence[Array], second: Sequence[Array], k: int, tests: int)
     if min(items) < 2 or sum(runs) < 2:
         return numbers
     critical = folds(differences, k) if k else crossed(first[0], second[0])
-    level, size, number = ALPHA / tests, abs(mean), sum(items)
+    number = sum(items) * k // len(items) if k else items[0]  # of different items
+    level, size = ALPHA / tests, abs(mean)
     if critical(level) > NOTHING:
         half, p = critical(level), _p_value(critical, size)
         within = size + critical(min(2 * level, 1))
@@ -176,9 +176,8 @@ def verdict(numbers: Numbers, margin: float, first: bool, second: bool) -> str:
     worse = differs and numbers["difference_pp"] < 0
     if not ((first and second) or (worse and first and not same)):
         return "not converged"
-    if same:
-        return "practically the same"
-    return ("worse" if worse else "better") if differs else "undecided"
+    said = ("worse" if worse else "better") if differs else "undecided"
+    return "practically the same" if same else said
 
 
 def recompute(edition: Path) -> str:
@@ -187,7 +186,16 @@ def recompute(edition: Path) -> str:
     Raises EditionError: it cannot be recomputed, or it is not as printed, with a line for each
     comparison that is not.
     """
-    _check_statistics(edition)
+    sums = edition / STATISTICS / CHECKSUMS
+    if not sums.is_file():
+        raise EditionError(
+            f"{edition}: has no {STATISTICS}/: it was published before heed kept the statistics of "
+            "every run and item (or is no edition), and cannot be recomputed. Publish it again"
+        )
+    for digest, name in (line.split("  ", 1) for line in sums.read_text("utf-8").splitlines()):
+        path = sums.with_name(name)
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise EditionError(f"{path}: not as it was published (by its hash in {CHECKSUMS})")
     params = yaml.safe_load((edition / "params.yaml").read_text("utf-8"))
     results: Results = {}
     lines = [f"{edition}: not as printed:"]
@@ -202,19 +210,6 @@ def recompute(edition: Path) -> str:
     )
 
 
-def _check_statistics(edition: Path) -> None:
-    sums = edition / STATISTICS / CHECKSUMS
-    if not sums.is_file():
-        raise EditionError(
-            f"{edition}: has no {STATISTICS}/: it was published before heed kept the statistics of "
-            "every run and item (or is no edition), and cannot be recomputed. Publish it again"
-        )
-    for digest, name in (line.split("  ", 1) for line in sums.read_text("utf-8").splitlines()):
-        path = sums.with_name(name)
-        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise EditionError(f"{path}: not as it was published (by its hash in {CHECKSUMS})")
-
-
 def _read_csv(path: Path) -> list[Row]:
     if not path.is_file():
         raise EditionError(f"{path}: not there: the edition is not whole. Publish it again")
@@ -224,6 +219,9 @@ def _read_csv(path: Path) -> list[Row]:
 def _read_runs(path: Path, metric: str) -> dict[str, list[Array]]:
     """Return for each model and test split what each item contributes to each run."""
     table = pd.read_parquet(path).sort_values(KEYS)
+    tested = table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold")
+    if (tested.nunique() > 1).any():
+        raise EditionError(f"{path}: the models were not tested on the same items")
     return {
         str(model): [
             np.stack([contributions(metric, run) for _, run in of_fold.groupby("seed")])
@@ -249,11 +247,13 @@ def _wrong_comparisons(
     Whether a model has converged its table of convergence says.
     """
     declared, tables = params["experiments"][experiment], edition / "tables"
+    margin = params["study"].get("equivalence_margin", 1.0)
     k = params["corpora"][declared["corpus"]]["split"].get("k", 0)
     metric = declared.get("metric") or DEFAULT_METRIC[declared["task"]]
     runs = _read_runs(edition / STATISTICS / f"{experiment}.parquet", metric)
-    tried, rows = (tables / f"{experiment}_{name}.csv" for name in ("convergence", "comparisons"))
-    longer, rows = _read_csv(tried) if tried.is_file() else [], _read_csv(rows)
+    rows = _read_csv(tables / f"{experiment}_comparisons.csv")
+    tried = tables / f"{experiment}_convergence.csv"
+    longer = _read_csv(tried) if tried.is_file() else []
     improved = {row["variant"] for row in longer if row["convergence"] == "not converged"}
     families = Counter(row["family"] for row in rows) | {"trivial": 1}
     for row in rows:
@@ -261,7 +261,6 @@ def _wrong_comparisons(
         if absent := {*pair} - {*runs}:
             raise EditionError(f"{edition}: {experiment} has no statistics of {min(absent)}")
         numbers = compare(runs[pair[0]], runs[pair[1]], k, families[row["family"]])
-        margin = params["study"].get("equivalence_margin", 1.0)
         said = verdict(numbers, margin, *(each not in improved for each in pair))
         results[experiment, *pair] = numbers, said
         wrong = [

@@ -130,6 +130,9 @@ def test_repeated_folds_have_the_variance_of_bouckaert_and_frank():
     error = ((1 / (k * repeats) + 1 / (k - 1)) * np.var(means, ddof=1)) ** 0.5
     half = stats.t.ppf(0.975, k * repeats - 1) * error
     assert found["low_pp"] == pytest.approx(100 * (np.mean(means) - half))
+    same = verify.compare(blocks, blocks, k, 1)
+    items = sum(block.shape[1] for block in blocks) // repeats
+    assert same["equal_within_pp"] == pytest.approx(100 * (1 - 0.05 ** (1 / items)))
 
 
 # --- editions -------------------------------------------------------------------------------------
@@ -257,6 +260,14 @@ def hashed(folder: Path) -> None:
     write_checksums(folder / "statistics")
 
 
+def one_less(folder: Path) -> None:
+    """Leave the last item of a run out."""
+    path = folder / "statistics/plain.parquet"
+    table = pd.read_parquet(path)
+    table.iloc[:-1].to_parquet(path)
+    write_checksums(path.parent)
+
+
 def gone(name: str) -> Change:
     return lambda folder: (folder / name).unlink()
 
@@ -301,6 +312,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "statistics": (answer, "plain.parquet: not as it was published"),
     "statistics and their hash": (hashed, "plain: attention − mean: difference_pp is printed as"),
+    "an item": (one_less, "plain.parquet: the models were not tested on the same items"),
     "no statistics": (gone("statistics/folded.parquet"), "folded.parquet: not as it was published"),
     "no table": (gone("tables/plain_comparisons.csv"), "plain_comparisons.csv: not there"),
 }
