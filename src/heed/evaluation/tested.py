@@ -180,7 +180,9 @@ def _published_statistics(name: str, result: ExperimentResult, seeds: list[int])
     for model, each in tested.items():
         of_runs = seeds if model in result.models else [0] * len(each.folds)
         for seed, fold, table in zip(of_runs, each.folds, each.statistics, strict=True):
-            kept = table[statistics_of(result.metric, list(table))].reset_index(names="item")
+            kept = table[statistics_of(result.metric, table.columns.tolist())].reset_index(
+                names="item"
+            )
             parts.append(kept.assign(model=model, seed=seed, fold=fold))
     table = pd.concat(parts, ignore_index=True)
     table["item"] = pd.factorize(table["item"], sort=True)[0] + 1

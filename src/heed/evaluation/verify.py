@@ -4,6 +4,7 @@ The formulas of docs/statistics.md are written down here a second time, with num
 alone, so that a reader can check an edition without heed: python verify.py docs/studies/NAME
 """
 
+import csv
 import hashlib
 import json
 import math
@@ -54,7 +55,7 @@ def contributions(metric: str, table: pd.DataFrame) -> Array:
 
     Of a metric that is no mean, the jackknife's pseudo-values (Efron & Tibshirani 1993), shifted.
     """
-    values = table[statistics_of(metric, list(table))].astype(float)
+    values = table[statistics_of(metric, table.columns.tolist())].astype(float)
     if values.empty:
         raise EditionError(f"{metric}: a metric without a formula here")
     if len(values.columns) == 1:
@@ -213,7 +214,8 @@ def recompute(edition: Path) -> str:
 def _read_csv(path: Path) -> list[Row]:
     if not path.is_file():
         raise EditionError(f"{path}: not there: the edition is not whole. Publish it again")
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    with path.open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
 
 
 def _read_runs(path: Path, metric: str) -> dict[str, list[Array]]:
