@@ -133,9 +133,8 @@ def provenance() -> None:
 def publish() -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
     from heed.evaluation.results import mixed_machine_kinds
-    from heed.evaluation.tested import published_statistics
     from heed.pipeline import check_up_to_date
-    from heed.report.publish import check_commit, publish
+    from heed.report.publish import check_commit, publish, published_statistics
     from heed.study import load
 
     params = load()

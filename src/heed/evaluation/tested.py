@@ -1,7 +1,6 @@
 """The test statistics of models and reference models, and the stage `score`'s tables of them."""
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from heed import paths
-from heed.evaluation.results import Comparison, ExperimentResult
-from heed.evaluation.verify import KEYS, statistics_of
 from heed.files import HeedError, read_json, reading, verify_checksums, writing_folder
 from heed.hyperparameters.pretrained import EncoderFacts
 from heed.recipe import Recipe, read_prediction, read_recipe
@@ -156,38 +153,6 @@ def _read_fits(
         tables = [statistics[statistics["fold"] == fold].drop(columns="fold") for fold in folds]
         tested[str(name)] = TestedReference(str(name), folds, tables, encoder)
     return tested
-
-
-def published_statistics(comparison: Comparison) -> dict[str, pd.DataFrame]:
-    """Return for each experiment what `heed verify` reads. Raises HeedError: what it needs."""
-    return {
-        name: _published_statistics(name, experiment, comparison.seeds)
-        for name, experiment in comparison.experiments.items()
-    }
-
-
-def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
-    """Return KEYS and the statistics of the metric that decides, of every run.
-
-    Items have the same numbers in all runs, in place of ids, and reference models the seed 0.
-    """
-    corpus = result.corpus.name if "pretrained" in result.reference_models else ""
-    tested: Mapping[str, Tested] = {
-        **{variant: read_model(each.model, seeds) for variant, each in result.models.items()},
-        **read_reference_models(name, corpus),
-    }
-    parts = []
-    for model, each in tested.items():
-        of_runs = seeds if model in result.models else [0] * len(each.folds)
-        for seed, fold, table in zip(of_runs, each.folds, each.statistics, strict=True):
-            kept = table[statistics_of(result.metric, table.columns.tolist())].reset_index(
-                names="item"
-            )
-            parts.append(kept.assign(model=model, seed=seed, fold=fold))
-    table = pd.concat(parts, ignore_index=True)
-    table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
-    columns = [*KEYS, *table.columns.difference(KEYS, sort=False)]
-    return table[columns].sort_values(KEYS, ignore_index=True)
 
 
 def evaluate(name: str, seeds: list[int]) -> pd.DataFrame:

@@ -7,7 +7,6 @@ alone, so that a reader can check an edition without heed: python verify.py docs
 import csv
 import hashlib
 import json
-import math
 import re
 import sys
 from collections import Counter
@@ -34,7 +33,6 @@ INTERVAL = re.compile(r"([+-]\d+\.\d+|0\.0+) (?:to|bis) ([+-]\d+\.\d+|0\.0+)")
 
 Array = np.ndarray
 Numbers = dict[str, float]  # of a comparison, by CHECKED
-Row = dict[str, str]  # of a CSV file
 Critical = Callable[[float], float]  # the critical difference, two-sided, at a level
 Results = dict[tuple[str, str, str], tuple[Numbers, str]]  # by experiment and both models
 
@@ -107,8 +105,7 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 def crossed(first: Array, second: Array) -> Critical:
     """Return the critical difference of a fixed split: seeds (rows) and items are crossed.
 
-    Student's t for the seeds, with Welch's degrees of freedom, and the normal distribution for the
-    items, as the sides of a right angle (Howe 1974).
+    Student's t for seeds (Welch 1947) and the normal distribution for items, combined as Howe 1974.
     """
     difference = first - second
     runs, items = difference.shape
@@ -126,8 +123,7 @@ def crossed(first: Array, second: Array) -> Critical:
 def folds(differences: Sequence[Array], k: int) -> Critical:
     """Return the critical difference of k folds, drawn once or more often.
 
-    Student's t over the folds, with a variance for the overlap of training splits (Nadeau & Bengio
-    2003, of repeated folds Bouckaert & Frank 2004).
+    By Student's t (Nadeau & Bengio 2003, of repeated folds Bouckaert & Frank 2004).
     """
     number = len(differences)  # k times the draws
     variance = np.var([each.mean() for each in differences], ddof=1)
@@ -166,14 +162,14 @@ def _p_value(critical: Critical, size: float) -> float:
     """Return the level at which a difference of this size is critical."""
     if critical(SMALLEST_T_P) <= size or not size:
         return SMALLEST_T_P if size else 1.0
-    log = optimize.brentq(lambda x: critical(math.exp(x)) - size, math.log(SMALLEST_T_P), 0)
-    return math.exp(log)
+    log = optimize.brentq(lambda x: critical(np.exp(x)) - size, np.log(SMALLEST_T_P), 0)
+    return float(np.exp(log))
 
 
 def verdict(numbers: Numbers, margin: float, first: bool, second: bool) -> str:
     """Return the verdict; `first` and `second` say whether a model has converged."""
     differs = numbers.get("p_corrected", 1) < ALPHA
-    same = numbers.get("equal_within_pp", math.inf) < margin
+    same = numbers.get("equal_within_pp", np.inf) < margin
     worse = differs and numbers["difference_pp"] < 0
     if not ((first and second) or (worse and first and not same)):
         return "not converged"
@@ -184,8 +180,7 @@ def verdict(numbers: Numbers, margin: float, first: bool, second: bool) -> str:
 def recompute(edition: Path) -> str:
     """Recompute an edition, a folder docs/studies/NAME; return how much is as printed.
 
-    Raises EditionError: it cannot be recomputed, or it is not as printed, with a line for each
-    comparison that is not.
+    Raises EditionError: it cannot be recomputed, or some is not as printed, which has lines.
     """
     sums = edition / STATISTICS / CHECKSUMS
     if not sums.is_file():
@@ -201,17 +196,15 @@ def recompute(edition: Path) -> str:
     results: Results = {}
     lines = [f"{edition}: not as printed:"]
     for experiment in params["experiments"]:
-        lines += _wrong_comparisons(edition, params, experiment, results)
+        lines += _wrong_rows(edition, params, experiment, results)
     lines += [*_wrong_verdicts(edition, results), *_wrong_intervals(edition, results)]
     if len(lines) > 1:
         raise EditionError("\n".join(lines))
-    intervals, all_ = sum("low_pp" in numbers for numbers, _ in results.values()), len(results)
-    return (
-        f"{edition}: {intervals} intervals and {all_} verdicts of {all_} comparisons are as printed"
-    )
+    intervals, n = sum("low_pp" in numbers for numbers, _ in results.values()), len(results)
+    return f"{edition}: {intervals} intervals and {n} verdicts of {n} comparisons are as printed"
 
 
-def _read_csv(path: Path) -> list[Row]:
+def _read_csv(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
         raise EditionError(f"{path}: not there: the edition is not whole. Publish it again")
     with path.open(encoding="utf-8", newline="") as file:
@@ -221,8 +214,7 @@ def _read_csv(path: Path) -> list[Row]:
 def _read_runs(path: Path, metric: str) -> dict[str, list[Array]]:
     """Return for each model and test split what each item contributes to each run."""
     table = pd.read_parquet(path).sort_values(KEYS)
-    tested = table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold")
-    if (tested.nunique() > 1).any():
+    if (table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold").nunique() > 1).any():
         raise EditionError(f"{path}: the models were not tested on the same items")
     return {
         str(model): [
@@ -241,9 +233,7 @@ def _agrees(text: str, value: float | None) -> bool:
     return abs(float(text) - value) <= 0.500001 * last_digit
 
 
-def _wrong_comparisons(
-    edition: Path, params: Any, experiment: str, results: Results
-) -> Iterator[str]:
+def _wrong_rows(edition: Path, params: Any, experiment: str, results: Results) -> Iterator[str]:
     """Recompute the comparisons of an experiment into `results`; yield those that differ.
 
     Whether a model has converged its table of convergence says.

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import yaml
 
 from heed import __version__
-from heed.evaluation.results import Comparison
-from heed.evaluation.verify import STATISTICS
+from heed.evaluation.results import Comparison, ExperimentResult
+from heed.evaluation.tested import Tested, read_model, read_reference_models
+from heed.evaluation.verify import KEYS, STATISTICS, statistics_of
 from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
@@ -25,8 +27,6 @@ from heed.report.render import Addresses, render
 from heed.study.studies import HEED_STUDIES, own_study_file
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from heed.study import Params
 
 
@@ -154,7 +154,7 @@ PRINTED = Path(".heed/pdf/printed.tex")
 
 def publish(
     params: "Params", comparison: Comparison, published: Path, results: Path, root: Path,
-    statistics: "Mapping[str, pd.DataFrame]",
+    statistics: Mapping[str, pd.DataFrame],
 ) -> Path:  # fmt: skip
     """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
@@ -202,7 +202,39 @@ def publish(
     return folder
 
 
-def write_statistics(edition: Path, statistics: "Mapping[str, pd.DataFrame]") -> None:
+def published_statistics(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """Return for each experiment what `heed verify` reads. Raises HeedError: what it needs."""
+    return {
+        name: _published_statistics(name, experiment, comparison.seeds)
+        for name, experiment in comparison.experiments.items()
+    }
+
+
+def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
+    """Return KEYS and the statistics of the metric that decides, of every run.
+
+    Items have the same numbers in all runs, in place of ids, and reference models the seed 0.
+    """
+    corpus = result.corpus.name if "pretrained" in result.reference_models else ""
+    tested: Mapping[str, Tested] = {
+        **{variant: read_model(each.model, seeds) for variant, each in result.models.items()},
+        **read_reference_models(name, corpus),
+    }
+    parts = []
+    for model, each in tested.items():
+        of_runs = seeds if model in result.models else [0] * len(each.folds)
+        for seed, fold, table in zip(of_runs, each.folds, each.statistics, strict=True):
+            kept = table[statistics_of(result.metric, table.columns.tolist())].reset_index(
+                names="item"
+            )
+            parts.append(kept.assign(model=model, seed=seed, fold=fold))
+    table = pd.concat(parts, ignore_index=True)
+    table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
+    columns = [*KEYS, *table.columns.difference(KEYS, sort=False)]
+    return table[columns].sort_values(KEYS, ignore_index=True)
+
+
+def write_statistics(edition: Path, statistics: Mapping[str, pd.DataFrame]) -> None:
     """Write the statistics of all runs into an edition, a file for each experiment.
 
     Items, which each run has in the same order, are written as steps: a tenth of the bytes.

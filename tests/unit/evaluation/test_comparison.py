@@ -16,10 +16,10 @@ from heed import recipe as recipes
 from heed.evaluation import significance
 from heed.evaluation.comparison import Question, compare
 from heed.evaluation.results import Comparison, read_comparison, write_comparison
-from heed.evaluation.tested import published_statistics
 from heed.files import CHECKSUMS, HeedError
 from heed.prediction import write_predictions
 from heed.reference_models import write_reference_models
+from heed.report.publish import published_statistics
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
