@@ -150,8 +150,8 @@ def publish() -> None:
 
 def verify(edition: Path) -> None:
     """Recompute every interval and verdict of a published report from its statistics."""
-    from heed.evaluation.verify import EditionError, recompute
     from heed.files import HeedError
+    from heed.report.verify import EditionError, recompute
 
     try:
         print_line(recompute(edition))

@@ -16,14 +16,22 @@ import yaml
 from heed import __version__
 from heed.evaluation.results import Comparison, ExperimentResult
 from heed.evaluation.tested import Tested, read_model, read_reference_models
-from heed.evaluation.verify import KEYS, STATISTICS, statistics_of
-from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
+from heed.files import (
+    HeedError,
+    read_json,
+    reading,
+    write_json,
+    write_text,
+    write_texts,
+    writing_folder,
+)
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.experiments import Experiment, read_experiments
 from heed.report.html import escape_markdown, markdown_table
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
+from heed.report.verify import KEYS, STATISTICS, statistics_of
 from heed.study.studies import HEED_STUDIES, own_study_file
 
 if TYPE_CHECKING:
@@ -158,8 +166,8 @@ def publish(
 ) -> Path:  # fmt: skip
     """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
-    `root` is the top folder of the clone, `statistics` are by experiment those that `heed verify`
-    reads; the other arguments are as in `render` (docs/report.md).
+    `root` is the top folder of the clone, `statistics` are those of `published_statistics`; the
+    other arguments are as in `render` (docs/report.md).
 
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
@@ -185,19 +193,16 @@ def publish(
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not generated:
             (out / "documents").rmdir()
-        for file in COPIED:
-            shutil.copyfile(root / file, out / file)
+        for file in (*COPIED, *([f"reports/{PDF}"] if pdf.exists() else [])):
+            shutil.copyfile(root / file, out / Path(file).name)
         for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
             write_text(path, remove_paths(path.read_text(encoding="utf-8")))
-        if pdf.exists():
-            shutil.copyfile(pdf, out / PDF)
         write_json(out / PUBLISHED_REPORT, as_json(published_report))
         write_statistics(out, statistics)
         if readme.exists():  # written by hand, but for the sentence on the code
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
-    for page, text in pages.items():
-        write_text(page, text)
+    write_texts(pages)
     write_list(root)
     return folder
 
@@ -211,7 +216,7 @@ def published_statistics(comparison: Comparison) -> dict[str, pd.DataFrame]:
 
 
 def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
-    """Return KEYS and the statistics of the metric that decides, of every run.
+    """Return KEYS, the metric that decides, and its statistics, of every run.
 
     Items have the same numbers in all runs, in place of ids, and reference models the seed 0.
     """
@@ -227,10 +232,11 @@ def _published_statistics(name: str, result: ExperimentResult, seeds: list[int])
             kept = table[statistics_of(result.metric, table.columns.tolist())].reset_index(
                 names="item"
             )
-            parts.append(kept.assign(model=model, seed=seed, fold=fold))
+            parts.append(kept.assign(model=model, seed=seed, fold=fold, metric=result.metric))
     table = pd.concat(parts, ignore_index=True)
     table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
-    columns = [*KEYS, *table.columns.difference(KEYS, sort=False)]
+    first = [*KEYS, "metric"]
+    columns = [*first, *table.columns.difference(first, sort=False)]
     return table[columns].sort_values(KEYS, ignore_index=True)
 
 

@@ -160,7 +160,7 @@ def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
 
 def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
     table = published_statistics(compared())["tiny"]
-    assert [*table] == ["model", "seed", "fold", "item", "right"]
+    assert [*table] == ["model", "seed", "fold", "item", "metric", "right"]
     assert table.dtypes["right"] == "uint8" and {*table["fold"]} == {0}
     runs = {(*keys,): run for keys, run in table.groupby(["model", "seed"])}
     models = {(variant, seed) for variant in MODELS["tiny"] for seed in (1, 2)}

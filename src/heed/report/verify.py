@@ -22,9 +22,8 @@ import yaml
 from scipy import optimize, stats
 
 STATISTICS, CHECKSUMS = "statistics", "SHA256SUMS"  # the folder in an edition, and in it its hashes
-KEYS = ["model", "seed", "fold", "item"]  # of a row; what follows are its statistics
+KEYS = ["model", "seed", "fold", "item"]  # of a row; then come the metric and its statistics
 ALPHA, NOTHING, SMALLEST_P, SMALLEST_T_P = 0.05, 1e-12, sys.float_info.min, 1e-100
-DEFAULT_METRIC = {"classification": "accuracy", "multilabel": "micro_f1", "translation": "bleu"}
 MEANS = {"accuracy": "right", "subset_accuracy": "right"}  # metric: the statistic it is the mean of
 LABELS = ("true:", "predicted:", "both:")  # of each class, in columns with these prefixes
 OF_LABELS = re.compile(r"(micro|macro|weighted)_(precision|recall|f1)|label_accuracy")
@@ -211,9 +210,10 @@ def _read_csv(path: Path) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-def _read_runs(path: Path, metric: str) -> dict[str, list[Array]]:
+def _read_runs(path: Path) -> dict[str, list[Array]]:
     """Return for each model and test split what each item contributes to each run."""
     table = pd.read_parquet(path).sort_values(KEYS)
+    metric = table["metric"].iloc[0]
     if (table.groupby(KEYS[:3])["item"].agg(tuple).groupby("fold").nunique() > 1).any():
         raise EditionError(f"{path}: the models were not tested on the same items")
     return {
@@ -241,8 +241,7 @@ def _wrong_rows(edition: Path, params: Any, experiment: str, results: Results) -
     declared, tables = params["experiments"][experiment], edition / "tables"
     margin = params["study"].get("equivalence_margin", 1.0)
     k = params["corpora"][declared["corpus"]]["split"].get("k", 0)
-    metric = declared.get("metric") or DEFAULT_METRIC[declared["task"]]
-    runs = _read_runs(edition / STATISTICS / f"{experiment}.parquet", metric)
+    runs = _read_runs(edition / STATISTICS / f"{experiment}.parquet")
     rows = _read_csv(tables / f"{experiment}_comparisons.csv")
     tried = tables / f"{experiment}_convergence.csv"
     longer = _read_csv(tried) if tried.is_file() else []

@@ -14,10 +14,11 @@ import yaml
 from scipy import stats
 
 from heed.cli import commands
-from heed.evaluation import significance, verify
+from heed.evaluation import significance
 from heed.evaluation.results import Significance
 from heed.evaluation.results import verdict as heeds_verdict
 from heed.files import HeedError, write_checksums
+from heed.report import verify
 from heed.report.formats import POINTS, PROBABILITY
 from heed.report.publish import PUBLISHED_REPORTS, write_statistics
 from heed.task import task_module
@@ -143,14 +144,14 @@ PAIRS = [("attention", "mean", "primary"), ("attention", "baseline", "secondary"
 SHARES = {"baseline": 0.5, "mean": 0.78, "attention": 0.95, "majority": 0.3}
 
 
-def runs_of(kind: str) -> pd.DataFrame:
+def runs_of(metric: str, kind: str) -> pd.DataFrame:
     parts = []
     for model, share in SHARES.items():
         for fold in range(3) if kind == "folds" else [0]:
             fixed, is_reference = kind == "random", model == "majority"
             for seed in [0] if is_reference else [1, 2, 3] if fixed else [fold + 1]:
                 table = statistics_table("classification", 60, share, 10 * seed + len(model))
-                keys = {"model": model, "seed": seed, "fold": fold}
+                keys = {"model": model, "seed": seed, "fold": fold, "metric": metric}
                 parts.append(table.assign(**keys, item=np.arange(60) + 60 * fold))
     return pd.concat(parts).sort_values(verify.KEYS, ignore_index=True)
 
@@ -161,7 +162,10 @@ def row_of(runs: pd.DataFrame, metric: str, first: str, second: str, family: str
     scores = []
     for name in (first, second):
         blocks = [table for _, table in runs[runs["model"] == name].groupby("fold")]
-        by_run = [[run.drop(columns=verify.KEYS) for _, run in b.groupby("seed")] for b in blocks]
+        by_run = [
+            [run.drop(columns=[*verify.KEYS, "metric"]) for _, run in b.groupby("seed")]
+            for b in blocks
+        ]
         scores.append([of_heed.by_item(np.stack(each)) for each in by_run])
     tests = sum(each == family for *_, each in PAIRS)
     found = significance.assess(*scores, tests, family)
@@ -180,7 +184,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An edition with a fixed split and with folds, in which `mean` has not converged."""
     folder = tmp_path_factory.mktemp("edition")
     (folder / "tables").mkdir()
-    runs = {name: runs_of(kind) for name, (_, kind) in EXPERIMENTS.items()}
+    runs = {name: runs_of(*each) for name, each in EXPERIMENTS.items()}
     write_statistics(folder, runs)
     longer = pd.DataFrame({"variant": ["mean"], "convergence": ["not converged"]})
     verdicts, page = [], "<p>Also 3 to 4, 0.5 to 0.75 and +1 to +2.</p>"
@@ -200,10 +204,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     params = {
         "study": {"name": "made"},
         "corpora": {"plain": {"split": {"kind": "random"}}, "folded": {"split": {"k": 3}}},
-        "experiments": {
-            name: {"task": "classification", "corpus": name, "metric": metric}
-            for name, (metric, _) in EXPERIMENTS.items()
-        },
+        "experiments": {name: {"task": "classification", "corpus": name} for name in EXPERIMENTS},
     }
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     return folder
@@ -327,7 +328,7 @@ def test_a_change_of_an_edition_is_found(edition, name):
 
 
 def test_statistics_have_the_same_bytes_each_time(edition, tmp_path):
-    write_statistics(tmp_path, {name: runs_of(kind) for name, (_, kind) in EXPERIMENTS.items()})
+    write_statistics(tmp_path, {name: runs_of(*each) for name, each in EXPERIMENTS.items()})
     for path in (tmp_path / "statistics").iterdir():
         assert path.read_bytes() == (edition / "statistics" / path.name).read_bytes()
 
