@@ -134,17 +134,29 @@ def publish() -> None:
     """Write the report into docs/studies/NAME, without texts, and its summary into pages."""
     from heed.evaluation.results import mixed_machine_kinds
     from heed.pipeline import check_up_to_date
-    from heed.report.publish import check_commit, publish
+    from heed.report.publish import check_commit, publish, published_statistics
     from heed.study import load
 
     params = load()
     check_commit(Path(), params.study.name)
     check_up_to_date(Path())
     comparison = read_comparison()
-    folder = publish(params, comparison, PUBLISHED, RESULTS, Path())
+    statistics = published_statistics(comparison)
+    folder = publish(params, comparison, PUBLISHED, RESULTS, Path(), statistics)
     print_line(str(folder))
     for message in mixed_machine_kinds(comparison):
         print_line(message)
+
+
+def verify(edition: Path) -> None:
+    """Recompute every interval and verdict of a published report from its statistics."""
+    from heed.files import HeedError
+    from heed.report.verify import EditionError, recompute
+
+    try:
+        print_line(recompute(edition))
+    except EditionError as error:
+        raise HeedError(str(error)) from None
 
 
 def classify(
@@ -264,6 +276,7 @@ MEANINGS: dict[str, Meaning] = {
         "params.yaml"),
     "adversarial_attention.name": ("NAME", "a key of `adversarial_attention` in params.yaml"),
     "check": ("", "write nothing; list the numbers in reports/ that differ from results/"),
+    "edition": ("FOLDER", "docs/studies/NAME, which `heed publish` made", {"type": Path}),
     "adopt.name": ("SEARCH", "a key of `searches` that has run"),
     "study.name": ("STUDY", "the name of a study of heed's or of your own, or a file from "
         "elsewhere, which is checked first; without one they are listed. `new`: make one of your "
@@ -364,7 +377,9 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="COMMAND",
         required=True,
     )
-    further = (provenance, publish, adopt, study, cost, graph, classify, translate, check, schema)
+    further = (
+        provenance, publish, verify, adopt, study, cost, graph, classify, translate, check, schema,
+    )  # fmt: skip
     for function in (*stages.STAGES, *further):
         _add_command(subparsers, function, function.__name__)
     groups: tuple[tuple[str, str, tuple[Callable[..., None], ...]], ...] = (

@@ -7,21 +7,32 @@ this machine.
 import dataclasses
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import yaml
 
 from heed import __version__
-from heed.evaluation.results import Comparison
-from heed.files import HeedError, read_json, reading, write_json, write_text, writing_folder
+from heed.evaluation.results import Comparison, ExperimentResult
+from heed.evaluation.tested import Tested, read_model, read_reference_models
+from heed.files import (
+    HeedError,
+    read_json,
+    reading,
+    write_json,
+    write_text,
+    write_texts,
+    writing_folder,
+)
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
 from heed.report.html import escape_markdown, markdown_table
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
+from heed.report.verify import KEYS, STATISTICS, statistics_of
 from heed.study.studies import HEED_STUDIES, own_study_file
 
 if TYPE_CHECKING:
@@ -151,11 +162,13 @@ PRINTED = Path(".heed/pdf/printed.tex")
 
 
 def publish(
-    params: "Params", comparison: Comparison, published: Path, results: Path, root: Path
-) -> Path:
+    params: "Params", comparison: Comparison, published: Path, results: Path, root: Path,
+    statistics: Mapping[str, pd.DataFrame],
+) -> Path:  # fmt: skip
     """Write docs/studies/NAME/ and its summary in docs/studies/index.md; return the folder.
 
-    `root` is the top folder of the clone, the other arguments are as in `render` (docs/report.md).
+    `root` is the top folder of the clone, `statistics` are those of `published_statistics`; the
+    other arguments are as in `render` (docs/report.md).
 
     Raises HeedError: a file is missing; report.pdf is of another report; index.md has no place.
     """
@@ -181,20 +194,65 @@ def publish(
         write_provenance(root, out / PROVENANCE, params.models, with_hosts=False)
         if not with_texts:
             (out / "documents").rmdir()
-        for file in COPIED:
-            shutil.copyfile(root / file, out / file)
+        for file in (*COPIED, *([f"reports/{PDF}"] if pdf.exists() else [])):
+            shutil.copyfile(root / file, out / Path(file).name)
         for path in (path for path in out.rglob("*") if path.suffix in TEXTS):
             write_text(path, remove_paths(path.read_text(encoding="utf-8")))
-        if pdf.exists():
-            shutil.copyfile(pdf, out / PDF)
         write_json(out / PUBLISHED_REPORT, as_json(published_report))
+        write_statistics(out, statistics)
         if readme.exists():  # written by hand, but for the sentence on the code
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
-    for page, text in pages.items():
-        write_text(page, text)
+    write_texts(pages)
     write_list(root)
     return folder
+
+
+def published_statistics(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """Return for each experiment what `heed verify` reads. Raises HeedError: what it needs."""
+    return {
+        name: _published_statistics(name, experiment, comparison.seeds)
+        for name, experiment in comparison.experiments.items()
+    }
+
+
+def _published_statistics(name: str, result: ExperimentResult, seeds: list[int]) -> pd.DataFrame:
+    """Return KEYS, the metric that decides, and its statistics, of every run.
+
+    Items have the same numbers in all runs, in place of ids, and reference models the seed 0.
+    """
+    corpus = result.corpus.name if "pretrained" in result.reference_models else ""
+    tested: Mapping[str, Tested] = {
+        **{variant: read_model(each.model, seeds) for variant, each in result.models.items()},
+        **read_reference_models(name, corpus),
+    }
+    parts = []
+    for model, each in tested.items():
+        of_runs = seeds if model in result.models else [0] * len(each.folds)
+        for seed, fold, table in zip(of_runs, each.folds, each.statistics, strict=True):
+            kept = table[statistics_of(result.metric, table.columns.tolist())].reset_index(
+                names="item"
+            )
+            parts.append(kept.assign(model=model, seed=seed, fold=fold, metric=result.metric))
+    table = pd.concat(parts, ignore_index=True)
+    table["item"] = pd.factorize(table["item"], sort=True)[0] + 1
+    first = [*KEYS, "metric"]
+    columns = [*first, *table.columns.difference(first, sort=False)]
+    return table[columns].sort_values(KEYS, ignore_index=True)
+
+
+def write_statistics(edition: Path, statistics: Mapping[str, pd.DataFrame]) -> None:
+    """Write the statistics of all runs into an edition, a file for each experiment.
+
+    Items, which each run has in the same order, are written as steps: a tenth of the bytes.
+    """
+    with writing_folder(edition / STATISTICS, checksums=True) as out:
+        for name, table in statistics.items():
+            table.to_parquet(
+                out / f"{name}.parquet", index=False, compression="zstd",
+                use_dictionary=[each for each in table if each != "item"],
+                column_encoding={"item": "DELTA_BINARY_PACKED"},
+            )  # fmt: skip
 
 
 def _check_files(root: Path) -> None:

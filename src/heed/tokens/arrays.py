@@ -227,6 +227,7 @@ def load_tokens(path: str | Path) -> Any:
     command = f"heed tokenize {path.name}"
     verify_checksums(path, command)
     meta = read_meta(path)
+    _open_rest(path, meta, command)
     with reading(path, command, "the token arrays cannot be read"):
         if meta.languages:
             return ParallelTokens(
@@ -237,6 +238,20 @@ def load_tokens(path: str | Path) -> Any:
             _read_lexicon(path), open_array(path / "sentences.npy"),
             np.load(path / "sentence_offsets.npy"),
         )  # fmt: skip
+
+
+def _open_rest(path: Path, meta: Meta, command: str) -> None:
+    """Raise HeedError where a file that is read later is missing or broken.
+
+    Checksums tell it too, but a folder without them is not verified.
+    """
+    alignments = [ALIGNMENTS] if meta.alignments else []
+    for name in ["documents.parquet", *(alignments if meta.languages else ["evidence.parquet"])]:
+        with reading(path / name, command):
+            pyarrow.parquet.read_metadata(path / name)
+    for name in () if meta.languages else POSITIONS:
+        with reading(path / f"{name}.npy", command):
+            open_array(path / f"{name}.npy")
 
 
 def _read_side(path: Path, language: str) -> Side:

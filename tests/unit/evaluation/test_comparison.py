@@ -19,6 +19,7 @@ from heed.evaluation.results import Comparison, read_comparison, write_compariso
 from heed.files import CHECKSUMS, HeedError
 from heed.prediction import write_predictions
 from heed.reference_models import write_reference_models
+from heed.report.publish import published_statistics
 from heed.study import Experiment
 from heed.tasks.classification.recipe import Options, Prediction, Target
 from heed.tasks.classification.texts import classify
@@ -155,6 +156,20 @@ def test_a_file_that_is_no_comparison_is_one_clear_message_with_the_key(study):
     FILE.unlink()
     with pytest.raises(HeedError, match=r"comparison.json: not there. Run: heed compare"):
         read_comparison(FILE)
+
+
+def test_an_edition_gets_every_answer_of_every_run_and_no_id(study):
+    table = published_statistics(compared())["tiny"]
+    assert [*table] == ["model", "seed", "fold", "item", "metric", "right"]
+    assert table.dtypes["right"] == "uint8" and {*table["fold"]} == {0}
+    runs = {(*keys,): run for keys, run in table.groupby(["model", "seed"])}
+    models = {(variant, seed) for variant in MODELS["tiny"] for seed in (1, 2)}
+    assert {*runs} == models | {("linear", 0), ("majority", 0)}
+    for (variant, seed), run in runs.items():
+        if seed:
+            predictions = read_test_predictions(f"tiny-{variant}", seed)
+            assert [*run["right"]] == [*correct(predictions)], "items are in the order of ids"
+        assert [*run["item"]] == [*range(1, len(run) + 1)], "pairs of models have the same items"
 
 
 def read_test_predictions(model: str, seed: int) -> pd.DataFrame:

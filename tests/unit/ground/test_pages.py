@@ -25,13 +25,14 @@ SETUP = "sets up an environment, or runs these tests"
 REMOTE = "needs a remote: tests/slow/test_sharing.py"
 STAGES = "runs stages, or reads their results: tests/pipeline"
 MEASURED = "measures, or reads published studies: tests/unit/test_benchmarks.py"
+EDITION = "reads a published study: tests/unit/report/test_verify.py"
 NOT_RUN = {
     "cd": USERS, "export": USERS, "source": USERS, "vi": USERS, "ssh": USERS, "pre-commit": SETUP,
     "python -m pip": SETUP, "python -m pytest": SETUP, "make": SETUP, "git clone": REMOTE,
     "git fetch": REMOTE, "git push": REMOTE, "dvc remote": REMOTE, "dvc push": REMOTE,
     "dvc pull": REMOTE, "dvc fetch": REMOTE, "ray": CLUSTER, "kubectl": CLUSTER,
     "apptainer": CONTAINER, "docker": CONTAINER, "podman": CONTAINER, "snakemake": STAGES,
-    "dvc": STAGES, "heed report": STAGES,
+    "dvc": STAGES, "heed report": STAGES, "heed verify": EDITION, "python verify.py": EDITION,
     "python -m benchmarks.machines": MEASURED, "python -m benchmarks.remote": MEASURED,
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
@@ -37,6 +38,7 @@ from tests.fixtures.report import made_up
 from tests.fixtures.report.answers import NOISY, experiment_of, make_experiment
 from tests.unit.report.conftest import PUBLISHED, clone_to
 
+STATISTICS = {"sample-author": pd.DataFrame({"item": [1, 2], "right": [0, 1]})}
 CELL = re.compile(r"(better|worse|the same|undecided|not converged) ([+−]?[\d.]+)")  # of the matrix
 BEGINS, ENDS = BEGIN.format(name="sample"), END.format(name="sample")
 PLACE = f"{BEGINS}{ENDS}\nafter\n"
@@ -61,7 +63,7 @@ def publish_sample(root: Path, data: Comparison | None = None) -> Path:
     """Publish the made-up sample study of a clone."""
     data = data or made_up.comparison("sample")
     results = made_up.results(data, root / "results")
-    return publish(made_up.study("sample"), data, PUBLISHED, results, root)
+    return publish(made_up.study("sample"), data, PUBLISHED, results, root, STATISTICS)
 
 
 def assert_matrix_of(published_report: Path, readme: str) -> None:
@@ -102,6 +104,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     assert {
         "index.html", "report.tex", "README.md", "params.yaml", "dvc.lock", "metrics.json",
         "edition.json", "tables/summary.csv", "figures/gain.svg",
+        "statistics/sample-author.parquet", "statistics/SHA256SUMS",
     } <= names  # fmt: skip
     assert any(name.startswith("documents/") for name in names) == generated
     assert (into / "documents").exists() == generated
@@ -196,7 +199,7 @@ def test_an_edition_has_no_path_of_this_machine(tmp_path, monkeypatch):
         params, experiments=params.experiments | {"sample-author": experiment}
     )
     results = made_up.results(comparison, root / "results")
-    folder = publish(params, comparison, PUBLISHED, results, Path())
+    folder = publish(params, comparison, PUBLISHED, results, Path(), {})
     for path in [*folder.rglob("*"), root / "README.md"]:
         if path.is_file():
             text = path.read_bytes().replace(b"\\allowbreak{}", b"").replace(b"\\_", b"_")

@@ -221,7 +221,7 @@ def test_an_edition_has_sentences_only_where_heed_generated_them(tmp_path, gener
     root = clone_to(tmp_path / "clone", "translation-sample")
     data = fixture.comparison(generated=generated)
     results = made_up.results(data, tmp_path / "results")
-    into = publish(fixture.study(), data, PUBLISHED, results, root)
+    into = publish(fixture.study(), data, PUBLISHED, results, root, {})
     words = ("das Haus", "grün", "house is", "green")
     texts = {
         path.relative_to(into).as_posix(): path.read_text(encoding="utf-8")

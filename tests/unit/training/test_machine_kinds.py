@@ -167,6 +167,7 @@ def test_compare_and_publish_print_that_line(monkeypatch, capsys):
     assert capsys.readouterr().out == f"{line}\n"
     monkeypatch.setattr("heed.report.publish.check_commit", lambda *inputs: None)
     monkeypatch.setattr("heed.pipeline.check_up_to_date", lambda clone: None)
+    monkeypatch.setattr("heed.report.publish.published_statistics", lambda comparison: {})
     monkeypatch.setattr("heed.report.publish.publish", lambda *inputs: Path("docs/studies/it"))
     monkeypatch.setattr(commands, "read_comparison", lambda: MIXED)
     commands.publish()
