@@ -276,6 +276,7 @@ def make_legend(rationale: bool, sentences: bool) -> Legend:
     )
 
 
+EXCERPT = 40  # words of the text on the first screen
 WORDS = 80  # of a longer document, those with the most weight in one piece
 
 
@@ -347,11 +348,21 @@ def _answers(rows: pd.DataFrame) -> Answers:
 
 def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
     """Return at most 80 successive tokens: those with the most weight, ties the first of them."""
-    if len(tokens) <= WORDS:
+    return _window(tokens, tokens["weight"], WORDS)
+
+
+def excerpt(tokens: pd.DataFrame) -> pd.DataFrame:
+    """Return at most 40 successive tokens: those with most of the rationale, else most weight."""
+    cue = tokens["rationale"]
+    return _window(tokens, cue + tokens["weight"] if cue.any() else tokens["weight"], EXCERPT)
+
+
+def _window(tokens: pd.DataFrame, counts: pd.Series, size: int) -> pd.DataFrame:
+    if len(tokens) <= size:
         return tokens
-    sums = np.cumsum(np.concatenate([[0.0], tokens["weight"].to_numpy(np.float64)]))
-    start = int(np.argmax(np.round(sums[WORDS:] - sums[:-WORDS], 6)))
-    return tokens.iloc[start : start + WORDS]
+    sums = np.cumsum(np.concatenate([[0.0], counts.to_numpy(np.float64)]))
+    start = int(np.argmax(np.round(sums[size:] - sums[:-size], 6)))
+    return tokens.iloc[start : start + size]
 
 
 def fixed_weights(hyperparameters: Architecture, tokens: pd.DataFrame) -> pd.DataFrame | None:

@@ -214,7 +214,9 @@ def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
 
 def _title(cost: Cost) -> Cell:
     experiment = cost.experiment
-    return Cell(experiment.title, mark=experiment.mark, link=f"#experiment-{experiment.key}")
+    return Cell(
+        experiment.title, mark=experiment.printed_mark, link=f"#experiment-{experiment.key}"
+    )
 
 
 PANELS = 3  # side by side
@@ -235,7 +237,7 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
         "Test score against the core time of a training, means over seeds; the scale of time "
         "is logarithmic. Dashed line: the best reference model, whose time is not measured."
     )
-    marks, width = {each.mark for each in experiments}, PANEL_WIDTH * columns
+    width = PANEL_WIDTH * columns
 
     def draw(figure: matplotlib.figure.Figure) -> None:
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -253,7 +255,6 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
         draw,
         (width, 0.2 + PANEL_HEIGHT * rows),
         alt_text=caption,
-        mark=marks.pop() if len(marks) == 1 else "",
         wide=width > WIDTH,
     )
 

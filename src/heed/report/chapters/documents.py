@@ -31,6 +31,7 @@ from heed.report.browser import (
     ChangedDocument,
     Document,
     describe_rationale,
+    excerpt,
     fixed_weights,
     make_legend,
     read_changed_documents,
@@ -65,7 +66,47 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
             blocks += _changed(experiment, changed)
         blocks += _heads(results, experiment)
     blocks += weight_shares(results, experiment)
-    return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
+    return [Disclosure(summary, tuple(blocks), "texts")] if blocks else []
+
+
+def first_text(results: Results, experiment: Experiment) -> list[Block]:
+    """Return one text as the judged variant has read it, for the first screen; nothing without any.
+
+    Of the documents that it gets right, and that have a rationale where any has, the one with the
+    median share of weight on it, else on its heaviest words: an excerpt around these.
+    """
+    model = results.models(experiment).get(next(iter(experiment.result.attention), ""), "")
+    browser = results.browsers.get(model)
+    if browser is None or not results.prints_texts(experiment):
+        return []
+    right = [each for each in browser.documents if each.right] or browser.documents
+    known = [each for each in right if each.tokens["rationale"].any()] or right
+    document = sorted(known, key=_share_on_cue)[len(known) // 2]
+    tokens = excerpt(document.tokens)
+    description = say(
+        "{label}, predicted {predicted}; {shown} of {count} words, with {share} of the weight on "
+        "the underlined"
+        if document.tokens["rationale"].any()
+        else "{label}, predicted {predicted}; {shown} of {count} words",
+        label=document.label,
+        predicted=document.predicted,
+        shown=len(tokens),
+        count=len(document.tokens),
+        share=f"{_share_on_cue(document):.0%}",
+    )
+    reading = Reading("", description, shade_sentences(document.text, tokens))
+    media = _media(experiment)
+    legend = make_legend(browser.rationale is not None, browser.sentences)
+    title = say("What attention weighs in one text: {experiment}", experiment=experiment.title)
+    return [
+        ShadedDocument(title, "", (reading,), media=media),
+        dataclasses.replace(legend, media=media),
+    ]
+
+
+def _share_on_cue(document: Document) -> float:
+    weights, cue = document.tokens["weight"], document.tokens["rationale"]
+    return float(weights[cue].sum() if cue.any() else weights.nlargest(HEAVIEST).sum())
 
 
 def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> list[Block]:

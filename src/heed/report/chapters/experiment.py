@@ -64,11 +64,11 @@ class Line:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the first paragraphs of the experiment: its verdict, its corpus, the talk's gain."""
-    text, gain = experiment.answer.verdict, experiment.gain
-    verdict: Texts = (Span(f"{text[:1].upper()}{text[1:]}.", "verdict"),)
-    if gain:
-        names = {"variant": gain.first, "size": gain.size}
-        verdict = (*verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
+    compared = experiment.attention_comparison
+    verdict: Texts = (Span(experiment.answer.sentence, "verdict"),)
+    for each in compared.of_question if compared else ():
+        values = {"first": each.first, "second": each.second, "size": each.size}
+        verdict = (*verdict, " ", say("{first} over {second}: {size}.", **values))
     blocks: list[Block] = [Paragraph(verdict), Paragraph((experiment.corpus,), "small")]
     if sentence := degenerate_sentence(experiment.result, results.comparison.seeds):
         warning = f"{sentence[0].upper()}{sentence[1:]}."

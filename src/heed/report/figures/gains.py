@@ -41,7 +41,7 @@ BOX = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0}
 class Bar:
     """An experiment's gain, in percentage points or in points of its figure."""
 
-    title: str  # with the experiment's mark, unless all have the same
+    title: str  # with the experiment's mark, where it is printed
     gain: TestedDifference
     talk: float | None
     comparable: bool  # whether the talk's score can be compared with ours
@@ -70,14 +70,10 @@ class Bar:
 
 
 def gain_bars(experiments: list[Experiment]) -> list[Bar]:
-    """Return the gains of all experiments that have one.
-
-    A mark that all experiments have is left out: the warning before the chart's title says it.
-    """
-    has_mark = len({each.mark for each in experiments}) > 1
+    """Return the gains of all experiments that have one."""
     return [
         Bar(
-            short_name(each.title, MAX_TITLE) + f" ({each.mark})" * bool(has_mark and each.mark),
+            short_name(each.title, MAX_TITLE) + f" ({each.printed_mark})" * bool(each.printed_mark),
             each.gain,
             each.line.talk_gain,
             each.line.comparable or not each.line.reproduction,
@@ -87,18 +83,18 @@ def gain_bars(experiments: list[Experiment]) -> list[Bar]:
     ]
 
 
-def gain_charts(results: Results, warning: str) -> list[Figure]:
-    """Return a chart for each unit of gains, with a warning before its title.
+def gain_charts(results: Results) -> list[Figure]:
+    """Return a chart for each unit of gains.
 
     Its key is `gain`; further units have the name of the figure that they are points of.
     """
     by_unit: dict[str, list[Bar]] = {}
     for bar in gain_bars(results.experiments):
         by_unit.setdefault(bar.gain.measure.long_unit, []).append(bar)
-    return [_gain_chart(results, *each, warning) for each in enumerate(by_unit.values())]
+    return [_gain_chart(results, *each) for each in enumerate(by_unit.values())]
 
 
-def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) -> Figure:
+def _gain_chart(results: Results, number: int, bars: list[Bar]) -> Figure:
     measure = bars[0].gain.measure
     title = say(
         "Gain of attention over the baseline in percentage points, with its {covers} interval"
@@ -118,7 +114,7 @@ def _gain_chart(results: Results, number: int, bars: list[Bar], warning: str) ->
         title,
         f"{'; '.join(texts)}.",
         results.comparison_sources,
-        lambda figure: draw_gains(figure, bars, " ".join(filter(None, [warning, title]))),
+        lambda figure: draw_gains(figure, bars, title),
         (WIDTH, min(1.35 + 0.62 * len(bars), MAX_HEIGHT)),
         alt_text=". ".join(bar.alt_text for bar in bars),
         titled=True,

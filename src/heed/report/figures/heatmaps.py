@@ -89,7 +89,6 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             (WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
             alt_text=drawing.alt_text(experiment, f"{claim} {caption} {' '.join(document.words)}"),
-            mark=experiment.mark,
             claim=claim,
             media=EVERYWHERE if experiment.generated else (PAGE,),
         )
@@ -236,7 +235,6 @@ def _figure(
         (max(width, WIDTH), height),
         subject=variant,
         alt_text=drawing.alt_text(experiment, f"{caption} {' '.join(words)}"),
-        mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
         media=EVERYWHERE if experiment.generated and fits else (PAGE,),

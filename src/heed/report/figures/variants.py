@@ -173,7 +173,6 @@ def make_figure(
         draw,
         size,
         alt_text=drawing.alt_text(experiment, caption),
-        mark=experiment.mark,
         wide=size[0] > WIDTH,
         media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
     )
