@@ -22,7 +22,7 @@ from heed.hyperparameters.pretrained import PRETRAINED
 from heed.report.formats import format_coverage, format_interval, format_p
 from heed.report.language import say
 from heed.report.measures import Measure, describe_reference_models, measure_of
-from heed.report.sentences import NETWORKS, OPEN, OTHERS, QUESTION, SHOWN, UNTESTED
+from heed.report.sentences import AHEAD, NETWORKS, OPEN, OTHERS, QUESTION, SHOWN, UNTESTED
 
 LINEAR = "linear"
 REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
@@ -230,11 +230,11 @@ def answer(result: ExperimentResult, method: Significance) -> Answer:
 
 
 def _named(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
-    """Return the comparisons that the sentence names, the primary one first.
+    """Return the comparisons that the sentence names, the primary one first, then what is beaten.
 
-    Beside it that of the best model that does better, of one with attention before all others;
-    another variant that beats the baseline where this one does not; the baseline; the reference
-    models, of which the trivial one is named unless it is beaten.
+    Beside these that of the best model that does better, of one with attention before all others;
+    the baseline; the reference models, of which the trivial one is named unless it is beaten;
+    another variant that beats the baseline where this one does not.
     """
     gain, judged = compared.baseline, [compared.baseline, *compared.compared_models]
     ahead = [each for each in judged if each.verdict == WORSE and each.second in result.models]
@@ -246,7 +246,8 @@ def _named(compared: AttentionComparison, result: ExperimentResult) -> list[Test
     ]
     others = [each for each in compared.further if each.second == BASELINE]
     beat = [each for each in others if each.verdict == BETTER and gain.verdict != BETTER]
-    return _unique([compared.primary, *ahead[:1], *beat[:1], gain, *references])
+    rest = sorted([*ahead[:1], gain, *references], key=lambda each: each.verdict != BETTER)
+    return _unique([compared.primary, *rest, *beat[:1]])
 
 
 def _listed(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
@@ -266,10 +267,13 @@ def _attends(name: str, result: ExperimentResult) -> bool:
 def _clause(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
     name = say("attention")
     own, score = (result.score_of(model) for model in (each.first, each.second))
+    other = describe_model(each.second, result)
+    if each.situation == WORSE and each.second in result.models and _attends(each.second, result):
+        other = say(AHEAD, other=other)
     text = say(
         table[each.situation],
         name=name if each.first == "attention" else f"{name} ({each.first})",
-        other=describe_model(each.second, result),
+        other=other,
         own=each.measure.short(own, named=True),
         score=each.measure.short(score),
         unfinished=_unfinished(each, result),
@@ -310,7 +314,8 @@ def describe_model(name: str, result: ExperimentResult) -> str:
 def describe_network(name: str, result: ExperimentResult) -> str:
     """Return how a network reads a text, in words."""
     encoder = ENCODERS.get(getattr(result.models[name].hyperparameters, "encoder", ""))
-    return say(NETWORKS[_network(name, result)], encoder=encoder.label if encoder else "")
+    label = encoder.label if encoder else ""
+    return say(NETWORKS[_network(name, result)], encoder=label, name=name)
 
 
 def _network(name: str, result: ExperimentResult) -> str:
@@ -358,10 +363,11 @@ def _advice(recommended: str, result: ExperimentResult) -> Iterator[str]:
 
 
 def _best_network(result: ExperimentResult, known: set[str]) -> Iterator[str]:
-    """Yield the clause on the best network, where no other clause has it."""
+    """Yield the clause on the best network, where it is better than those that clauses name."""
     best = max(result.models, key=lambda name: result.sign * result.score_of(name))
-    if best not in known:
-        score = measure_of(result).short(result.score_of(best))
+    short = measure_of(result).short
+    score = short(result.score_of(best))
+    if score not in {short(result.score_of(name)) for name in known if name in result.models}:
         yield say("the best network, {name}, has {score}", name=best, score=score)
 
 

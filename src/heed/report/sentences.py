@@ -40,18 +40,19 @@ OPEN = {
     "epochs {unfinished} did better",
     UNTESTED: "whether {first} is better than {second}, {gain}: {reason}",
 }
+AHEAD = "{other}, which has attention too,"  # where a variant that does better has it
 # What a network is by how it reads a text: `_network` in answer.py says which.
 NETWORKS = {
     "last": "a {encoder}’s last state",
     "mean": "averaging without learned weights",
     "max": "the maximum of the states",
-    "uniform": "self-attention with equal weights",
+    "uniform": "a network with equal weights",
     "parameter-matched": "a network of as many parameters",
     "last-state": "translation from the last state",
     "transformer": "a transformer",
-    "control": "the control",
-    "baseline": "the baseline",
-    "variant": "the variant",
+    "control": "the control {name}",
+    "baseline": "the {name}",
+    "variant": "the variant {name}",
 }
 # What the weights of the judged variant are by the criteria of an explanation.
 WEIGHTS = {

@@ -49,7 +49,7 @@ def _power(experiments: list[Experiment]) -> Iterator[str]:
             f"{size} ({title})" if len(experiments) > 1 else size for title, size in coarse.items()
         )
         yield say(
-            "Differences below these are likely to be missed (80% power): {sizes}.", sizes=sizes
+            "Differences below these are likely to be missed: {sizes} (80% power).", sizes=sizes
         )
 
 
@@ -160,8 +160,8 @@ def _columns(
         number = format_points(value) if has_unit else difference.measure.difference(value)
         verdict = verdict_span(difference.verdict, short_verdict(difference.verdict))
         words = describe_model(difference.second, experiment.result)
-        name = (" (", glossary_link(difference.second, words), ")")
-        remark = (" ", glossary_link(TUNED_ALIKE, difference.remark)) if difference.remark else ()
+        name = (", ", glossary_link(difference.second, words))
+        remark = (", ", glossary_link(TUNED_ALIKE, difference.remark)) if difference.remark else ()
         return Phrase((verdict, f" {number}", *name, *remark))
 
     return (

@@ -53,12 +53,14 @@ TITLE_WIDTH = 42  # millimetres on paper
 def chapter(results: Results) -> list[Block]:
     """Return the first screen: sentences, the chart, one text, three lists; then the tables."""
     experiments = results.experiments
+    first, *others = headline(experiments)
     style = "headline" if len(experiments) == 1 else "finding"
-    lines = [Paragraph(_linked(line, experiments), style) for line in headline(experiments)]
-    glance = (
-        Group(tuple(dot_charts(results))),
-        Group((*_example(results), *_lists(results))),
-    )
+    lines = [Paragraph(_linked(first, experiments), style)]
+    lines += [Paragraph(_linked(line, experiments), "finding") for line in others]
+    chart, example, lists = dot_charts(results), _example(results), [*_lists(results)]
+    # the chart of many experiments is as high as the text and the lists together
+    parts = [chart, [*example, *lists]] if len(experiments) > 2 else [[*chart, *example], lists]
+    glance = tuple(Group(tuple(part)) for part in parts)
     tables = (
         verdict_matrix(experiments, results.comparison_sources),
         *gain_charts(results),

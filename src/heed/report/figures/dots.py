@@ -20,9 +20,8 @@ REFERENCE = Look(SOFT, "D", "solid")
 def dot_charts(results: Results) -> list[Figure]:
     """Return the chart, in parts where it would be higher than a page."""
     caption = say(
-        "A dot is a run with one seed, a line the mean, in words beside the name. Grey: a "
-        "reference model, fitted once or once for each fold. The trivial reference model is left "
-        "out."
+        "A dot is a run with one seed; the line is the mean, which stands beside the name. Grey: a "
+        "reference model, fitted once, or once for each fold; the trivial one is left out."
     )
     figures = []
     for number, (experiments, height) in enumerate(_parts(results), 1):
