@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from heed.evaluation.results import (
     Comparison,
@@ -25,8 +24,6 @@ from heed.report import blocks, html, latex
 from heed.report.blocks import EVERYWHERE, Cell, Column, Paragraph, Source, Table, make_rows
 from heed.report.escape import cell, escape
 from heed.report.experiments import Experiment, read_experiments
-from heed.report.figures.drawing import GROUND
-from heed.report.figures.gains import draw_gains, gain_bars, scale
 from heed.report.formats import (
     POINTS,
     PROBABILITY,
@@ -222,61 +219,6 @@ def test_whether_the_talks_gain_was_reproduced_is_read_from_interval_and_verdict
     assert text.startswith(f"{reproduction.verdict}: ")
 
 
-def draw_chart(data: Comparison, study: str) -> tuple[list, Figure]:
-    """The bars of the chart of gains, and the chart."""
-    bars = gain_bars(read_experiments(made_up.study(study), data, PUBLISHED))
-    figure = Figure()
-    draw_gains(figure, bars, "title")
-    return bars, figure
-
-
-def test_the_chart_shows_every_gain_its_interval_and_the_talks_on_one_scale():
-    data = made_up.comparison("talk")
-    bars, figure = draw_chart(data, "talk")
-    (axes,) = figure.axes
-    points = [
-        (line.get_gid(), line.get_ydata()[0], line)
-        for line in axes.lines
-        if len(line.get_xdata()) == 1
-    ]
-    marks = {(kind, place): line for kind, place, line in points}
-    ends = sorted((place, line.get_xdata()[0]) for kind, place, line in points if kind == "end")
-    assert len(bars) == len(data.experiments) and not any(kind == "cut" for kind, *_ in points)
-    for place, (key, each) in enumerate(zip(data.experiments, read_talk(data), strict=True)):
-        entry = data.experiments[key].comparisons["attention"]["baseline"]
-        mean, talk = marks["mean", place], marks["talk", place]
-        assert mean.get_xdata()[0] == entry.mean_pp and talk.get_xdata()[0] == each.line.talk_gain
-        assert [x for y, x in ends if y == place] == list(entry.interval_pp)
-        assert (mean.get_markerfacecolor() != GROUND) == (entry.p_corrected < 0.05)
-        gain = format_points(entry.mean_pp)
-        assert any(text.get_text().startswith(gain) for text in axes.texts)
-    low, high = axes.get_xlim()
-    assert low < min(end for _, end in ends) and max(end for _, end in ends) < high
-
-
-def with_gain(size: float, interval: tuple[float, float] | None) -> Comparison:
-    data = made_up.comparison("sample")
-    for result in data.experiments.values():
-        change_difference(result, "attention", "baseline", mean_pp=size, interval_pp=interval)
-    return data
-
-
-def test_an_interval_much_wider_than_every_gain_ends_in_an_arrow():
-    _, figure = draw_chart(with_gain(1.0, (-50.0, 52.0)), "sample")
-    (axes,) = figure.axes
-    cut = [line for line in axes.lines if line.get_gid() == "cut"]
-    places = {(line.get_ydata()[0], line.get_xdata()[0]) for line in cut}
-    assert places == {(0, -4), (0, 4), (1, -4), (1, 4)}
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["−4", "−2", "0", "+2", "+4"]
-
-
-def test_ticks_are_round_and_few():
-    for size, step in ((1.5, 0.5), (6, 1), (6.1, 2), (0.5, 0.1), (100, 20), (13, 5)):
-        bars, _ = draw_chart(with_gain(float(size), None), "sample")
-        ticks = scale(bars)
-        assert ticks[1] - ticks[0] == pytest.approx(step) and 0 in ticks and ticks[-1] >= size
-
-
 def test_every_comparison_is_in_the_page_and_in_the_csv(rendered):
     data, folder = made_up.comparison("sample"), rendered("sample")
     page = Page(folder / "index.html")
@@ -413,7 +355,6 @@ def test_the_talks_figures_are_printed_with_ours(rendered):
     drawings = re.findall(r'<img [^>]*?alt="([^"]+)"', page.source)
     assert drawings, "each says its title once"
     assert all(alt.count(alt.partition(". ")[0].partition(": ")[0]) == 1 for alt in drawings)
-    assert any("; the talk’s gain, not comparable with ours: +" in alt for alt in drawings)
     change = f"{mean:.4f} 0.0564 ({100 * (mean - 0.0564):+.1f})".replace("(-", "(−")
     assert news["WEIRD NEWS"][1] == change
     assert "the talk, which does not define its own: 2.172%" in page.text
@@ -597,7 +538,7 @@ def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_pa
         assert old in texts[name]
         (folder / name).write_text(texts[name].replace(old, "0.9999"))
     (folder / "tables/left-over.csv").write_text("")
-    (folder / "figures/gain.svg").write_text("<svg></svg>")
+    (folder / "figures/models.svg").write_text("<svg></svg>")
     with pytest.raises(HeedError) as error:
         check_report(*arguments)
     numbers = rf"0\.9999 in the report, {old} by the results"
@@ -610,7 +551,7 @@ def test_the_check_names_every_number_of_a_report_that_is_not_the_results(tmp_pa
     for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "tables/left-over.csv").unlink()
-    (folder / "figures/gain.svg").write_text("<svg/>")
+    (folder / "figures/models.svg").write_text("<svg/>")
     # What DVC has of a result is in dvc.lock.
     (tmp_path / "results").symlink_to(tmp_path / "reports-results")
     evaluation = tmp_path / "results/evaluate/sample-author-mean"

@@ -32,7 +32,6 @@ from heed.report.chapters.shared import (
 )
 from heed.report.experiments import Experiment
 from heed.report.figures.dots import dot_charts
-from heed.report.figures.gains import gain_charts
 from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
 from heed.report.measures import (
@@ -61,12 +60,9 @@ def chapter(results: Results) -> list[Block]:
     # the chart of many experiments is as high as the text and the lists together
     parts = [chart, [*example, *lists]] if len(experiments) > 2 else [[*chart, *example], lists]
     glance = tuple(Group(tuple(part)) for part in parts)
-    tables = (
-        verdict_matrix(experiments, results.comparison_sources),
-        *gain_charts(results),
-        *_summary_tables(results),
-    )
-    summary = say("Verdicts, gains and scores of every experiment in tables")
+    matrix = verdict_matrix(experiments, results.comparison_sources)
+    tables = (matrix, *_summary_tables(results))
+    summary = say("Verdicts and scores of every experiment in tables")
     blocks = (
         *lines,
         Group(glance, style="glance"),
