@@ -276,7 +276,6 @@ def make_legend(rationale: bool, sentences: bool) -> Legend:
     )
 
 
-EXCERPT = 40  # words of the text on the first screen
 WORDS = 80  # of a longer document, those with the most weight in one piece
 
 
@@ -351,10 +350,10 @@ def heaviest_part(tokens: pd.DataFrame) -> pd.DataFrame:
     return _window(tokens, tokens["weight"], WORDS)
 
 
-def excerpt(tokens: pd.DataFrame) -> pd.DataFrame:
-    """Return at most 40 successive tokens: those with most of the rationale, else most weight."""
+def excerpt(tokens: pd.DataFrame, words: int) -> pd.DataFrame:
+    """Return so many successive tokens at most: those with most of the rationale, else weight."""
     cue = tokens["rationale"]
-    return _window(tokens, cue + tokens["weight"] if cue.any() else tokens["weight"], EXCERPT)
+    return _window(tokens, cue + tokens["weight"] if cue.any() else tokens["weight"], words)
 
 
 def _window(tokens: pd.DataFrame, counts: pd.Series, size: int) -> pd.DataFrame:

@@ -56,7 +56,7 @@ NETWORKS = {
 }
 # What the weights of the judged variant are by the criteria of an explanation.
 WEIGHTS = {
-    PASS: "its weights explain by {criteria}",
-    FAIL: "its weights do not explain by {criteria}",
+    PASS: "its weights pass {criteria}",
+    FAIL: "its weights fail {criteria}",
 }
 TABLES = (WEIGHTS, QUESTION, OTHERS, SHOWN, OPEN, NETWORKS)

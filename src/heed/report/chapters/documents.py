@@ -45,6 +45,7 @@ from heed.report.language import say, say_count
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
+SHOWN_WORDS, SHARES = 40, 4  # on the first screen: words of the text; classes with their shares
 EACH = 3  # documents that attention fixed, and as many that it broke
 MODELS_WITH_HEADS = 2
 
@@ -72,8 +73,8 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
 def first_text(results: Results, experiment: Experiment) -> list[Block]:
     """Return one text as the judged variant has read it, for the first screen; nothing without any.
 
-    Of the documents that it gets right, and that have a rationale where any has, the one with the
-    median share of weight on it, else on its heaviest words: an excerpt around these.
+    Of the documents that it gets right, and that have a rationale where any has, that of each class
+    with the median share of weight on it, else on its heaviest words; of these the largest share.
     """
     model = results.models(experiment).get(next(iter(experiment.result.attention), ""), "")
     browser = results.browsers.get(model)
@@ -81,18 +82,24 @@ def first_text(results: Results, experiment: Experiment) -> list[Block]:
         return []
     right = [each for each in browser.documents if each.right] or browser.documents
     known = [each for each in right if each.tokens["rationale"].any()] or right
-    document = sorted(known, key=_share_on_cue)[len(known) // 2]
-    tokens = excerpt(document.tokens)
+    by_class: dict[str, list[Document]] = {}
+    for each in sorted(known, key=_share_on_cue):
+        by_class.setdefault(each.label, []).append(each)
+    typical = {label: by_class[label][len(by_class[label]) // 2] for label in sorted(by_class)}
+    document = max(typical.values(), key=_share_on_cue)
+    tokens = excerpt(document.tokens, SHOWN_WORDS)
     description = say(
-        "{label}, predicted {predicted}; {shown} of {count} words, with {share} of the weight on "
-        "the underlined"
+        "{label}, predicted {predicted}; {shown} of {count} words. Share of weight on the "
+        "underlined, median by class: {shares}"
         if document.tokens["rationale"].any()
         else "{label}, predicted {predicted}; {shown} of {count} words",
         label=document.label,
         predicted=document.predicted,
         shown=len(tokens),
         count=len(document.tokens),
-        share=f"{_share_on_cue(document):.0%}",
+        shares=", ".join(
+            f"{label} {_share_on_cue(each):.0%}" for label, each in [*typical.items()][:SHARES]
+        ),
     )
     reading = Reading("", description, shade_sentences(document.text, tokens))
     media = _media(experiment)
