@@ -6,12 +6,15 @@ import html as html_module
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
 from heed.report import html, latex
 from heed.report.blocks import Figure, Heading, Items, Paragraph, Span, walk_blocks
+from heed.report.browser import excerpt
 from heed.report.chapters import summary as answer_chapter
+from heed.report.chapters.documents import first_text
 from heed.report.chapters.headline import SIGNS, headline, verdict_matrix
 from heed.report.chapters.shared import link_terms
 from heed.report.experiments import (
@@ -213,6 +216,45 @@ def test_the_first_screen_has_its_parts_in_order_and_few_words_before_the_chart(
     for each in results.experiments:  # links have spaces around them
         assert "".join(each.answer.sentence.split()) in "".join(text.split())
     assert "A note begins with what matters." in text and "It may go on" not in text
+
+
+@pytest.mark.parametrize(
+    ("cues", "heavy", "first"), [((), 70, 31), ((90, 99), 5, 60), ((3,), 5, 0), ((55, 60), 70, 31)]
+)
+def test_the_excerpt_shows_the_cue_and_else_the_heaviest_words(cues, heavy, first):
+    tokens = pd.DataFrame({"weight": 0.001, "rationale": False}, index=range(100))
+    tokens.loc[[*cues], "rationale"] = True
+    tokens.loc[heavy, "weight"] = 0.9
+    shown = excerpt(tokens, 40).index
+    assert shown[0] == first and len(shown) == 40
+    assert {*cues} <= {*shown} and excerpt(tokens[:10], 40).equals(tokens[:10])
+
+
+def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_path: Path):
+    results = read_made_up(made_up.study("sample"), made_up.comparison("sample"), tmp_path)
+    experiment = results.experiments[0]
+    model = results.models(experiment)["attention"]
+    browser = results.browsers[model]
+    shares = {"a": (0.1, 0.2, 0.3), "b": (0.7, 0.8, 0.9)}
+    documents = [
+        dataclasses.replace(
+            browser.documents[0], id=f"{label} {share}", label=label, predicted=label,
+            tokens=browser.documents[0].tokens.assign(
+                rationale=lambda each: each.index == each.index[0],
+                weight=lambda each, share=share: share * (each.index == each.index[0]),
+            ),
+        )
+        for label, of_class in shares.items()
+        for share in of_class
+    ]  # fmt: skip
+    changed = dataclasses.replace(
+        results, browsers={model: dataclasses.replace(browser, documents=documents)}
+    )
+    text, _ = first_text(changed, experiment)
+    description = text.readings[0].description
+    assert description.startswith("b, predicted b; ") and description.endswith(": a 20%, b 80%")
+    unpublished = dataclasses.replace(experiment, generated=False)
+    assert first_text(dataclasses.replace(changed, with_documents=False), unpublished) == []
 
 
 def test_what_would_settle_it_has_commands_to_type(tmp_path: Path):

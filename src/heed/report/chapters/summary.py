@@ -56,10 +56,11 @@ def chapter(results: Results) -> list[Block]:
     style = "headline" if len(experiments) == 1 else "finding"
     lines = [Paragraph(_linked(first, experiments), style)]
     lines += [Paragraph(_linked(line, experiments), "finding") for line in others]
-    chart, example, lists = dot_charts(results), _example(results), [*_lists(results)]
+    chart: list[Block] = [*dot_charts(results)]
+    example, lists = _example(results), [*_lists(results)]
     # the chart of many experiments is as high as the text and the lists together
-    parts = [chart, [*example, *lists]] if len(experiments) > 2 else [[*chart, *example], lists]
-    glance = tuple(Group(tuple(part)) for part in parts)
+    left, right = (chart, example) if len(experiments) > 2 else ([*chart, *example], [])
+    glance = (Group(tuple(left)), Group((*right, *lists)))
     matrix = verdict_matrix(experiments, results.comparison_sources)
     tables = (matrix, *_summary_tables(results))
     summary = say("Verdicts and scores of every experiment in tables")
@@ -79,14 +80,13 @@ def _linked(line: str, experiments: list[Experiment]) -> Texts:
         say("a linear model"): "linear",
         say("a pretrained model"): PRETRAINED,
     }
-    names = (name for each in experiments for name in each.result.models)
-    texts = link_terms(line, {f"({name})": name for name in names} | terms)
-    titles = (each for each in experiments if line.startswith(f"{titled(each)} "))
-    for each in titles if isinstance(texts[0], str) else ():
-        rest = texts[0].removeprefix(each.title)
-        mark = (" ", Span(each.printed_mark, "mark")) if each.printed_mark else ()
-        return (Span(each.title, link=f"#experiment-{each.key}"), *mark, rest, *texts[1:])
-    return texts
+    terms |= {f"({name})": name for each in experiments for name in each.result.models}
+    for each in experiments:
+        if line.startswith(f"{titled(each)} "):
+            title = Span(each.title, link=f"#experiment-{each.key}")
+            mark = (" ", Span(each.printed_mark, "mark")) if each.printed_mark else ()
+            return (title, *mark, *link_terms(line.removeprefix(each.title), terms))
+    return link_terms(line, terms)
 
 
 def _example(results: Results) -> list[Block]:
