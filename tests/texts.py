@@ -14,7 +14,7 @@ from jinja2 import nodes
 from heed import hyperparameters
 from heed.explanation.registry import TESTS
 from heed.explanation.test import FAIL, PASS, UNDEFINED
-from heed.report import browser
+from heed.report import browser, sentences
 from heed.report.chapters.hyperparameters import TALK_GROUPS
 from heed.report.escape import TEMPLATES
 from heed.report.figures.captions import captions
@@ -78,6 +78,8 @@ def table_texts() -> Iterator[Text]:
         RULES,
         STOPS,
         OFTEN,
+        *(table.values() for table in sentences.TABLES),
+        (sentences.AHEAD,),
         (DEPENDENT_DRAWS, STOPPED_EARLY),
         (PASS, FAIL, UNDEFINED),
         *((test.title, test.claim, test.criterion, test.rule, *test.reasons) for test in TESTS),

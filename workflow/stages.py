@@ -37,11 +37,13 @@ from heed.search.cluster import LOCAL, read_address
 from heed.study import Params, load
 from heed.study.own_files import changed_file_warnings
 from heed.study.reader import check_as_dvc_reads, read_text
+from heed.terminal import print_line, wrap
 
 RUNS = Path(".heed/snakemake")
 REMOVED = Path(".heed/removed")  # results that are no longer in the study
 LOCK_BACKUP = Path(".heed/dvc.lock")  # dvc.lock as it was when snakemake last started
 REPORT_COPIES = Path(".heed/shown")  # copies of the report's parts, for `snakemake --report`
+ANSWER = Path("reports/tables/answer.txt")  # the report's first sentences
 KEPT = ("results/code", "results/compare")  # never moved to REMOVED
 # About how long a stage takes, in the unit of a short one, as in the sample study; others take 1.
 LENGTHS = {"search": 10, "search_later": 10, "train": 12, "explain": 8, "adversarial_attention": 20}
@@ -386,6 +388,8 @@ class Run:
             self._announce(self._plan, "to run" if executing else "may run")
         if executing:
             shown.begin([*self._plan], self.folder)
+            if not self._plan:  # Snakemake has then no hook that prints it
+                self.print_answer()
         return self._plan
 
     def _announce(self, plan: dict[str, str], words: str) -> None:
@@ -427,6 +431,11 @@ class Run:
         """Return why a stage runs, in brackets; nothing of one that never ran."""
         reason = self.plan().get(name, "requested")
         return "" if reason == engine.NEVER_RUN else f"  ({reason})"
+
+    def print_answer(self) -> None:
+        """Print the report's first sentences, where this run made or found all of the study."""
+        if Path(self.done_file("all")).exists() and ANSWER.exists():
+            print_line(wrap(ANSWER.read_text(encoding="utf-8").splitlines()), error=True)
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""

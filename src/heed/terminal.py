@@ -10,12 +10,15 @@ import errno
 import io
 import os
 import re
+import shutil
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 STDOUT, STDERR = "standard output", 2  # in messages, and the last descriptor of the three streams
 # Half a character, as JSON may have; Python shows so a byte of an argument that is not UTF-8.
+MAX_WIDTH = 100  # of a sentence, however wide the terminal is
 SURROGATES = re.compile("[\ud800-\udfff]")
 # Control characters but tab and newline, those that change the direction of the text after them,
 # and lone surrogates, which cannot be printed.
@@ -62,6 +65,12 @@ def print_line(text: str, error: bool = False) -> None:
     """Print a line at once, on stderr if it is an `error`; what stderr cannot take is dropped."""
     with contextlib.suppress(OSError) if error else _writing():
         print(visible(text), file=_with_escapes(sys.stderr if error else sys.stdout), flush=True)
+
+
+def wrap(lines: Iterable[str]) -> str:
+    """Return sentences, each from a new line, in lines that fit the terminal and a reader."""
+    width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
+    return "\n".join(textwrap.fill(visible(line), width, subsequent_indent="  ") for line in lines)
 
 
 def print_data(text: str) -> None:

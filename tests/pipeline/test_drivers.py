@@ -210,6 +210,16 @@ def test_a_seed_trains_itself_alone(toy: Toy, driver: list[str]) -> None:
 
 
 @pytest.mark.slow
+def test_snakemake_ends_with_the_first_sentences_of_the_report(toy: Toy) -> None:
+    sentence = "Attention beats nothing, 90.0% against 89.0%."
+    for changed in (False, True):
+        if changed:
+            add_to(ATTENTION, "\nRENAMED = 1\n")(toy)
+        output = toy.run(*SNAKEMAKE)
+        assert output.count(sentence) == 1 and sentence not in toy.run(*SNAKEMAKE, "-n"), output
+
+
+@pytest.mark.slow
 def test_results_are_kept_after_an_edit_that_does_not_change_them(toy: Toy) -> None:
     """By docs/drivers.md: one stage of each kind runs again, then `dvc commit` keeps the others."""
     add_to(ATTENTION, "\nRENAMED = 1\n")(toy)

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from heed import paths
-from heed.terminal import print_line
+from heed.terminal import print_line, wrap
 
 if TYPE_CHECKING:
     from heed.evaluation.results import Comparison
@@ -207,7 +207,7 @@ def report(check: bool = False) -> None:
     outcome = render(*inputs)
     if outcome.failures:
         print_line("\n".join(outcome.failures), error=True)
-    print_line(outcome.answer)
+    print_line(wrap(outcome.answer))
 
 
 def read_comparison() -> "Comparison":

@@ -295,24 +295,19 @@ def _summarize_details(tested: Tested, metrics: Metrics) -> results.Details:
     }
 
 
-def metrics_row(experiment: ExperimentResult) -> dict[str, float]:
-    """Return an experiment's columns of `dvc exp show` in metrics.json, in the report's digits."""
-    metrics = {
-        variant: results.round_half_up(experiment.score_of(variant), 4)
-        for variant in experiment.models
-    }
-    for variant in experiment.attention[:1]:
-        if (gain := experiment.models[variant].gain) is None:
-            continue
-        metrics["gain_pp"] = results.round_half_up(gain.mean_pp, 2)
-        difference = experiment.comparisons[variant][BASELINE]
-        if difference.interval_pp and difference.p_corrected is not None:
-            ends = (results.round_half_up(end, 2) for end in difference.interval_pp)
-            metrics["low_pp"], metrics["high_pp"] = ends
-            metrics["p_corrected"] = _round_p(difference.p_corrected)
+def metrics_row(experiment: ExperimentResult) -> dict[str, float | str]:
+    """Return an experiment's columns of `dvc exp show` in metrics.json, in the report's digits.
+
+    First the verdict on the primary comparison, then its difference and interval, and the models.
+    """
+    row: dict[str, float | str] = {}
+    variant = next(iter(experiment.attention), "")
+    if primary := experiment.comparisons.get(variant, {}).get(experiment.control):
+        row["verdict"] = primary.verdict
+        row["difference_pp"] = results.round_half_up(primary.mean_pp, 2)
+        if primary.interval_pp:
+            ends = (results.round_half_up(end, 2) for end in primary.interval_pp)
+            row["low_pp"], row["high_pp"] = ends
     _, *learned = experiment.reference_models  # the first is trivial
-    return metrics | {name: results.round_half_up(experiment.score_of(name), 4) for name in learned}
-
-
-def _round_p(p: float) -> float:
-    return float(results.format_significant(p, 2)) if p < 0.001 else results.round_half_up(p, 3)
+    names = (*experiment.models, *learned)
+    return row | {name: results.round_half_up(experiment.score_of(name), 4) for name in names}

@@ -1,6 +1,10 @@
-"""The answer of each experiment in words: a verdict and sentences, chosen by its tests alone."""
+"""The answer of each experiment in words: its sentence, chosen by its tests alone.
+
+The primary comparison leads: the first variant that answers the study's question over its control.
+"""
 
 import dataclasses
+from collections.abc import Iterator
 
 from heed.evaluation.results import (
     BASELINE,
@@ -13,10 +17,12 @@ from heed.evaluation.results import (
     ExperimentResult,
     Significance,
 )
+from heed.hyperparameters import ENCODERS
 from heed.hyperparameters.pretrained import PRETRAINED
-from heed.report.formats import format_coverage, format_interval, format_number, format_p
-from heed.report.language import say, say_count
-from heed.report.measures import Measure, degenerate_sentence, equal_weights_control, measure_of
+from heed.report.formats import format_coverage, format_interval, format_p
+from heed.report.language import say
+from heed.report.measures import Measure, describe_reference_models, measure_of
+from heed.report.sentences import AHEAD, NETWORKS, OPEN, OTHERS, QUESTION, SHOWN, UNTESTED
 
 LINEAR = "linear"
 REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well: simplest first
@@ -24,15 +30,15 @@ REFERENCES = (LINEAR, PRETRAINED)  # that are recommended where they do as well:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """A verdict of a few words, and the sentences on it, which have bad news first.
+    """The sentence on an experiment, with scores, and what can and cannot be said in items.
 
-    `advice` is the sentence that names the model to use, and `recommended` this model; both are
-    empty where there is no linear model to compare with, and for generated text.
+    `recommended` is the model to use, which the sentence begins with; empty where there is no
+    linear model to compare with, and for generated text.
     """
 
-    verdict: str
-    sentences: tuple[str, ...]
-    advice: str = ""
+    sentence: str
+    shown: tuple[str, ...]
+    open: tuple[str, ...]
     recommended: str = ""
 
 
@@ -86,14 +92,14 @@ class TestedDifference:
         return self.result.verdict
 
     @property
+    def situation(self) -> str:
+        """The verdict, or that there is no test: a key of the tables in sentences.py."""
+        return UNTESTED if self.ends is None else self.verdict
+
+    @property
     def remark(self) -> str:
         """What stands beside the verdict of two models that were not tuned alike; else nothing."""
         return "" if self.result.tuned_alike else say("not tuned alike")
-
-    @property
-    def might_count_alone(self) -> bool:
-        """Whether the difference is significant before the correction for several comparisons."""
-        return self.result.p is not None and self.result.p < self.method.alpha
 
     @property
     def size(self) -> str:
@@ -110,55 +116,48 @@ class TestedDifference:
             covers=say("simultaneous {covers}", covers=covers) if self.result.tests > 1 else covers,
             interval=format_interval(self.ends),
             p=p if p.startswith("<") else f"= {p}",
-            within=self.measure.limit(self.result.equal_within_pp or 0.0, 2),
+            within=self.within,
         )
+
+    @property
+    def within(self) -> str:
+        """The least margin within which the difference is shown to lie, with its unit."""
+        return self.measure.limit(self.result.equal_within_pp or 0.0, 2)
 
 
 @dataclasses.dataclass(frozen=True)
 class AttentionComparison:
     """The tests of an experiment's first attention variant against each of its compared models.
 
-    `compared_models` are the reference models, then the other models; `controls` are some of these.
-    `other_gains` are over the baseline, of further variants that answer the study's question;
-    `pairs` are of variants over their own baseline or their own mean.
+    `compared_models` has them all but the baseline, the reference models first; `further` are of
+    other variants: over the baseline where they answer the study's question, and of variants over
+    their own baseline or their own mean.
     """
 
     variant: str
     baseline: TestedDifference
+    primary: TestedDifference  # over its control
     compared_models: list[TestedDifference]
-    controls: list[TestedDifference]
     reference_models: list[TestedDifference]
-    other_gains: list[TestedDifference]
-    pairs: list[TestedDifference]
-    # Whether the baseline is a recurrent network whose last states are all that is read of a text.
-    is_last_state: bool
-    is_control: bool  # whether the baseline is the variant with equal weights
+    further: list[TestedDifference]
 
     @property
-    def better_models(self) -> list[TestedDifference]:
-        """The compared models with a better score."""
-        return [each for each in self.compared_models if each.mean < 0]
-
-    @property
-    def strongest_control(self) -> TestedDifference | None:
-        """The control that the variant beats least."""
-        return _strongest(self.controls)
+    def of_question(self) -> list[TestedDifference]:
+        """The primary comparison, and that with the baseline where it is another one."""
+        return [self.primary, *([self.baseline] if self.baseline is not self.primary else [])]
 
     @property
     def strongest_reference_model(self) -> TestedDifference | None:
-        """The reference model that the variant beats least."""
-        return _strongest(self.reference_models)
+        """The reference model that the variant beats least.
 
-
-def _strongest(compared_models: list[TestedDifference]) -> TestedDifference | None:
-    """Return the rival that is beaten least; None where there is none.
-
-    One that wins comes first, and one that is shown to be beaten last: then all others are, too.
-    """
-    order = {WORSE: 0, BETTER: 2}
-    return min(
-        compared_models, key=lambda each: (order.get(each.verdict, 1), each.mean), default=None
-    )
+        One that wins comes first, and one that is shown to be beaten last.
+        """
+        order = {WORSE: 0, BETTER: 2}
+        return min(
+            self.reference_models,
+            key=lambda each: (order.get(each.verdict, 1), each.mean),
+            default=None,
+        )
 
 
 def compare_attention(
@@ -174,19 +173,15 @@ def compare_attention(
     gain, *compared = (each for each in differences if each.first == variant)
     # Reference models first: that one of them wins is the most important news.
     compared.sort(key=lambda each: each.second in result.models)
-    h = result.models[BASELINE].hyperparameters
-    reads_last = getattr(h, "pooling", "") == "last" and h.is_recurrent and not h.score_functions
-    return AttentionComparison(
-        variant,
-        gain,
-        compared,
-        [each for each in compared if each.second in result.controls],
-        [each for each in compared if each.second in result.reference_models],
-        [each for each in differences if each.first in others and each.second == BASELINE],
-        [each for each in differences if each.second in _own_controls(each.first)],
-        reads_last,
-        equal_weights_control(result, variant) == BASELINE,
-    )
+    own = [each for each in differences if each.first in others and each.second == BASELINE]
+    own += [
+        each
+        for each in differences
+        if each.second in (f"{each.first}-{BASELINE}", f"{each.first}-mean")
+    ]
+    primary = next((each for each in compared if each.second == result.control), gain)
+    references = [each for each in compared if each.second in result.reference_models]
+    return AttentionComparison(variant, gain, primary, compared, references, own)
 
 
 def tested_differences(result: ExperimentResult, method: Significance) -> list[TestedDifference]:
@@ -208,45 +203,137 @@ def tested_differences(result: ExperimentResult, method: Significance) -> list[T
     return sorted(tested, key=lambda each: answers.get(each.first, len(answers)))
 
 
-def _own_controls(variant: str) -> tuple[str, str]:
-    return f"{variant}-{BASELINE}", f"{variant}-mean"
-
-
-def answer(result: ExperimentResult, method: Significance, seeds: list[int]) -> Answer:
-    """Return the answer of one experiment: bad news first, and only what the tests support.
-
-    `seeds` are those of the study, in the order of the runs.
-    """
-    tested = tested_differences(result, method)
-    compared, recommended = compare_attention(result, tested), recommend(result, method)
-    advice = _advice(recommended, result, tested, compared) if recommended else ""
+def answer(result: ExperimentResult, method: Significance) -> Answer:
+    """Return the answer of one experiment: only what the tests support."""
+    compared = compare_attention(result, tested_differences(result, method))
+    recommended = recommend(result, method)
+    clauses = [*_advice(recommended, result)] if recommended else []
+    named = _named(compared, result) if compared else []
+    for each in named:
+        is_led = each is named[0] or each.first != named[0].first
+        clauses.append(_clause(each, result, QUESTION if is_led else OTHERS))
     if compared is None:
-        return dataclasses.replace(_no_comparison(result), advice=advice, recommended=recommended)
-    gain, ahead = compared.baseline, compared.better_models
-    sentences = [
-        degenerate_sentence(result, seeds),
-        *(_better_sentence(each, result) for each in ahead),
-        _gain_sentence(gain, result),
-        _doubt_sentence(gain),
+        missing = [] if BASELINE in result.models else [say("baseline")]
+        missing += [] if result.attention else [say("variant that answers the study's question")]
+        clauses.append(say("no comparison: no {names}", names=say(" and no ").join(missing)))
+    if recommended:
+        known = {name for each in named for name in (each.first, each.second)} | {recommended}
+        clauses += _best_network(result, known)
+    listed = _listed(compared, result) if compared else []
+    sentence = "; ".join(clauses)
+    return Answer(
+        f"{sentence[0].upper()}{sentence[1:]}.",
+        tuple(_item(each, result, SHOWN) for each in listed if each.situation in SHOWN),
+        tuple(_item(each, result, OPEN) for each in listed if each.situation in OPEN),
+        recommended,
+    )
+
+
+def _named(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
+    """Return the comparisons that the sentence names, the primary one first, then what is beaten.
+
+    Beside these that of the best model that does better, of one with attention before all others;
+    the baseline; the reference models, of which the trivial one is named unless it is beaten;
+    another variant that beats the baseline where this one does not.
+    """
+    gain, judged = compared.baseline, [compared.baseline, *compared.compared_models]
+    ahead = [each for each in judged if each.verdict == WORSE and each.second in result.models]
+    ahead.sort(key=lambda each: (not _attends(each.second, result), each.mean))
+    references = [
+        each
+        for each in compared.reference_models
+        if each.result.family != "trivial" or each.situation in (WORSE, SAME, UNDECIDED)
     ]
-    if gain.verdict == BETTER:
-        others = [each for each in compared.controls if each not in ahead]
-        sentences += [_control_sentence(each, result) for each in others]
-        if not compared.controls and not compared.is_control:
-            sentences.append(say("no control was trained, so the gain need not be attention's"))
-    sentences += [_gain_sentence(each, result) for each in compared.other_gains]
-    sentences += [
-        say(
-            "{first} against {second}: {verdict}, {size}",
-            first=pair.first,
-            second=pair.second,
-            verdict=verdict_text(pair.verdict),
-            size=pair.size,
-        )
-        for pair in compared.pairs
-    ]
-    texts = (f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in sentences if text)
-    return Answer(_verdict(compared, result), tuple(texts), advice, recommended)
+    others = [each for each in compared.further if each.second == BASELINE]
+    beat = [each for each in others if each.verdict == BETTER and gain.verdict != BETTER]
+    rest = sorted([*ahead[:1], gain, *references], key=lambda each: each.verdict != BETTER)
+    return _unique([compared.primary, *rest, *beat[:1]])
+
+
+def _listed(compared: AttentionComparison, result: ExperimentResult) -> list[TestedDifference]:
+    """Return the comparisons that the lists have: all of the judged variant but trivial ones."""
+    judged = [compared.primary, compared.baseline, *compared.compared_models, *compared.further]
+    return _unique([each for each in judged if each.result.family != "trivial"])
+
+
+def _unique(differences: list[TestedDifference]) -> list[TestedDifference]:
+    return [*{(each.first, each.second): each for each in differences}.values()]
+
+
+def _attends(name: str, result: ExperimentResult) -> bool:
+    return bool(result.models[name].hyperparameters.attends)
+
+
+def _clause(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
+    name = say("attention")
+    own, score = (result.score_of(model) for model in (each.first, each.second))
+    other = describe_model(each.second, result)
+    if each.situation == WORSE and each.second in result.models and _attends(each.second, result):
+        other = say(AHEAD, other=other)
+    text = say(
+        table[each.situation],
+        name=name if each.first == "attention" else f"{name} ({each.first})",
+        other=other,
+        own=each.measure.short(own, named=True),
+        score=each.measure.short(score),
+        unfinished=_unfinished(each, result),
+        reason=each.no_interval,
+    )
+    return f"{text} ({each.remark})" if each.remark else text
+
+
+def _item(each: TestedDifference, result: ExperimentResult, table: dict[str, str]) -> str:
+    text = say(
+        table[each.situation],
+        first=each.first,
+        second=each.second,
+        gain=each.measure.difference(each.mean),
+        interval=format_interval(each.ends),
+        within=each.within,
+        unfinished=_unfinished(each, result),
+        reason=each.no_interval,
+    )
+    return f"{text}, {each.remark}" if each.remark else text
+
+
+def _unfinished(each: TestedDifference, result: ExperimentResult) -> str:
+    """Return which of both models had not converged."""
+    names = (name for name in (each.first, each.second) if name in result.models)
+    return join([name for name in names if not result.models[name].has_converged])
+
+
+def describe_model(name: str, result: ExperimentResult) -> str:
+    """Return a model in words: a reference model, or how a network reads a text and its name."""
+    if name in result.reference_models:
+        known = describe_reference_models([result.task]).get(name)
+        return (known and known.in_sentence) or say("the {name} model", name=name)
+    words = describe_network(name, result)
+    return words if name in words else f"{words} ({name})"
+
+
+def describe_network(name: str, result: ExperimentResult) -> str:
+    """Return how a network reads a text, in words."""
+    encoder = ENCODERS.get(getattr(result.models[name].hyperparameters, "encoder", ""))
+    label = encoder.label if encoder else ""
+    return say(NETWORKS[_network(name, result)], encoder=label, name=name)
+
+
+def _network(name: str, result: ExperimentResult) -> str:
+    """Return the key of NETWORKS: a control by its name, others by how they read a text."""
+    h = result.models[name].hyperparameters
+    pooling, attention = getattr(h, "pooling", ""), getattr(h, "attention", "")
+    if name in NETWORKS and name != BASELINE and name in result.controls:
+        return name
+    if getattr(h, "decoder", "") == "last-state":
+        return "last-state"
+    if getattr(h, "encoder", "") == "transformer" and not h.score_functions.keys() - {"scaled-dot"}:
+        return "transformer"
+    if attention == "uniform":
+        return attention
+    reads_last = pooling == "last" and h.is_recurrent
+    if attention == "none" and (pooling in ("mean", "max") or reads_last):
+        return pooling
+    return "control" if name in result.controls else "baseline" if name == BASELINE else "variant"
 
 
 def recommend(result: ExperimentResult, method: Significance) -> str:
@@ -261,77 +348,27 @@ def recommend(result: ExperimentResult, method: Significance) -> str:
         result.models,
         key=lambda n: (result.models[n].parameters, -result.sign * result.score_of(n)),
     )
-    names = [*_references(result), *networks]
+    names = [*(name for name in REFERENCES if name in result.reference_models), *networks]
     scores = {name: result.sign * result.score_of(name) for name in names}
     enough = max(scores.values()) - method.equivalence_margin / 100
     return next(name for name, score in scores.items() if score >= enough)
 
 
-def _references(result: ExperimentResult) -> list[str]:
-    return [name for name in REFERENCES if name in result.reference_models]
+def _advice(recommended: str, result: ExperimentResult) -> Iterator[str]:
+    """Yield the clause that names the model to use."""
+    is_reference = recommended in result.reference_models
+    model = say("the {name} model" if is_reference else "the network {name}", name=recommended)
+    score = measure_of(result).short(result.score_of(recommended), named=True)
+    yield say("use {model}: {score}", model=model, score=score)
 
 
-def _advice(
-    recommended: str,
-    result: ExperimentResult,
-    tested: list[TestedDifference],
-    compared: AttentionComparison | None,
-) -> str:
-    """Return the sentence that names the model to use, the best of other kinds, and the gain."""
+def _best_network(result: ExperimentResult, known: set[str]) -> Iterator[str]:
+    """Yield the clause on the best network, where it is better than those that clauses name."""
     best = max(result.models, key=lambda name: result.sign * result.score_of(name))
-    network = recommended if recommended in result.models else best
-    intervals = {(each.first, each.second): each.ends for each in tested}
-
-    def size(first: str, second: str, pattern: str = "{size}, {interval}") -> str:
-        mean = 100 * result.sign * (result.score_of(first) - result.score_of(second))
-        text, ends = measure_of(result).difference(mean, 1), intervals.get((first, second))
-        return pattern.format(size=text, interval=format_interval(ends, 1)) if ends else text
-
-    parts = []
-    for name in _references(result):
-        if name != recommended:
-            words = {"model": name_model(name, result), "score": _short(name, result)}
-            over = {"name": network, "size": size(network, name)}
-            parts.append(
-                say("{model} has {score} ({name} over it: {size})", **words, **over)
-                if network == recommended
-                else say("{model} has {score}", **words)
-            )
-    if network != recommended:
-        name = network
-        if not result.models[network].has_converged:
-            name = say("{name}, not converged", name=network)
-        values = {"score": _short(network, result), "size": size(network, recommended)}
-        parts.append(say("the best network has {score} ({name}: {size})", name=name, **values))
-    if compared:
-        over_baseline = (
-            "{name} over the last state {size}"
-            if compared.is_last_state
-            else "{name} over the baseline {size}"
-        )
-        gain = size(compared.variant, BASELINE, "{size} ({interval})")
-        parts.append(say(over_baseline, name=compared.variant, size=gain))
-    model, score = name_model(recommended, result), _short(recommended, result)
-    return say("Use {model}: {score}; {others}.", model=model, score=score, others=_join(parts))
-
-
-def name_model(name: str, result: ExperimentResult) -> str:
-    """Return a model in a sentence: a reference model, or the network of a variant."""
-    is_reference = name in result.reference_models
-    return say("the {name} model" if is_reference else "the network {name}", name=name)
-
-
-def _short(name: str, result: ExperimentResult) -> str:
-    measure = measure_of(result)
-    return format_number(measure.scaled(result.score_of(name)), 1 if measure.in_hundreds else 3)
-
-
-def _no_comparison(result: ExperimentResult) -> Answer:
-    missing = [] if BASELINE in result.models else [say("baseline")]
-    missing += [] if result.attention else [say("variant that answers the study's question")]
-    names = say(" and no ").join(missing)
-    sentence = say("No comparison, since there is no {names}.", names=names)
-    return Answer(say("no comparison"), (sentence,))
+    short = measure_of(result).short
+    score = short(result.score_of(best))
+    if score not in {short(result.score_of(name)) for name in known if name in result.models}:
+        yield say("the best network, {name}, has {score}", name=best, score=score)
 
 
 def verdict_text(verdict: str) -> str:
@@ -347,136 +384,6 @@ def verdict_text(verdict: str) -> str:
     )
 
 
-def _verdict(compared: AttentionComparison, result: ExperimentResult) -> str:
-    """Return the verdict of an experiment: over the baseline, over the controls, against others."""
-    verdict = compared.baseline.verdict
-    over_baseline = {
-        BETTER: say("beats the baseline"),
-        WORSE: say("worse than the baseline"),
-        SAME: say("practically the same as the baseline"),
-    }
-    parts = [over_baseline.get(verdict, verdict_text(verdict))]
-    level = [each for each in compared.controls if each.verdict not in (BETTER, WORSE)]
-    if level and verdict == BETTER:
-        names = _join([_describe(each.second, result) for each in level])
-        parts.append(say("not shown better than {names}", names=names))
-    losses = [each for each in compared.compared_models if each.verdict == WORSE]
-    parts += [say("{name} wins", name=_describe(each.second, result)) for each in losses]
-    return "; ".join(parts)
-
-
-def _gain_sentence(gain: TestedDifference, result: ExperimentResult) -> str:
-    situation = gain.verdict
-    if gain.ends is None:
-        items = ONE_SENTENCE if gain.measure.is_of_sentences else ONE_DOCUMENT
-        situation = ONE_SEED if gain.one_seed else items
-    elif gain.verdict == UNDECIDED and gain.might_count_alone:
-        situation = CHANCE
-    return say(
-        {
-            ONE_SEED: "one seed decides nothing: {name} against the baseline was {size}",
-            ONE_SENTENCE: "one test sentence decides nothing: {name} against the baseline was "
-            "{size}",
-            ONE_DOCUMENT: "one test document decides nothing: {name} against the baseline was "
-            "{size}",
-            BETTER: "{name} did better than the baseline: {size}",
-            WORSE: "{name} did worse than the baseline: {size}",
-            SAME: "{name} and the baseline are practically the same: {size}, within {margin}",
-            NOT_CONVERGED: "{name} against the baseline was {size}, which decides nothing: "
-            "{reason}",
-            UNDECIDED: "{name} against the baseline was {size}: too uncertain to call",
-            CHANCE: "{name} against the baseline was {size}: it may be chance",
-        }[situation],
-        name=gain.first,
-        size=gain.size,
-        margin=gain.measure.margin(gain.method.equivalence_margin),
-        reason=_not_converged(gain, result),
-    )
-
-
-def _doubt_sentence(gain: TestedDifference) -> str:
-    """Return the condition under which an undecided gain would count; empty for every other."""
-    if gain.verdict != UNDECIDED or gain.ends is None or not gain.mean:
-        return ""
-    if gain.might_count_alone:
-        return say("as the only comparison that difference would count, but not among several")
-    if gain.result.seeds_needed is not None:
-        return say_count(
-            "to see a difference of this size would take about {count} seed: heed study --seeds "
-            "{count}",
-            "to see a difference of this size would take about {count} seeds: heed study --seeds "
-            "{count}",
-            gain.result.seeds_needed,
-        )
-    return say(
-        "to see a difference of this size would take more test sentences, or over 1,000 seeds"
-        if gain.measure.is_of_sentences
-        else "to see a difference of this size would take more test documents, or over 1,000 seeds"
-    )
-
-
-def _not_converged(difference: TestedDifference, result: ExperimentResult) -> str:
-    """Say which of both models did better with twice the epochs; empty where neither did."""
-    reasons = []
-    for name in (difference.first, difference.second):
-        model = result.models.get(name)
-        if model and (longer := model.longer_training) and longer.did_better:
-            measure = Measure(result.task, longer.metric)
-            reasons.append(f"{name} ({measure.difference(longer.difference_pp or 0.0)})")
-    if not reasons:
-        return ""
-    return say("with twice the epochs {models} did better on validation", models=_join(reasons))
-
-
-def _better_sentence(compared_model: TestedDifference, result: ExperimentResult) -> str:
-    return say(
-        {
-            WORSE: "{compared_model} ({metric}) did better than {name} ({own}): {size}",
-            SAME: "{compared_model} ({metric}) and {name} ({own}) are practically the same: {size}",
-            NOT_CONVERGED: "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, but "
-            "{reason}",
-        }.get(
-            compared_model.verdict,
-            "{compared_model} ({metric}) was ahead of {name} ({own}), {size}, too uncertain to "
-            "call",
-        ),
-        compared_model=_describe(compared_model.second, result),
-        metric=compared_model.measure.format(result.score_of(compared_model.second)),
-        name=compared_model.first,
-        own=compared_model.measure.format(result.score_of(compared_model.first)),
-        size=compared_model.size,
-        reason=_not_converged(compared_model, result),
-    )
-
-
-def _control_sentence(control: TestedDifference, result: ExperimentResult) -> str:
-    return say(
-        {
-            BETTER: "over {control} it gained {size}",
-            SAME: "{control} gained practically the same: {size} between them",
-            NOT_CONVERGED: "{size} over {control}, but {reason}",
-            UNDECIDED: "{size} over {control} may be chance: the gain need not be attention's",
-        }[UNDECIDED if control.verdict == WORSE else control.verdict],
-        control=_describe(control.second, result),
-        size=control.size,
-        reason=_not_converged(control, result),
-    )
-
-
-def _describe(name: str, result: ExperimentResult) -> str:
-    return say(
-        "the {name} model"
-        if name in result.reference_models
-        else "the control {name}"
-        if name in result.controls
-        else "the variant {name}",
-        name=name,
-    )
-
-
-def _join(names: list[str]) -> str:
-    return say(" and ").join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-# Situations of a gain beside its verdicts: it has no interval, or is significant uncorrected.
-ONE_SEED, ONE_SENTENCE, ONE_DOCUMENT, CHANCE = "one seed", "one sentence", "one document", "chance"
+def join(names: list[str]) -> str:
+    """Return names in a sentence; nothing without any."""
+    return say(" and ").join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -115,10 +115,9 @@ class Items(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Heading(Block):
-    """A heading within a section, followed by `mark`, such as "generated text"."""
+    """A heading within a section."""
 
     title: str
-    mark: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +141,6 @@ class Disclosure(Block):
     blocks: tuple[Block, ...]
     style: str = ""
     key: str = ""
-    mark: str = ""
     heading: bool = True
 
 
@@ -216,7 +214,7 @@ class Table(Block):
     notes: tuple[Texts, ...] = ()  # paragraphs below it
     sources: tuple[Source, ...] = ()  # the files that its values come from
     location: str = ""  # the key in the first source that has its values
-    mark: str = ""  # such as "generated text", printed after the title
+    mark: str = ""  # such as "generated text", in the file .tex
     style: str = ""  # its CSS class: figures (of classes), first, worth, seeds, scores or from
     files: tuple[str, ...] = ("csv", "tex")
 
@@ -296,7 +294,6 @@ class Figure(Block):
     size: tuple[float, float]  # width and height in inches
     subject: str = ""  # tells it from other figures with the same title: a model
     alt_text: str = ""  # for readers who cannot see it; they read the title before it
-    mark: str = ""  # such as "generated text"
     wide: bool = False  # whether it is wider than a column
     claim: str = ""  # what it can show and what it cannot, printed above it
     titled: bool = False  # whether the drawing has the title, so that it is not printed again

@@ -91,7 +91,7 @@ class Experiment:
     title: str
     result: ExperimentResult
     measure: Measure  # by which its models are compared
-    mark: str  # generated text, reduced corpus: printed with all of its numbers
+    mark: str  # generated text, reduced corpus: in every file with its numbers
     generated: bool
     corpus_name: str
     corpus: str
@@ -103,6 +103,7 @@ class Experiment:
     # title of the experiment whose hyperparameters this one degrades, or nothing
     degraded_from: str
     degradations: list[Degradation]
+    printed_mark: str = ""  # after its title, unless the page begins with it
     publishable: bool = False  # whether its text may be: generated, or in the public domain
 
     @property
@@ -126,7 +127,10 @@ def read_experiments(params: "Params", comparison: Comparison, folder: Path) -> 
         for name, declared in params.experiments.items()
         if name in comparison.experiments
     }
-    return [_experiment(name, params, comparison, talk) for name in talk]
+    experiments = [_experiment(name, params, comparison, talk) for name in talk]
+    if all(each.generated for each in experiments):
+        return experiments
+    return [dataclasses.replace(each, printed_mark=each.mark) for each in experiments]
 
 
 def _experiment(
@@ -150,7 +154,7 @@ def _experiment(
         generated=result.corpus.statistics.generated,
         corpus_name=result.corpus.name,
         corpus=_describe_corpus(result, seeds),
-        answer=answer(result, method, seeds),
+        answer=answer(result, method),
         line=_line(declared, result, talk[name], compared.baseline if compared else None),
         attention_comparison=compared,
         comparisons=comparisons,
@@ -207,8 +211,6 @@ def _describe_corpus(result: ExperimentResult, seeds: list[int]) -> str:
         _describe_near_duplicates(corpus, of_sentences),
         describe_vectors(statistics),
     ]
-    if statistics.generated:
-        parts.append(say(" Its text is generated: the scores say nothing about real text."))
     if statistics.reduced:
         parts.append(say(" REDUCED: a random part of its source, or of its training split."))
     return "".join(parts)

@@ -251,7 +251,7 @@ def figure_columns(blocks: Iterable[Block]) -> list[FigureRow]:
 def _column_height(figure: Figure) -> int:
     """Return about how high a figure with its caption is in a column, in points."""
     drawn = min(POINTS_OF_INCH * _column_size(figure)[1], COLUMN_FIGURE_HEIGHT * PAGE_HEIGHT)
-    texts = (figure.title, figure.subject, figure.mark, figure.claim, figure.caption)
+    texts = (figure.title, figure.subject, figure.claim, figure.caption)
     lines = 1 + sum(map(len, texts)) * CAPTION_CHARACTER // COLUMN_WIDTH
     return int(drawn + CAPTION_LINE * lines + 12)
 

@@ -177,7 +177,7 @@ def publish(
     remove_paths = path_remover(root, [root / "params.yaml", root / "dvc.lock"])
     params = without_paths(params, remove_paths)
     experiments = read_experiments(params, comparison, published)
-    pages = _pages_with_summary(root, name, experiments, len(comparison.seeds))
+    pages = _pages_with_summary(root, name, experiments)
     folder, published_report = root / PUBLISHED_REPORTS / name, make_published_report(root, name)
     with_texts = all(may_publish_text(each.corpus) for each in comparison.experiments.values())
     readme, pdf = folder / README, root / "reports" / PDF
@@ -266,19 +266,16 @@ def _check_files(root: Path) -> None:
         raise HeedError(f"reports/{PDF}: not of the present reports/report.tex. Run: make pdf")
 
 
-def _pages_with_summary(
-    root: Path, name: str, experiments: list[Experiment], seeds: int
-) -> dict[Path, str]:
+def _pages_with_summary(root: Path, name: str, experiments: list[Experiment]) -> dict[Path, str]:
     """Return the pages that have a place for the summary of a study, with the present summary.
 
     Raises HeedError: the index has no place for a study of heed's; a place has no end.
     """
     has_pdf = (root / "reports" / PDF).exists()
     readme, index = (
-        summary(folder, experiments, seeds, has_pdf)
-        for folder in (f"{PUBLISHED_REPORTS}/{name}", name)
+        summary(folder, experiments, has_pdf) for folder in (f"{PUBLISHED_REPORTS}/{name}", name)
     )
-    chart = f"\n![Gain of attention with its interval]({name}/figures/gain.svg)\n"
+    chart = f"\n![Every model, every seed a dot]({name}/figures/models.svg)\n"
     blocks = {root / README: readme, root / INDEX: index + chart}
     texts = {path: path.read_text(encoding="utf-8") for path in blocks if path.exists()}
     begin, end = BEGIN.format(name=name), END.format(name=name)
@@ -295,18 +292,20 @@ def _pages_with_summary(
     return {path: with_block(text, name, blocks[path]) for path, text in pages.items()}
 
 
-def summary(folder: str, experiments: list[Experiment], seeds: int, has_pdf: bool) -> str:
+def summary(folder: str, experiments: list[Experiment], has_pdf: bool) -> str:
     """Return what a page says of a published study, in Markdown: the first screen of the report.
 
     `folder` is that of the report, as seen from the page.
     """
     matrix = verdict_matrix(experiments)
-    title = f"{matrix.title} ({matrix.mark})" if matrix.mark else matrix.title
+    marks = {each.mark for each in experiments}
+    mark = marks.pop() if len(marks) == 1 else ""
+    title = f"{matrix.title} ({mark})" if mark else matrix.title
+    lines = "".join(f"**{escape_markdown(line)}**\n\n" for line in headline(experiments))
     files = ["index.html", *([PDF] if has_pdf else [])]
     links = [f"[{file}]({folder}/{file})" for file in files]
     return (
-        f"**{escape_markdown(headline(experiments, seeds))}**\n\n"
-        f"{escape_markdown(title)}:\n\n{markdown_table(matrix)}\n"
+        f"{lines}{escape_markdown(title)}:\n\n{markdown_table(matrix)}\n"
         f"The report: {' · '.join(links)}\n"
     )
 

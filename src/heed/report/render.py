@@ -74,6 +74,9 @@ def citation(study: str) -> str:
     )
 
 
+ANSWER = "answer.txt"  # in tables/: the first sentences, which a run prints at its end
+
+
 CURVES = ["seed", "epoch", "model", "metric", "validation"]
 
 
@@ -104,12 +107,12 @@ def _confusion(evaluation: Path) -> pd.DataFrame:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The beginning of a report: one sentence over all experiments, and lines on failures.
+    """The beginning of a report: its first sentences, and lines on failures.
 
     These are on the expected results that are known of the study, and that it did not find.
     """
 
-    answer: str
+    answer: list[str]
     failures: list[str]
 
 
@@ -136,19 +139,22 @@ def render(
         blocks = list(walk_blocks(report))
         image, names = _write_figures(blocks, folder / "figures")
         tables = [block for block in blocks if isinstance(block, Table)]
-        copies = _write_tables(tables, folder / "tables")
+        warning, answer = generated_warning(results.experiments), headline(results.experiments)
+        outcome = Outcome(
+            [*filter(None, [warning]), *answer], expected_results.failure_lines(results)
+        )
+        copies = _write_tables(tables, outcome, folder / "tables")
         _write_plots(results, folder / "plots")
         _write_documents(results, folder / "documents")
         on_page, on_paper = (
             [block for block in report if medium in block.media] for medium in (PAGE, PAPER)
         )
         study = params.study
-        header = (study.title, generated_warning(results.experiments), study.note)
+        header = (study.title, warning, study.note)
         write_text(folder / "report.tex", latex.document(on_paper, *header, names))
         page = html.page(on_page, image, *header, copies, links.listed(), citation(study.name))
         write_text(folder / "index.html", page)
-        answer = headline(results.experiments, len(comparison.seeds))
-        return Outcome(answer, expected_results.failure_lines(results))
+        return outcome
 
 
 def _write_plots(results: Results, folder: Path) -> None:
@@ -196,13 +202,14 @@ def _write_figures(
         return html.image_addresses(figures, out), names
 
 
-def _write_tables(tables: list[Table], folder: Path) -> html.TableCopies:
-    """Write the files of all tables; return what the page has of a table to copy.
+def _write_tables(tables: list[Table], outcome: Outcome, folder: Path) -> html.TableCopies:
+    """Write the files of all tables, and ANSWER; return what the page has of a table to copy.
 
     That is the text of its files: two blocks with one key are one table for page and file.
     """
     texts: dict[str, dict[str, str]] = {}
     with writing_folder(folder) as out:
+        write_text(out / ANSWER, "".join(f"{line}\n" for line in outcome.answer))
         for table in tables:
             copies = texts.setdefault(table.key, {})
             if any(column.key for column in table.columns):

@@ -37,6 +37,11 @@ def chapter(results: Any, experiment: Any) -> list[Block]:
     return [Group((curves(results, experiment, drawn_variants(results, experiment)),), "plots")]
 
 
+def first_example(results: Any, experiment: Any) -> list[Block]:
+    """Return no text for the first screen: a table has none."""
+    return []
+
+
 CHAPTERS = [
     beginning.chapter, provenance.machine_kinds, beginning.scores, chapter, comparisons.chapter,
     hyperparameters.searches_chapter,

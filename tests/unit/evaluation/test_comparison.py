@@ -83,8 +83,9 @@ def test_means_deviations_and_gains_are_those_of_the_predictions(study):
     assert models["attention"].gain.values_pp == pytest.approx(gains)
     assert models["baseline"].gain is None
     metrics = json.loads(METRICS.read_text())["tiny"]
-    assert metrics["gain_pp"] == round(float(np.mean(gains)), 2)
-    names = ["baseline", "attention", "gain_pp", "low_pp", "high_pp", "p_corrected", "linear"]
+    assert metrics["difference_pp"] == round(float(np.mean(gains)), 2)
+    primary = ["verdict", "difference_pp", "low_pp", "high_pp"]
+    names = [*primary, "baseline", "attention", "linear"]
     assert [*metrics] == names
     # two seeds and twelve documents: the interval is wider than a difference can be
     difference = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
@@ -286,7 +287,7 @@ def test_one_seed_is_compared_without_interval_and_p(study):
     gain = comparison.experiments["tiny"].comparisons["attention"]["baseline"]
     assert gain.interval_pp is gain.p is gain.p_corrected is None
     metrics = json.loads(METRICS.read_text())["tiny"]
-    assert [*metrics] == ["baseline", "attention", "gain_pp", "linear"]
+    assert [*metrics] == ["verdict", "difference_pp", "baseline", "attention", "linear"]
 
 
 def test_predictions_of_other_seeds_or_missing_ones_are_refused(study):

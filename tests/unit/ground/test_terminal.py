@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from heed.progress import Bar
-from heed.terminal import print_line, visible
+from heed.terminal import print_line, visible, wrap
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src/heed"
@@ -134,3 +134,12 @@ def test_a_locale_in_which_arguments_are_read_otherwise_is_one_message() -> None
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "reads arguments and names of files as ascii" in done.stderr
     assert done.stderr.endswith("export PYTHONUTF8=1\n")
+
+
+def test_sentences_are_wrapped_to_the_terminal_and_never_wider_than_a_reader_reads(monkeypatch):
+    sentence = "attention beats the mean; " * 8
+    for columns, most in ((40, 40), (300, 100)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = wrap([sentence, "\x1b[2J"]).split("\n")
+        assert max(map(len, lines)) <= most and lines[1].startswith("  ")
+        assert " ".join(lines[:-1]).split() == sentence.split() and lines[-1] == "[U+001B][2J"

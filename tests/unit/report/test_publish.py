@@ -70,7 +70,9 @@ def assert_matrix_of(published_report: Path, readme: str) -> None:
     """README.md has the verdicts of the published report's table."""
     with (published_report / "tables/verdicts.csv").open() as file:
         (row,) = (each for each in csv.DictReader(file) if each["experiment"] == "sample-author")
-    (line,) = (line for line in readme.splitlines() if "Sample letters by author" in line)
+    (line,) = (
+        line for line in readme.splitlines() if line.startswith("| Sample letters by author")
+    )
     for compared_model in ("baseline", "control", "reference_model"):
         number = format_points(float(row[f"{compared_model}_pp"]))
         assert f"{row[f'{compared_model}_verdict']} {number}" in line
@@ -103,7 +105,7 @@ def test_an_edition_has_its_sources_and_documents_only_where_heed_made_them(tmp_
     names = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
     assert {
         "index.html", "report.tex", "README.md", "params.yaml", "dvc.lock", "metrics.json",
-        "edition.json", "tables/summary.csv", "figures/gain.svg",
+        "edition.json", "tables/summary.csv", "figures/models.svg",
         "statistics/sample-author.parquet", "statistics/SHA256SUMS",
     } <= names  # fmt: skip
     assert any(name.startswith("documents/") for name in names) == generated
@@ -128,13 +130,13 @@ def assert_summaries(root: Path, published_report: Path, is_generated: bool) -> 
     """
     text = (root / "README.md").read_text()
     assert_matrix_of(published_report, text)
-    use = "" if is_generated else "Use the linear model on 1 of 2. "
-    assert f"**{use}Two corpora: attention " in text
+    use = "Whether attention " if is_generated else "Use the linear model: 87.3%; "
+    assert re.search(rf"\*\*Sample sentiment .*: {use}.*against .*%", text)
     assert "[index.html](docs/studies/sample/index.html)" in text and "report.pdf" not in text
     assert text.endswith("\nafter\n")
     index = (root / INDEX).read_text()
     assert_matrix_of(published_report, index)
-    assert "[index.html](sample/index.html)" in index and "(sample/figures/gain.svg)" in index
+    assert "[index.html](sample/index.html)" in index and "(sample/figures/models.svg)" in index
     assert index.startswith("# Studies\n") and index.endswith("\nafter\n")
 
 
@@ -157,7 +159,7 @@ def test_a_title_is_text_in_the_readme(title):
     experiment = dataclasses.replace(
         experiment_of(make_experiment(mean=NOISY), "it"), title=title, mark="generated text"
     )
-    block = summary("sample", [experiment], seeds=3, has_pdf=True)
+    block = summary("sample", [experiment], has_pdf=True)
     readme = with_block("# heed\n" + PLACE, "sample", block)
     assert with_block(readme, "sample", block) == readme, "publishing again finds the same place"
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(block)
@@ -166,7 +168,9 @@ def test_a_title_is_text_in_the_readme(title):
         for start, token in enumerate(tokens)
         if token.type == "tr_open" and tokens[start + 1].type == "td_open"
     ]
-    assert len(cells) == 4 and cells[1].content == "▲ better +4.00"
+    assert len(cells) == 4 and cells[2].content == (
+        "▲ better +4.00, a BiLSTM’s last state (baseline)"
+    )
     assert {token.type for token in cells[0].children} <= {"text", "text_special"}
     assert "".join(token.content for token in cells[0].children) == visible(" ".join(title.split()))
     assert "(generated text)" in block

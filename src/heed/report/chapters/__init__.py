@@ -29,7 +29,6 @@ ExperimentChapter = Callable[[Results, Experiment], list[Block]]
 FIRST_CHAPTERS: list[StudyChapter] = [
     expected_results.failures,
     summary.chapter,
-    expected_results.chapter,
     experiment.talks_gains,
 ]
 LAST_CHAPTERS: list[StudyChapter] = [
@@ -37,6 +36,7 @@ LAST_CHAPTERS: list[StudyChapter] = [
     scores.chapter,
     cost.chapter,
     glossary.chapter,
+    expected_results.chapter,
 ]
 # The appendix: of each experiment, by its task, then of the study.
 STUDY_APPENDICES: list[StudyChapter] = [provenance.chapter]
@@ -50,7 +50,7 @@ def report(results: Results) -> list[Block]:
     sections = [block for chapter in FIRST_CHAPTERS for block in chapter(results)]
     for each in results.experiments:
         blocks = _experiment_blocks(results, each, "CHAPTERS")
-        sections.append(Section(f"experiment-{each.key}", each.title, blocks, each.mark))
+        sections.append(Section(f"experiment-{each.key}", each.title, blocks, each.printed_mark))
     sections += [block for chapter in LAST_CHAPTERS for block in chapter(results)]
     return [*sections, Section("appendix", say("Appendix"), tuple(_appendix(results)))]
 

@@ -36,11 +36,7 @@ class Line:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return what to set where a model has not converged, and on demand the table of all."""
-    lines = []
-    for variant, model in experiment.result.models.items():
-        longer = model.longer_training
-        metric = longer.metric if longer else experiment.measure.metric
-        lines.append(Line(variant, model, longer, Measure(experiment.measure.task, metric)))
+    lines = [*_lines(experiment)]
     if all(line.longer is None for line in lines):
         key = Span("study.longer_training", "code")
         return [
@@ -54,18 +50,31 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
         else "Convergence: with twice the epochs no model did better",
         models=", ".join(line.variant for line in better),
     )
-    advice = [_advice(results, better)] if better else []
+    advice = [_advice(results, experiment, better)] if better else []
     return [*advice, Disclosure(summary, (table,), "others")]
 
 
-def _advice(results: Results, better: list[Line]) -> Paragraph:
+def settings(results: Results, experiment: Experiment) -> dict[str, None]:
+    """Return the keys of params.yaml that train the models longer that have not converged."""
+    better = (line for line in _lines(experiment) if line.outcome == NOT_CONVERGED)
+    return dict.fromkeys(each for line in better for each in _settings(results, line))
+
+
+def _lines(experiment: Experiment) -> Iterator[Line]:
+    for variant, model in experiment.result.models.items():
+        longer = model.longer_training
+        metric = longer.metric if longer else experiment.measure.metric
+        yield Line(variant, model, longer, Measure(experiment.measure.task, metric))
+
+
+def _advice(results: Results, experiment: Experiment, better: list[Line]) -> Paragraph:
     """Return what to set so that models that have not converged are trained so long."""
     text = say(
         "Not converged: {models}. To train so long, set in params.yaml and run snakemake again:",
         models=", ".join(line.variant for line in better),
     )
-    settings = dict.fromkeys(each for line in better for each in _settings(results, line))
-    spans = [part for each in settings for part in (", ", Span(each, "code"))]
+    keys = settings(results, experiment)
+    spans = [part for each in keys for part in (", ", Span(each, "code"))]
     return Paragraph((f"{text} ", *spans[1:], "."), "note")
 
 

@@ -214,7 +214,9 @@ def describe_core_minutes(times: Iterable[TrainingTime]) -> str:
 
 def _title(cost: Cost) -> Cell:
     experiment = cost.experiment
-    return Cell(experiment.title, mark=experiment.mark, link=f"#experiment-{experiment.key}")
+    return Cell(
+        experiment.title, mark=experiment.printed_mark, link=f"#experiment-{experiment.key}"
+    )
 
 
 PANELS = 3  # side by side
@@ -232,7 +234,7 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
     columns = min(PANELS, len(experiments))
     rows = -(-len(experiments) // columns)
     caption = described("cost")
-    marks, width = {each.mark for each in experiments}, PANEL_WIDTH * columns
+    width = PANEL_WIDTH * columns
 
     look = looks(results)
     panels = [
@@ -248,7 +250,6 @@ def cost_figure(results: Results, costs: list[Cost]) -> Figure:
         [panels[start : start + columns] for start in range(0, len(panels), columns)],
         (width, 0.2 + PANEL_HEIGHT * rows),
         alt_text=caption,
-        mark=marks.pop() if len(marks) == 1 else "",
         wide=width > shapes.WIDTH,
     )
 

@@ -33,6 +33,7 @@ from heed.report.browser import (
     Document,
     describe_rationale,
     describe_shares,
+    excerpt,
     fixed_weights,
     make_legend,
     read_changed_documents,
@@ -47,6 +48,7 @@ from heed.report.language import say, say_count
 from heed.report.measures import lacks_layer, layer_note
 from heed.report.results import Results
 
+SHOWN_WORDS, SHARES = 40, 4  # on the first screen: words of the text; classes with their shares
 EACH = 3  # documents that attention fixed, and as many that it broke
 MODELS_WITH_HEADS = 2
 
@@ -68,7 +70,53 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
             blocks += _changed(experiment, changed)
         blocks += _heads(results, experiment)
     blocks += weight_shares(results, experiment)
-    return [Disclosure(summary, tuple(blocks), "texts", mark=experiment.mark)] if blocks else []
+    return [Disclosure(summary, tuple(blocks), "texts")] if blocks else []
+
+
+def first_text(results: Results, experiment: Experiment) -> list[Block]:
+    """Return one text as the judged variant has read it, for the first screen; nothing without any.
+
+    Of the documents that it gets right, and that have a rationale where any has, that of each class
+    with the median share of weight on it, else on its heaviest words; of these the largest share.
+    """
+    model = results.models(experiment).get(next(iter(experiment.result.attention), ""), "")
+    browser = results.browsers.get(model)
+    if browser is None or not results.prints_texts(experiment):
+        return []
+    right = [each for each in browser.documents if each.right] or browser.documents
+    known = [each for each in right if each.tokens["rationale"].any()] or right
+    by_class: dict[str, list[Document]] = {}
+    for each in sorted(known, key=_share_on_cue):
+        by_class.setdefault(each.label, []).append(each)
+    typical = {label: by_class[label][len(by_class[label]) // 2] for label in sorted(by_class)}
+    document = max(typical.values(), key=_share_on_cue)
+    tokens = excerpt(document.tokens, SHOWN_WORDS)
+    description = say(
+        "{label}, predicted {predicted}; {shown} of {count} words. Share of weight on the "
+        "underlined, median by class: {shares}"
+        if document.tokens["rationale"].any()
+        else "{label}, predicted {predicted}; {shown} of {count} words",
+        label=document.label,
+        predicted=document.predicted,
+        shown=len(tokens),
+        count=len(document.tokens),
+        shares=", ".join(
+            f"{label} {_share_on_cue(each):.0%}" for label, each in [*typical.items()][:SHARES]
+        ),
+    )
+    reading = Reading("", description, shade_sentences(document.text, tokens))
+    media = _media(experiment)
+    legend = make_legend(browser.rationale is not None, browser.sentences)
+    title = say("What attention weighs in one text: {experiment}", experiment=experiment.title)
+    return [
+        ShadedDocument(title, "", (reading,), media=media),
+        dataclasses.replace(legend, media=media),
+    ]
+
+
+def _share_on_cue(document: Document) -> float:
+    weights, cue = document.tokens["weight"], document.tokens["rationale"]
+    return float(weights[cue].sum() if cue.any() else weights.nlargest(HEAVIEST).sum())
 
 
 def _links(results: Results, experiment: Experiment, models: dict[str, str]) -> list[Block]:

@@ -73,12 +73,14 @@ class Line:
 
 def chapter(results: Results, experiment: Experiment) -> list[Block]:
     """Return the first paragraphs of the experiment: its verdict, its corpus, the talk's gain."""
-    text, gain = experiment.answer.verdict, experiment.gain
-    verdict: Texts = (Span(f"{text[:1].upper()}{text[1:]}.", "verdict"),)
-    if gain:
-        names = {"variant": gain.first, "size": gain.size}
-        verdict = (*verdict, " ", say("Gain of {variant} over the baseline: {size}.", **names))
-    blocks: list[Block] = [Paragraph(verdict), Paragraph((experiment.corpus,), "small")]
+    compared = experiment.attention_comparison
+    alone = len(results.experiments) == 1  # the first screen has its sentence, just above
+    verdict: Texts = () if alone else (Span(experiment.answer.sentence, "verdict"),)
+    for each in compared.of_question if compared else ():
+        values = {"first": each.first, "second": each.second, "size": each.size}
+        verdict = (*verdict, " ", say("{first} over {second}: {size}.", **values))
+    blocks: list[Block] = [Paragraph(verdict)] if verdict else []
+    blocks.append(Paragraph((experiment.corpus,), "small"))
     if sentence := degenerate_sentence(experiment.result, results.comparison.seeds):
         warning = f"{sentence[0].upper()}{sentence[1:]}."
         meaning = Span(say("What a degenerate run is"), link=glossary_address(DEGENERATE))

@@ -115,11 +115,10 @@ def _experiment_columns(results: Results) -> tuple[Column, ...]:
     """Return the column of experiments, where there are several, with marks that differ."""
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ()
-    common = common_mark(results)
 
     def value(line: Line) -> Cell:
         experiment = line[0].experiment
-        return Cell(experiment.title, mark="" if experiment.mark == common else experiment.mark)
+        return Cell(experiment.title, mark=experiment.printed_mark)
 
     return (Column("", say("Experiment"), value=value, merge=True, width=26),)
 

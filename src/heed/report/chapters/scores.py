@@ -168,7 +168,9 @@ def _model(line: Line) -> Cell:
     use = line.use
     if use is None:
         return Cell(say("no model of this study"))
-    return Cell(f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.mark)
+    return Cell(
+        f"{use.experiment.title}: {use.variant} ({use.where})", mark=use.experiment.printed_mark
+    )
 
 
 def _lines(experiments: list[Experiment]) -> list[Line]:

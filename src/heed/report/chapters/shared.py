@@ -64,7 +64,7 @@ def link_terms(text: str, terms: dict[str, str]) -> Texts:
 
 def experiment_title(experiment: Experiment) -> Texts:
     """Return the title with a link to the experiment's section, its mark, and a colon."""
-    mark = (" ", Span(experiment.mark, "mark")) if experiment.mark else ()
+    mark = (" ", Span(experiment.printed_mark, "mark")) if experiment.printed_mark else ()
     return (Span(experiment.title, link=f"#experiment-{experiment.key}"), *mark, ": ")
 
 

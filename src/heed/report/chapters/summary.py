@@ -1,15 +1,18 @@
-"""The answer: a sentence and a matrix of verdicts, the chart of gains, and the first table."""
+"""The first screen: sentences, a chart of all models, one text, three lists; then tables."""
 
 from collections.abc import Callable, Iterator
 
-from heed.evaluation.results import BASELINE, Gain
+from heed.evaluation.results import BASELINE, BETTER, UNDECIDED, Gain
+from heed.explanation.registry import CRITERIA
+from heed.hyperparameters.pretrained import PRETRAINED
+from heed.report.answer import describe_network, join
 from heed.report.blocks import (
-    PAGE,
     Block,
     Cell,
     Column,
     Disclosure,
     Group,
+    Heading,
     Items,
     Paragraph,
     Section,
@@ -18,7 +21,8 @@ from heed.report.blocks import (
     Texts,
     make_rows,
 )
-from heed.report.chapters.headline import headline, judged_variants, verdict_matrix
+from heed.report.chapters import convergence
+from heed.report.chapters.headline import headline, titled, verdict_matrix
 from heed.report.chapters.shared import (
     difference_value,
     experiment_title,
@@ -27,11 +31,18 @@ from heed.report.chapters.shared import (
     tested_columns,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures.gains import gain_charts
+from heed.report.figures.models import model_charts
 from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
-from heed.report.measures import Measure, describe_reference_models
+from heed.report.measures import (
+    Measure,
+    degenerate_sentence,
+    describe_reference_models,
+    equal_weights_control,
+    report_of,
+)
 from heed.report.results import Results
+from heed.report.sentences import UNTESTED, WEIGHTS
 from heed.task.interface import lower_is_better
 
 FIRST = "summary"  # the key of the first table
@@ -39,50 +50,134 @@ TITLE_WIDTH = 42  # millimetres on paper
 
 
 def chapter(results: Results) -> list[Block]:
-    """Return the section with the answers; the terms of the first lead to the glossary."""
+    """Return the first screen: sentences, the chart, one text, three lists; then the tables."""
     experiments = results.experiments
-    terms = {
-        say("baseline"): "baseline",
-        say("control"): "control",
-        say("linear model"): "reference_model",
-        say("reference model"): "reference_model",
-        say("undecided"): "undecided",
-        say("not converged"): "not-converged",
-        say("practically the same"): "same",
-    }
-    answer = link_terms(headline(experiments, len(results.comparison.seeds)), terms)
-    glance = (
-        verdict_matrix(experiments, results.comparison_sources),
-        *gain_charts(results, generated_warning(experiments)),
-    )
-    tables = _summary_tables(results)
-    titles = ", ".join(dict.fromkeys(table.title for table in tables))
+    first, *others = headline(experiments)
+    style = "headline" if len(experiments) == 1 else "finding"
+    lines = [Paragraph(_linked(first, experiments), style)]
+    lines += [Paragraph(_linked(line, experiments), "finding") for line in others]
+    chart: list[Block] = [*model_charts(results)]
+    example, lists = _example(results), [*_lists(results)]
+    # the chart of many experiments is as high as the text and the lists together
+    left, right = (chart, example) if len(experiments) > 2 else ([*chart, *example], [])
+    glance = (Group(tuple(left)), Group((*right, *lists)))
+    matrix = verdict_matrix(experiments, results.comparison_sources)
+    tables = (matrix, *_summary_tables(results))
+    summary = say("Verdicts and scores of every experiment in tables")
     blocks = (
-        Paragraph(answer, style="headline"),
+        *lines,
         Group(glance, style="glance"),
-        _sentences(results),
-        Disclosure(titles, tuple(tables), style="others", heading=False),
+        Disclosure(summary, tables, style="others", heading=False),
     )
     return [Section("answer", say("Does attention help?"), blocks)]
 
 
-def _sentences(results: Results) -> Disclosure:
-    judged = say(
-        "The variant judged is {variants}: of those that answer the study's question "
-        "({all}), the first that an experiment has. Of several controls or reference models "
-        "the matrix has the one that it beats least.",
-        variants=", ".join(judged_variants(results.experiments)) or DASH,
-        all=", ".join(results.params.study.attention),
+def _linked(line: str, experiments: list[Experiment]) -> Texts:
+    """Return a sentence in which the first use of each model and each term is a link."""
+    terms = {
+        say("undecided"): "undecided",
+        say("not converged"): "not-converged",
+        say("a linear model"): "linear",
+        say("a pretrained model"): PRETRAINED,
+    }
+    terms |= {f"({name})": name for each in experiments for name in each.result.models}
+    for each in experiments:
+        if line.startswith(f"{titled(each)} "):
+            title = Span(each.title, link=f"#experiment-{each.key}")
+            mark = (" ", Span(each.printed_mark, "mark")) if each.printed_mark else ()
+            return (title, *mark, *link_terms(line.removeprefix(each.title), terms))
+    return link_terms(line, terms)
+
+
+def _example(results: Results) -> list[Block]:
+    """Return one text, or one alignment: of the first experiment that the question gains on."""
+    compared = {each.key: each.attention_comparison for each in results.experiments}
+    order = sorted(
+        results.experiments,
+        key=lambda each: not ((own := compared[each.key]) and own.primary.verdict == BETTER),
     )
-    blocks: list[Block] = [Paragraph((judged,), style="small")]
-    for each in results.experiments:
-        verdict = Span(f"{each.answer.verdict}.", "verdict")
-        blocks.append(Paragraph((*experiment_title(each), verdict)))
-        advice = [each.answer.advice] if len(results.experiments) > 1 else []  # else the headline
-        sentences = filter(None, [*advice, *each.answer.sentences])
-        blocks.append(Items(tuple((sentence,) for sentence in sentences)))
-    summary = say("Why: each verdict in sentences, with its interval and p")
-    return Disclosure(summary, tuple(blocks), style="answers-in-full", media=(PAGE,))
+    found = (report_of(each.measure.task).first_example(results, each) for each in order)
+    return next((blocks for blocks in found if blocks), [])
+
+
+def _lists(results: Results) -> Iterator[Block]:
+    """Yield what can be said, what cannot, and what would settle it, each with its heading."""
+    lists = {
+        say("What we can say"): lambda each: [*each.answer.shown, *_weights(results, each)],
+        say("What we cannot say"): lambda each: [*_not_said(results, each), *each.answer.open],
+        say("What would settle it"): lambda each: [*_settling(results, each)],
+    }
+    for number, (title, items_of) in enumerate(lists.items()):
+        items = []
+        for each in results.experiments:
+            if texts := items_of(each):
+                name = experiment_title(each) if len(results.experiments) > 1 else ()
+                items.append((*name, f"{'; '.join(texts)}."))
+        if number == 1 and any(each.generated for each in results.experiments):
+            items.append((say("Anything about real text: the scores are of generated text."),))
+        if items:
+            yield Heading(title)
+            yield Items(tuple(items))
+    yield Paragraph(
+        (
+            say(
+                "In brackets: {covers} intervals; those of secondary comparisons hold together.",
+                covers=results.coverage,
+            ),
+        ),
+        "small",
+    )
+
+
+def _weights(results: Results, experiment: Experiment) -> Iterator[str]:
+    """Yield which criteria of an explanation the weights of the judged variant pass and fail."""
+    compared = experiment.attention_comparison
+    for each in results.explanations:
+        is_judged = compared and each.variant == compared.variant and each.has_weights
+        if each.experiment.key == experiment.key and is_judged:
+            for outcome, text in WEIGHTS.items():
+                names = [
+                    f"“{say(CRITERIA[name].criterion)}”"
+                    for name, found in each.outcomes.items()
+                    if found.outcome == outcome
+                ]
+                if names:
+                    yield say(text, criteria=join(names))
+
+
+def _not_said(results: Results, experiment: Experiment) -> Iterator[str]:
+    """Yield what weakens an experiment beside its open comparisons."""
+    compared, result = experiment.attention_comparison, experiment.result
+    if text := degenerate_sentence(result, results.comparison.seeds):
+        yield text
+    has_control = compared and equal_weights_control(result, compared.variant)
+    if compared and compared.baseline.verdict == BETTER and not (has_control or result.controls):
+        yield say("whether the gain is one of learned weights: no control was trained")
+
+
+def _settling(results: Results, experiment: Experiment) -> Iterator[str]:
+    """Yield what would decide the open comparisons of the question, as far as heed can say it."""
+    compared = experiment.attention_comparison
+    if not compared:
+        return
+    settings = list(convergence.settings(results, experiment))
+    if settings:
+        yield say("longer trainings: {settings}", settings=", ".join(settings))
+    for each in compared.of_question:
+        values = {"first": each.first, "second": each.second}
+        if each.situation == UNTESTED:
+            yield say("more seeds: heed study --seeds 10")
+        elif each.situation == UNDECIDED and each.result.seeds_needed:
+            count = each.result.seeds_needed
+            yield say(
+                "{first} and {second}: about {count} seeds: heed study --seeds {count}",
+                count=count,
+                **values,
+            )
+        elif each.situation == UNDECIDED:
+            yield say("{first} and {second}: more test texts, or over 1,000 seeds", **values)
+        if each.remark:
+            yield say("{first} and {second}: one search for both (docs/search.md)", **values)
 
 
 def generated_warning(experiments: list[Experiment]) -> str:
@@ -142,6 +237,11 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
 
         return value
 
+    kinds = {_kind_of_baseline(each) for each in experiments}
+
+    def baseline(each: Experiment) -> Cell:
+        return Cell(score_of(BASELINE)(each), _kind_of_baseline(each) if len(kinds) > 1 else "")
+
     def first(each: Experiment) -> str:
         return next(iter(each.result.attention), "")
 
@@ -151,7 +251,7 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
     return (
         *join_columns(lambda each: each),
         Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), metric, score_of(BASELINE)),
+        Column("baseline", say("Baseline"), metric, baseline),
         Column("attention", say("Attention"), metric, lambda each: score_of(first(each))(each)),
         Column(
             "", say("Gain"), POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
@@ -189,12 +289,17 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
         Column("published_verdict", "", TEXT, "line.reproduction"),
         Column("baseline_change_pp", "", POINTS, change("baseline")),
         Column("attention_change_pp", "", POINTS, change("attention")),
-        Column("verdict", "", value="answer.verdict"),
+        Column("verdict", "", value="attention_comparison.primary.verdict"),
     )
 
 
+def _kind_of_baseline(experiment: Experiment) -> str:
+    has_any = BASELINE in experiment.result.models
+    return describe_network(BASELINE, experiment.result) if has_any else ""
+
+
 def _title(each: Experiment) -> Cell:
-    return Cell(each.title, mark=each.mark, link=f"#experiment-{each.key}")
+    return Cell(each.title, mark=each.printed_mark, link=f"#experiment-{each.key}")
 
 
 def _other_variants(each: Experiment) -> list[str]:

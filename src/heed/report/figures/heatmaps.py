@@ -117,7 +117,6 @@ def _rankings_figure(results: Results, explanation: Explanation) -> list[Figure]
             (shapes.WIDTH, height),
             subject=", ".join(filter(None, [explanation.variant, heading(results, explanation)])),
             alt_text=shapes.alt_text(experiment, f"{claim} {caption} {words}"),
-            mark=experiment.mark,
             claim=claim,
             media=EVERYWHERE if experiment.publishable else (PAGE,),
         )
@@ -287,7 +286,6 @@ def _figure(
         (max(width, shapes.WIDTH), height),
         subject=variant,
         alt_text=shapes.alt_text(experiment, f"{caption} {' '.join(words)}"),
-        mark=experiment.mark,
         wide=width > COLUMN,
         in_rows=True,
         media=EVERYWHERE if experiment.publishable and fits else (PAGE,),

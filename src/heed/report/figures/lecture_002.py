@@ -23,7 +23,7 @@ def heading(results: Results, explanation: Explanation) -> str:
     if len({each.experiment.key for each in results.explanations}) == 1:
         return ""
     experiment = explanation.experiment
-    mark = "" if common_mark(results) else experiment.mark
+    mark = experiment.printed_mark
     return experiment.title + (f" ({mark})" if mark else "")
 
 
@@ -100,7 +100,6 @@ def _figure(results: Results, explained: list[Explanation]) -> Figure:
         (shapes.WIDTH, 4.1),
         subject=heading(results, explained[0]),
         alt_text=shapes.alt_text(experiment, f"{claim} {caption}"),
-        mark=experiment.mark,
         claim=claim,
     )
 

@@ -44,7 +44,6 @@ def _chart(results: Results, metric: str, experiments: list[Experiment]) -> Figu
     titles = [row | {"x": low} if row["kind"] == "text" else row for row in rows]
     metric_axis = Axis(experiments[0].measure.name, (low, high))
     model_axis = Axis(domain=(line - 0.4, -0.7), places=places, strokes=False)
-    marks = {each.mark for each in experiments}
     return Figure(
         "models" if experiments[0] is results.experiments[0] else f"models_{metric}",
         say("Every model, every seed a dot"),
@@ -53,7 +52,6 @@ def _chart(results: Results, metric: str, experiments: list[Experiment]) -> Figu
         [[Panel(titles, metric_axis, model_axis)]],
         (shapes.WIDTH, min(FRAME + LINE * line, shapes.MAX_HEIGHT)),
         alt_text=". ".join(told),
-        mark=marks.pop() if len(marks) == 1 else "",
         in_rows=True,
     )
 

@@ -171,7 +171,7 @@ def legend(entries: Sequence[tuple[str, Look, bool]]) -> Panel:
 
 def alt_text(experiment: Experiment, text: str) -> str:
     """Return the alternative text of a figure of an experiment."""
-    return f"{experiment.title}{f' ({experiment.mark})' if experiment.mark else ''}. {text}"
+    return f"{experiment.title}. {text}"
 
 
 def short_name(name: str, limit: int = MAX_NAME) -> str:

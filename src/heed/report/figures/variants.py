@@ -141,7 +141,6 @@ def make_figure(
         panels,
         size,
         alt_text=shapes.alt_text(experiment, caption),
-        mark=experiment.mark,
         wide=size[0] > shapes.WIDTH,
         media=(PAGE,) if key.endswith("-all") else EVERYWHERE,
     )

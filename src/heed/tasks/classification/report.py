@@ -181,6 +181,7 @@ def figures_and_tables(
     return blocks
 
 
+first_example = documents.first_text
 CHAPTERS = [
     beginning.chapter,
     provenance.machine_kinds,

@@ -76,5 +76,6 @@ def chapter(results: Results, experiment: Experiment) -> list[Block]:
     return classification.figures_and_tables(results, experiment, shown, (), every)
 
 
+first_example = classification.first_example
 CHAPTERS = [*classification.CHAPTERS[:3], chapter, *classification.CHAPTERS[4:]]
 APPENDICES = [classification.APPENDICES[0], classification.values_appendix]

@@ -25,7 +25,7 @@ from heed.report.results import Results, read_table
 from heed.tasks.translation import figures
 from heed.tasks.translation.metrics import signatures
 from heed.tasks.translation.recipe import SCALE, Prediction
-from heed.tasks.translation.sentences import shown_blocks
+from heed.tasks.translation.sentences import first_alignment, shown_blocks
 from heed.training.machine import TrainingTime
 
 SHOWN = 3  # figures: the page opens the others on demand
@@ -119,7 +119,7 @@ def chapter(results: Results, experiment: Experiment) -> list[blocks.Block]:
         _table(results, experiment, lines),
         *_by_run(results, experiment, lines),
         lengths_file(results, experiment),
-        blocks.Heading(say("Figures"), experiment.mark, media=(blocks.PAGE,)),
+        blocks.Heading(say("Figures"), media=(blocks.PAGE,)),
         blocks.Group(drawn[:SHOWN], "plots"),
         blocks.Disclosure(
             say("More figures: {titles}", titles=", ".join(each.title for each in drawn[SHOWN:])),
@@ -314,6 +314,7 @@ def _every_value(experiment: Experiment, lines: list[Line], seeds: list[int]) ->
     return shared.seeds_file(experiment, ("variant", "run", "metric", "value"), values)
 
 
+first_example = first_alignment
 CHAPTERS = [
     beginning.chapter,
     chapter,

@@ -120,6 +120,26 @@ def shown_blocks(results: Results, experiment: Experiment) -> list[Block]:
     return [*blocks, Paragraph((reason,), "small", media=others)] if others else blocks
 
 
+def first_alignment(results: Results, experiment: Experiment) -> list[Block]:
+    """Return the alignment of the sentence in the middle, by length, for the first screen."""
+    if not results.prints_texts(experiment):
+        return []
+    sentences = read_sentences(results, experiment)
+    names = [name for name in experiment.result.attention if name in sentences[0].weights][:1]
+    if not names:
+        return []
+    shown = _alignment(results, experiment, sentences[len(sentences) // 2], names, 0)
+    key = say(
+        "A row is a word of the reference; the stronger the colour of a square, the more weight "
+        "the source word has when it is written. Outlined: gold links."
+    )
+    figure = dataclasses.replace(
+        shown, key="alignment", title=say("Attention in one sentence"), caption=key, wide=False
+    )
+    media = EVERYWHERE if experiment.generated else (PAGE,)
+    return [dataclasses.replace(figure, media=media)]
+
+
 def _printed_sentences(
     results: Results, experiment: Experiment, media: tuple[str, ...]
 ) -> list[Block]:
@@ -219,7 +239,6 @@ def _alignment(
         size,
         subject=" / ".join(names),
         alt_text=shapes.alt_text(experiment, f"{caption} {text}"),
-        mark=experiment.mark,
         wide=size[0] > shapes.WIDTH,
     )
 

@@ -1,0 +1,62 @@
+"""What the report says of a comparison, as tables: a text for each situation.
+
+A situation is a verdict, or UNTESTED. `name` is the judged variant and `own` its score, `other` is
+a model in words and `score` its score; `first` and `second` are names of models.
+"""
+
+from heed.evaluation.results import BETTER, NOT_CONVERGED, SAME, UNDECIDED, WORSE
+from heed.explanation.test import FAIL, PASS
+
+UNTESTED = "untested"  # one seed, or one test document
+
+# The primary comparison: the first clause.
+QUESTION = {
+    BETTER: "{name} beats {other}, {own} against {score}",
+    WORSE: "{name} does worse than {other}, {own} against {score}",
+    SAME: "{name} does about as well as {other}, {own} against {score}",
+    UNDECIDED: "whether {name} beats {other} is undecided, {own} against {score}",
+    NOT_CONVERGED: "whether {name} beats {other} is open, {own} against {score}: {unfinished} had "
+    "not converged",
+    UNTESTED: "{name} has {own} and {other} {score}, which decides nothing: {reason}",
+}
+# Every other comparison that the sentence names.
+OTHERS = {
+    BETTER: "it beats {other}, {score}",
+    WORSE: "{other} does better, {score}",
+    SAME: "{other} does about as well, {score}",
+    UNDECIDED: "against {other}, {score}, it is undecided",
+    NOT_CONVERGED: "against {other}, {score}, it is open: {unfinished} had not converged",
+    UNTESTED: "{other} has {score}",
+}
+# What can be said, what cannot, and what would settle it: an item for each comparison.
+SHOWN = {
+    BETTER: "{first} is better than {second}: {gain} ({interval})",
+    WORSE: "{first} is worse than {second}: {gain} ({interval})",
+    SAME: "{first} is as good as {second}, within {within}: {gain} ({interval})",
+}
+OPEN = {
+    UNDECIDED: "whether {first} is better than {second}: {gain} ({interval})",
+    NOT_CONVERGED: "whether {first} is better than {second}, {gain} ({interval}): with twice the "
+    "epochs {unfinished} did better",
+    UNTESTED: "whether {first} is better than {second}, {gain}: {reason}",
+}
+AHEAD = "{other}, which has attention too,"  # where a variant that does better has it
+# What a network is by how it reads a text: `_network` in answer.py says which.
+NETWORKS = {
+    "last": "a {encoder}’s last state",
+    "mean": "averaging without learned weights",
+    "max": "the maximum of the states",
+    "uniform": "a network with equal weights",
+    "parameter-matched": "a network of as many parameters",
+    "last-state": "translation from the last state",
+    "transformer": "a transformer",
+    "control": "the control {name}",
+    "baseline": "the {name}",
+    "variant": "the variant {name}",
+}
+# What the weights of the judged variant are by the criteria of an explanation.
+WEIGHTS = {
+    PASS: "its weights pass {criteria}",
+    FAIL: "its weights fail {criteria}",
+}
+TABLES = (WEIGHTS, QUESTION, OTHERS, SHOWN, OPEN, NETWORKS)
