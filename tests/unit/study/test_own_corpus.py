@@ -131,7 +131,8 @@ def test_what_rests_on_the_noise_of_a_corpus_is_removed_with_it():
 
 def test_the_users_own_edits_stay_when_a_corpus_is_added():
     add_table()
-    edited = Path("params.yaml").read_text().replace(f"{[*range(1, 11)]}", "[1, 2]  # two are enough")
+    seeds = f"{[*range(1, 11)]}"
+    edited = Path("params.yaml").read_text().replace(seeds, "[1, 2]  # two are enough")
     Path("params.yaml").write_text(edited)
     add_table(file="more.csv", study="table")
     assert "seeds: [1, 2]  # two are enough" in Path("studies/table.yaml").read_text()
