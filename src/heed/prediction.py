@@ -13,7 +13,7 @@ from heed.files import HeedError, reading, write_json, writing_folder
 from heed.recipe import Recipe, read_model_prediction, write_prediction, write_recipe
 from heed.task import task_module
 from heed.task.interface import Predictor
-from heed.tokens.arrays import load_tokens
+from heed.tokens.arrays import Tokens, load_tokens
 from heed.training.machine import choose_device, make_deterministic
 from heed.training.run import (
     LongerInfo,
@@ -48,12 +48,7 @@ def write_predictions(name: str, seeds: list[int]) -> int:
     explained: dict[str, pd.DataFrame] = {}
     for run in runs:
         predictor = load_predictor(run, device, settings)
-        if run.fold != (fold := recipe.fold(run.seed)):
-            raise HeedError(
-                f"{paths.run_folder(name, run.seed)}: was trained on fold {run.fold}, and is of "
-                f"fold {fold} now. Run again: {paths.train_command(name, run.seed)}"
-            )
-        rows = split_documents(tokens, fold)
+        rows = _split_documents(recipe, tokens, run)
         predicted = {split: predictor.predict(tokens, rows[split]) for split in SCORED}
         of_items = predictor.statistics(test := predicted["test"])
         of_items.insert(0, "seed", run.seed)
@@ -77,6 +72,19 @@ def write_predictions(name: str, seeds: list[int]) -> int:
             of_items = predictor.statistics(tables[0])  # of validation
             write_json(out / paths.MODEL_LONGER, _describe_longer(longer, of_items))
     return len(predictions)
+
+
+def _split_documents(
+    recipe: Recipe[Any, Any], tokens: Tokens, run: RunInfo
+) -> dict[str, np.ndarray]:
+    """Return the rows of each split of a run's fold. Raises HeedError: it has another fold now."""
+    name, seed, fold = recipe.model, run.seed, recipe.fold(run.seed)
+    if run.fold != fold:
+        raise HeedError(
+            f"{paths.run_folder(name, seed)}: was trained on fold {run.fold}, and is of fold "
+            f"{fold} now. Run again: {paths.train_command(name, seed)}"
+        )
+    return split_documents(tokens, fold)
 
 
 def _describe_run(name: str, run: RunInfo) -> dict[str, object]:

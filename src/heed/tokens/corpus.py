@@ -37,6 +37,7 @@ from heed.tokens.writer import Cell, CleanedTable, WrittenTokens, write_document
 if TYPE_CHECKING:
     from heed.corpora.declared import Corpus
 
+DOCUMENTS = "documents.parquet"
 CLEANED = ".cleaned.arrow"  # the table of cleaned documents, in the folder of the tokens
 # Half a text is no translation, nor is none: parallel documents with one are dropped and counted.
 DROPPED = {"empty": "dropped_empty", "cut": "dropped_long"}
@@ -68,9 +69,8 @@ def tokenize(name: str, corpus: "Corpus", raw: Path, folder: Path, processes: in
                 for language in texts
             }
             columns = [key for key in table.columns if key not in hidden]
-            documents = table.chunks(columns, split.rows)
             of_first, of_others = _of_first_repeat(corpus, split.columns)
-            write_documents(documents, of_first, out / "documents.parquet")
+            write_documents(table.chunks(columns, split.rows), of_first, out / DOCUMENTS)
             spans = table.entries("rationale", split.rows)
             alignments = _write_pair_files(out, name, table, split.rows, tokens)
         meta = _describe(name, corpus, labels, split, tokens)

@@ -156,7 +156,7 @@ def test_intervals_of_a_gain_in_bleu_cover_the_true_one(seeds, std):
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 @pytest.mark.parametrize("std", [0.0, 0.01])
 def test_the_table_of_false_alarms_of_bleu(seeds, std):
-    """The table in docs/statistics.md: no true difference, 2,000 studies a line.
+    """The numbers in docs/statistics.md: no true difference, 2,000 studies a line.
 
     The bootstraps have the first 500 of them.
     """
