@@ -18,7 +18,7 @@ PUBLISHED = ROOT / "data/published"
 
 
 def _draw_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw nothing: drawing the figures of a study takes half a minute."""
+    """Draw nothing: the figures of a study take ten seconds."""
     monkeypatch.setattr(
         "heed.report.figures.vega._draw",
         lambda _, path, *__: write_text(path.with_suffix(".svg"), "<svg/>"),

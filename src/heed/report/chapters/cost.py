@@ -31,6 +31,7 @@ from heed.report.escape import visible
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
 from heed.report.figures.captions import described
+from heed.report.figures.models import best_reference_model
 from heed.report.figures.variants import looks
 from heed.report.formats import DASH, RIGHT, TEXT, Format, decimals, format_number
 from heed.report.language import say, say_count
@@ -225,7 +226,6 @@ PANEL_WIDTH, PANEL_HEIGHT = 2.25, 2.0  # inches
 
 MAX_TICKS = 5
 TITLE_LINE = 23  # characters of a panel's title, which has two lines at most
-TRIVIAL = ("majority", "copy")  # reference models that read nothing
 
 
 def cost_figure(results: Results, costs: list[Cost]) -> Figure:
@@ -264,9 +264,7 @@ def _panel(look: dict[str, shapes.Look], experiment: Experiment, costs: list[Cos
     times = [unit.of(cost.mean) for cost in costs]
     logarithmic = min(times) > 0
     domain = (min(times) / 1.25, max(times) * 1.25) if logarithmic else shapes.extent(rows, "x")
-    reference_models = [name for name in result.reference_models if name not in TRIVIAL]
-    if reference_models:
-        best = max(reference_models, key=result.score_of)
+    if best := best_reference_model(result):
         y = scaled(result.score_of(best))
         line = shapes.rule((domain[1], y), (domain[0], y), shapes.SOFT, dash=shapes.DASHED)
         rows.append(line | {"end": best})

@@ -1,5 +1,6 @@
 """The chart of all models: an experiment below the other, every seed a dot, the mean a stroke."""
 
+from heed.evaluation.results import ExperimentResult
 from heed.report.blocks import Axis, Figure, Mark, Panel
 from heed.report.experiments import Experiment
 from heed.report.figures import shapes
@@ -56,6 +57,12 @@ def _chart(results: Results, metric: str, experiments: list[Experiment]) -> Figu
     )
 
 
+def best_reference_model(result: ExperimentResult) -> str:
+    """Return the best reference model of those that read the texts; empty without one."""
+    names = (name for name in result.reference_models if name not in TRIVIAL)
+    return max(names, key=result.score_of, default="")
+
+
 def _scores(experiment: Experiment, variants: list[str]) -> dict[str, list[float]]:
     """Return the scores of each model by seed, and that of the best reference model alone."""
     result, scaled = experiment.result, experiment.measure.scaled
@@ -63,8 +70,6 @@ def _scores(experiment: Experiment, variants: list[str]) -> dict[str, list[float
         name: [scaled(value) for value in result.compared_score(result.models[name]).values]
         for name in variants
     }
-    others = [name for name in result.reference_models if name not in TRIVIAL]
-    if others:
-        best = max(others, key=result.score_of)
+    if best := best_reference_model(result):
         scores[best] = [scaled(result.score_of(best))]
     return scores
