@@ -8,6 +8,7 @@ from heed.report.answer import TestedDifference, describe_model, verdict_text
 from heed.report.blocks import Cell, Column, Phrase, Source, Span, Table, make_rows
 from heed.report.chapters.shared import (
     TUNED_ALIKE,
+    colon,
     difference_value,
     glossary_link,
     join_columns,
@@ -24,15 +25,10 @@ def headline(experiments: list[Experiment]) -> list[str]:
     """Return what a report says first: a sentence of each experiment, and what they may miss."""
     several = len(experiments) > 1
     lines = [
-        f"{titled(each)} {each.answer.sentence}" if several else each.answer.sentence
+        f"{each.title}{colon(each)} {each.answer.sentence}" if several else each.answer.sentence
         for each in experiments
     ]
     return [*lines, *_power(experiments)]
-
-
-def titled(experiment: Experiment) -> str:
-    """Return the title of an experiment before its sentence, with a colon unless it asks."""
-    return experiment.title + ("" if experiment.title.endswith(("?", "!", ".")) else ":")
 
 
 def _power(experiments: list[Experiment]) -> Iterator[str]:

@@ -65,7 +65,13 @@ def link_terms(text: str, terms: dict[str, str]) -> Texts:
 def experiment_title(experiment: Experiment) -> Texts:
     """Return the title with a link to the experiment's section, its mark, and a colon."""
     mark = (" ", Span(experiment.printed_mark, "mark")) if experiment.printed_mark else ()
-    return (Span(experiment.title, link=f"#experiment-{experiment.key}"), *mark, ": ")
+    link = Span(experiment.title, link=f"#experiment-{experiment.key}")
+    return (link, *mark, f"{colon(experiment)} ")
+
+
+def colon(experiment: Experiment) -> str:
+    """Return the colon after a title; nothing after one that is a sentence."""
+    return "" if experiment.title.endswith(("?", "!", ".")) else ":"
 
 
 def join_columns(get_experiment: Value) -> tuple[Column, ...]:

@@ -22,8 +22,9 @@ from heed.report.blocks import (
     make_rows,
 )
 from heed.report.chapters import convergence
-from heed.report.chapters.headline import headline, titled, verdict_matrix
+from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.chapters.shared import (
+    colon,
     difference_value,
     experiment_title,
     join_columns,
@@ -82,10 +83,9 @@ def _linked(line: str, experiments: list[Experiment]) -> Texts:
     }
     terms |= {f"({name})": name for each in experiments for name in each.result.models}
     for each in experiments:
-        if line.startswith(f"{titled(each)} "):
-            title = Span(each.title, link=f"#experiment-{each.key}")
-            mark = (" ", Span(each.printed_mark, "mark")) if each.printed_mark else ()
-            return (title, *mark, *link_terms(line.removeprefix(each.title), terms))
+        beginning = f"{each.title}{colon(each)} "
+        if line.startswith(beginning):
+            return (*experiment_title(each), *link_terms(line.removeprefix(beginning), terms))
     return link_terms(line, terms)
 
 
@@ -237,11 +237,6 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
 
         return value
 
-    kinds = {_kind_of_baseline(each) for each in experiments}
-
-    def baseline(each: Experiment) -> Cell:
-        return Cell(score_of(BASELINE)(each), _kind_of_baseline(each) if len(kinds) > 1 else "")
-
     def first(each: Experiment) -> str:
         return next(iter(each.result.attention), "")
 
@@ -250,8 +245,8 @@ def _columns(results: Results, experiments: list[Experiment]) -> tuple[Column, .
 
     return (
         *join_columns(lambda each: each),
-        Column("title", say("Experiment"), value=_title, width=TITLE_WIDTH),
-        Column("baseline", say("Baseline"), metric, baseline),
+        Column("title", say("Experiment"), value=_title(experiments), width=TITLE_WIDTH),
+        Column("baseline", say("Baseline"), metric, score_of(BASELINE)),
         Column("attention", say("Attention"), metric, lambda each: score_of(first(each))(each)),
         Column(
             "", say("Gain"), POINTS, lambda e: Cell(e.gain and e.gain.mean, strong=True),
@@ -293,13 +288,20 @@ def _talk_columns(experiments: list[Experiment]) -> tuple[Column, ...]:
     )
 
 
-def _kind_of_baseline(experiment: Experiment) -> str:
-    has_any = BASELINE in experiment.result.models
-    return describe_network(BASELINE, experiment.result) if has_any else ""
+def _title(experiments: list[Experiment]) -> Callable[[Experiment], Cell]:
+    """Return a function to a title, with what the baseline is where these have several kinds."""
+    kinds = {
+        each.key: say("baseline: {network}", network=describe_network(BASELINE, each.result))
+        for each in experiments
+        if BASELINE in each.result.models
+    }
+    differ = len({*kinds.values()}) > 1
 
+    def title(each: Experiment) -> Cell:
+        note = kinds.get(each.key, "") if differ else ""
+        return Cell(each.title, note, mark=each.printed_mark, link=f"#experiment-{each.key}")
 
-def _title(each: Experiment) -> Cell:
-    return Cell(each.title, mark=each.printed_mark, link=f"#experiment-{each.key}")
+    return title
 
 
 def _other_variants(each: Experiment) -> list[str]:
