@@ -29,6 +29,7 @@ from heed.files import (
 from heed.records import as_json, read_record
 from heed.report.chapters.headline import headline, verdict_matrix
 from heed.report.experiments import Experiment, may_publish_text, read_experiments
+from heed.report.front_page import with_results
 from heed.report.html import escape_markdown, markdown_table
 from heed.report.provenance_page import git_state, run_git, write_provenance
 from heed.report.render import Addresses, render
@@ -205,6 +206,9 @@ def publish(
             write_text(out / README, text)
     write_texts(pages)
     write_list(root)
+    if (front := root / README).exists():
+        text = front.read_text(encoding="utf-8")
+        write_text(front, with_results(text, root / PUBLISHED_REPORTS))
     return folder
 
 

@@ -17,6 +17,7 @@ from heed.files import HeedError
 from heed.report import html
 from heed.report.experiments import may_publish_text
 from heed.report.formats import format_points
+from heed.report.front_page import with_results
 from heed.report.provenance_page import run_git
 from heed.report.publish import (
     BEGIN,
@@ -281,8 +282,14 @@ def published_rows(name: str, page: Path | str) -> dict[str, str]:
     return {k: row for k, title in titles.items() for row in lines if row.startswith(f"| {title} ")}
 
 
-def test_readme_has_the_verdicts_of_published_studies():
-    assert published_rows("sample", "README.md")
+def test_readme_has_the_results_of_published_reports():
+    readme = (ROOT / "README.md").read_text()
+    assert with_results(readme, ROOT / "docs/studies") == readme
+    row = (
+        "| 0.896 | 0.876: better +1.90 (+0.81 to +3.00) | 0.892: undecided +0.34 (−0.30 to +0.98) |"
+    )
+    assert row in readme
+    assert with_results(readme.replace(row, "| 1 |"), ROOT / "docs/studies") == readme
 
 
 @pytest.mark.parametrize("page", [INDEX, "README.md"])
