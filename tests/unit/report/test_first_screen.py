@@ -218,16 +218,14 @@ def test_the_first_screen_has_its_parts_in_order_and_few_words_before_the_chart(
     assert "A note begins with what matters." in text and "It may go on" not in text
 
 
-@pytest.mark.parametrize(
-    ("cues", "heavy", "first"), [((), 70, 31), ((90, 99), 5, 60), ((3,), 5, 0), ((55, 60), 70, 31)]
-)
-def test_the_excerpt_shows_the_cue_and_else_the_heaviest_words(cues, heavy, first):
+@pytest.mark.parametrize(("cues", "heavy"), [((), 70), ((90, 99), 5), ((3,), 5), ((55, 60), 10)])
+def test_the_excerpt_shows_the_cue_and_else_the_heaviest_words(cues, heavy):
     tokens = pd.DataFrame({"weight": 0.001, "rationale": False}, index=range(100))
     tokens.loc[[*cues], "rationale"] = True
     tokens.loc[heavy, "weight"] = 0.9
     shown = excerpt(tokens, 40).index
-    assert shown[0] == first and len(shown) == 40
-    assert {*cues} <= {*shown} and excerpt(tokens[:10], 40).equals(tokens[:10])
+    assert len(shown) == 40 and {*(cues or [heavy])} <= {*shown}
+    assert excerpt(tokens[:10], 40).equals(tokens[:10])
 
 
 def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_path: Path):
