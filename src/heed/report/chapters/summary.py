@@ -32,7 +32,7 @@ from heed.report.chapters.shared import (
     tested_columns,
 )
 from heed.report.experiments import Experiment
-from heed.report.figures.models import model_charts
+from heed.report.figures.dots import dot_charts
 from heed.report.formats import DASH, POINTS, TEXT, decimals, format_points
 from heed.report.language import say, say_count
 from heed.report.measures import (
@@ -57,7 +57,7 @@ def chapter(results: Results) -> list[Block]:
     style = "headline" if len(experiments) == 1 else "finding"
     lines = [Paragraph(_linked(first, experiments), style)]
     lines += [Paragraph(_linked(line, experiments), "finding") for line in others]
-    chart: list[Block] = [*model_charts(results)]
+    chart: list[Block] = [*dot_charts(results)]
     example, lists = _example(results), [*_lists(results)]
     # the chart of many experiments is as high as the text and the lists together
     left, right = (chart, example) if len(experiments) > 2 else ([*chart, *example], [])

@@ -1,0 +1,87 @@
+"""The first chart of a report: every model of every experiment, every seed a dot."""
+
+from collections.abc import Iterator
+
+from heed.report.blocks import Axis, Figure, Panel
+from heed.report.experiments import Experiment
+from heed.report.figures import shapes
+from heed.report.figures.variants import looks, ordered_variants
+from heed.report.language import say
+from heed.report.results import Results
+
+ROW, FRAME = 0.19, 0.62  # inches: a model; title and scale of an experiment
+REFERENCE = shapes.Look(shapes.SOFT, "diamond")
+
+
+def dot_charts(results: Results) -> list[Figure]:
+    """Return the chart, in parts where it would be higher than a page."""
+    caption = say(
+        "A dot is a run with one seed; the line is the mean, which stands beside the name. Grey: a "
+        "reference model, fitted once, or once for each fold; the trivial one is left out."
+    )
+    figures = []
+    for number, (experiments, height) in enumerate(_parts(results), 1):
+        told = "; ".join(
+            f"{each.title}: " + ", ".join(_label(each, name) for name in _models(results, each))
+            for each in experiments
+        )
+
+        figures.append(
+            Figure(
+                "models" if number == 1 else f"models-{number}",
+                say("Every model, every seed a dot"),
+                caption,
+                results.comparison_sources,
+                [[_panel(results, each)] for each in experiments],
+                (shapes.WIDTH, height),
+                alt_text=told,
+                in_rows=True,
+            )
+        )
+    return figures
+
+
+def _parts(results: Results) -> Iterator[tuple[list[Experiment], float]]:
+    """Yield experiments that fit a page together, with the height of their chart."""
+    part: list[Experiment] = []
+    height = 0.0
+    for each in results.experiments:
+        own = FRAME + ROW * len(_models(results, each))
+        if part and height + own > shapes.MAX_HEIGHT:
+            yield part, height
+            part, height = [], 0.0
+        part, height = [*part, each], height + own
+    if part:
+        yield part, min(height, shapes.MAX_HEIGHT)
+
+
+def _models(results: Results, experiment: Experiment) -> list[str]:
+    """Return the models of an experiment from above: its own, then the reference models."""
+    learned = [*experiment.result.reference_models][1:]  # the first is trivial
+    return [*ordered_variants(results, experiment), *learned]
+
+
+def _label(experiment: Experiment, name: str) -> str:
+    score = experiment.measure.short(experiment.result.score_of(name))
+    return f"{shapes.short_name(name)}  {score}"
+
+
+def _panel(results: Results, experiment: Experiment) -> Panel:
+    """Return the panel of an experiment: a row for each model."""
+    known, measure = looks(results), experiment.measure
+    scale = 100 if measure.is_accuracy or measure.in_hundreds else 1
+    names, rows = _models(results, experiment), []
+    for place, name in enumerate(names):
+        look = known.get(name, REFERENCE)
+        result = experiment.result
+        model = result.models.get(name) or result.reference_models[name]
+        values = [scale * each for each in result.compared_score(model).values]
+        rows += [shapes.point(each, place, look, 14) for each in values]
+        mean = sum(values) / len(values)
+        rows.append(shapes.rule((mean, place - 0.32), (mean, place + 0.32), wide=1.2))
+    title = shapes.short_name(experiment.title, 60) if len(results.experiments) > 1 else ""
+    labels = {float(place): _label(experiment, name) for place, name in enumerate(names)}
+    name = f"{measure.name}, %" if measure.is_accuracy else measure.name
+    x = Axis(name, shapes.extent(rows, "x"))
+    y = Axis(domain=(len(names) - 0.4, -0.6), places=labels, strokes=False)
+    return Panel(rows, x, y, title, height=ROW * len(names))
