@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import itertools
+import re
 from collections.abc import Mapping
 from io import StringIO
 from types import NoneType
@@ -116,15 +117,20 @@ def reference() -> str:
     """Return docs/params.md: every key with its type, default and meaning."""
     text = StringIO()
     text.write(INTRODUCTION)
+    known: dict[str, dict[str, str]] = {}  # rows by title
+    first, *later = EXPERIMENTS
     for title, kind in _titles().items():
         section = plain_type(kind)
         text.write(f"\n## {title}\n\n{inspect.getdoc(section)}\n\n")
-        text.write("| key | type | default | meaning |\n|---|---|---|---|\n")
-        for name, field in keys_of(kind).items():
-            if field.description != FOLLOWS:
-                type_ = _format_type(_schema(field.declared, field.limits))
-                default = _format_default(field.default)
-                text.write(f"| `{name}` | {type_} | {default} | {field.description} |\n")
+        rows = _rows(kind)
+        of_first = known.get(re.sub("|".join(later), first, title), {})
+        if same := [key for key, row in rows.items() if of_first.get(key) == row]:
+            text.write(f"As of task {first}: {', '.join(f'`{key}`' for key in same)}.\n\n")
+        known[title] = rows
+        rows = {key: row for key, row in rows.items() if key not in same}
+        if rows:
+            text.write("| key | type | default | meaning |\n|---|---|---|---|\n")
+            text.writelines(rows.values())
         if section is Model:
             text.write(OF_MODELS)
             for task, presets in PRESETS.items():
@@ -133,6 +139,17 @@ def reference() -> str:
                     values = ", ".join(f"{key}: {_format_value(value)}" for key, value in pairs)
                     text.write(f"| {task} | `{name}` | {preset.description} | `{values}` |\n")
     return text.getvalue()
+
+
+def _rows(kind: Any) -> dict[str, str]:
+    """Return the rows of a section's table by key."""
+    rows = {}
+    for name, field in keys_of(kind).items():
+        if field.description != FOLLOWS:
+            type_ = _format_type(_schema(field.declared, field.limits))
+            default = _format_default(field.default)
+            rows[name] = f"| `{name}` | {type_} | {default} | {field.description} |\n"
+    return rows
 
 
 def _titles() -> Mapping[str, Any]:
