@@ -6,7 +6,7 @@ index=${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}
 [ "$(uname -s)" = Linux ] || exit 0
 if [ -z "$TORCH_INDEX" ]; then
     if [ -e /proc/driver/nvidia ] || [ -e /dev/kfd ]; then exit 0; fi
-    if "$1" -m pip config list | grep -q 'index-url='; then exit 0; fi
+    case $("$1" -m pip config list) in *index-url=*) exit 0 ;; esac
 fi
 if "$1" -c 'import sys, urllib.request as web; web.urlopen(sys.argv[1], timeout=10)' "$index/torch/" >/dev/null 2>&1; then
     echo "heed: no GPU is here: torch is installed from $index" >&2

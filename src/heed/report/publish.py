@@ -128,6 +128,14 @@ def with_published_report(readme: str, published_report: PublishedReport) -> str
     return with_block(readme, MADE_BY, f"{published_report.sentence()}\n")
 
 
+def _write_lists(root: Path) -> None:
+    """Write what the pages say of all published reports: the index, and the table of README.md."""
+    write_list(root)
+    if (front := root / README).exists():
+        text = front.read_text(encoding="utf-8")
+        write_text(front, with_results(text, root / PUBLISHED_REPORTS))
+
+
 def write_list(root: Path) -> None:
     """Write the code of each published report that the index has a summary of into the index."""
     index = root / INDEX
@@ -205,10 +213,7 @@ def publish(
             text = with_published_report(readme.read_text(encoding="utf-8"), published_report)
             write_text(out / README, text)
     write_texts(pages)
-    write_list(root)
-    if (front := root / README).exists():
-        text = front.read_text(encoding="utf-8")
-        write_text(front, with_results(text, root / PUBLISHED_REPORTS))
+    _write_lists(root)
     return folder
 
 

@@ -251,7 +251,7 @@ def test_the_text_is_that_of_the_median_of_its_class_with_the_shares_of_all(tmp_
     text, _ = first_text(changed, experiment)
     description = text.readings[0].description
     assert description.startswith("b, predicted b; ") and description.endswith(": a 20%, b 80%")
-    unpublished = dataclasses.replace(experiment, generated=False)
+    unpublished = dataclasses.replace(experiment, generated=False, publishable=False)
     assert first_text(dataclasses.replace(changed, with_documents=False), unpublished) == []
 
 

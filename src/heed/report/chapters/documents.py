@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from heed.evaluation.results import BASELINE
+from heed.recipe import CorpusStatistics
 from heed.report.blocks import (
     EVERYWHERE,
     PAGE,
@@ -284,6 +285,24 @@ class Weighing:
     gain: WeightsGain
 
 
+def _on_the_rationale(statistics: CorpusStatistics, records: list[Weighing]) -> str:
+    """Return what the caption says of the rationale; nothing where the corpus has none."""
+    if statistics.rationale is None:
+        return ""
+    texts = [say("Rationale: {description}.", description=describe_rationale(statistics))]
+    for each in records:
+        if of_class := each.browser.by_class:
+            shares = describe_shares(of_class)
+            texts.append(
+                say(
+                    "On the rationale by class, {variant}: {shares}.",
+                    variant=each.variant,
+                    shares=shares,
+                )
+            )
+    return "".join(f" {text}" for text in texts)
+
+
 def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     """Return the table of all models that choose weights; nothing where no model does."""
     result, statistics = experiment.result, experiment.result.corpus.statistics
@@ -310,15 +329,7 @@ def weight_shares(results: Results, experiment: Experiment) -> list[Block]:
     )
     if any(lacks_layer(result, each.variant) for each in records):
         caption += f" {layer_note()}"
-    if statistics.rationale is not None:
-        described = describe_rationale(statistics)
-        caption += " " + say("Rationale: {description}.", description=described)
-        caption += "".join(
-            " " + say("On the rationale by class, {variant}: {shares}.",
-                      variant=each.variant, shares=describe_shares(each.browser.by_class))
-            for each in records
-            if each.browser.by_class
-        )  # fmt: skip
+    caption += _on_the_rationale(statistics, records)
     return [
         Table(
             f"{experiment.key}_weights",
