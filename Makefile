@@ -17,7 +17,7 @@ ifeq ($(origin PYTHON) $(wildcard $(BIN)/pip),command line $(BIN)/pip)
 $(info heed: .venv is there and kept, and PYTHON=$(PYTHON) is not used: delete .venv to make it with another Python)
 endif
 
-.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf lock schema snapshots locale docs clean
+.PHONY: help setup slurm pretrained remotes report check test test-slow drills benchmark lint pdf lock schema picture snapshots locale docs clean
 help:            ## print this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
@@ -123,6 +123,10 @@ pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaT
 docs: .venv/.docs ## make the docs site in .heed/site from README.md and docs/; a warning is an error
 	@rm -rf .heed/site && $(BIN)/sphinx-build -c docs -d .heed/site-doctrees --fresh-env --fail-on-warning --nitpicky --quiet . .heed/site
 	@echo "heed: the site is $(CURDIR)/.heed/site/index.html"
+
+picture:         ## make docs/report.png, the first screen of the published sample report (needs chromium)
+	@chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1240,1000 --screenshot=docs/report.png "file://$(CURDIR)/docs/studies/sample/index.html" 2>/dev/null
+	@echo "heed: docs/report.png"
 
 schema: .venv/.runtime ## generate docs/params.md and docs/params.schema.json from src/heed/study
 	@$(BIN)/heed schema
