@@ -155,6 +155,22 @@ def finished_job(record: logging.LogRecord) -> int:
     return record.job_id if is_end else -1  # type: ignore[attr-defined]
 
 
+def message(record: logging.LogRecord) -> str:
+    """Return the message of the rule of a job that starts."""
+    return str(record.rule_msg)  # type: ignore[attr-defined]
+
+
+def failed_rule(record: logging.LogRecord) -> str:
+    """Return the rule of a job that failed, where a record says so."""
+    is_error = getattr(record, "event", None) == "job_error"
+    return str(record.rule_name) if is_error else ""  # type: ignore[attr-defined]
+
+
+def targets(record: logging.LogRecord) -> set[str]:
+    """Return the rules that run, where a record counts them."""
+    return {*getattr(record, "stats", ())}
+
+
 def is_about_progress(record: logging.LogRecord) -> bool:
     """Whether a record counts jobs, or says that one is done."""
     events = ("job_finished", "progress", "resources_info", "run_info")

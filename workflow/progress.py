@@ -20,7 +20,9 @@ SHARE, SECONDS = 0.05, 20  # the time left is told after this share of all, and 
 OTHER = ""  # the name of any stage without an estimate of its own
 USELESS = re.compile(
     "Select jobs to execute|Execute |Using shell: |Assuming unrestricted shared filesystem|"
-    "Building DAG of jobs|RuleException:\nCalledProcessError|(?s:.)*missing provenance"
+    "Building DAG of jobs|RuleException:\nCalledProcessError|(?s:.)*missing provenance|Reasons:|"
+    "Touching output file|Complete log|Nothing to be done|Shutting down, this|Exiting because|"
+    "(?s:.*)At least one job did not complete"
 )
 
 
@@ -33,9 +35,11 @@ class Shown(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
         self.is_stopped = False  # by Ctrl-C
+        self.is_dry = False
         self._jobs: dict[int, str] = {}
         self._all: list[str] = []
         self._left: set[str] = set()
+        self._times: dict[str, float] = {}  # when a stage started; how long it took if it is done
 
     def begin(self, stages: list[str], folder: Path) -> None:
         """Begin to count the stages that run."""
@@ -45,14 +49,24 @@ class Shown(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether Snakemake prints a record."""
         if self.is_stopped or engine.is_about_progress(record):
+            if targets := engine.targets(record):  # where not all of the study was asked for
+                self._all = [name for name in self._all if name in targets]
+                self._left &= targets
             stage = self._jobs.get(engine.finished_job(record), "")
             if stage in self._left:
                 self._left.remove(stage)
+                self._times[stage] = time.monotonic() - self._times[stage]
                 self._print_done(stage)
             return False
         if started := engine.started_job(record):
             self._jobs |= [started]
-            return not self._all  # a dry run has none
+            self._times[started[1]] = time.monotonic()
+            if self.is_dry:
+                print_line(f"  {engine.message(record)}", error=True)
+            return not (self.is_dry or self._all)
+        failed = engine.failed_rule(record)
+        if failed in self._left and Path("logs", f"{failed}.log").exists():
+            return False  # heed says why, at the end
         return not USELESS.match(record.getMessage())
 
     def _print_done(self, stage: str) -> None:
@@ -72,16 +86,21 @@ class Shown(logging.Filter):
             seconds = json.loads(self._estimates.read_text(encoding="utf-8"))
         except ValueError:  # not yet, or the size of a corpus is not known
             return ""
-        total, left = (
-            sum(seconds.get(name, seconds[OTHER]) for name in names)
-            for names in (self._all, self._left)
-        )
-        if not left or total - left < SHARE * total:
+        expected = {name: seconds.get(name, seconds[OTHER]) for name in self._all}
+        done = [name for name in self._all if name not in self._left]
+        share = sum(expected[name] for name in done) / sum(expected.values())
+        if not self._left or share < SHARE:
             return ""
-        minutes = round(passed * left / (total - left) / 60)
-        if not minutes:
-            return ", less than a minute is left"
-        return f", about {minutes} minute{'s' * (minutes > 1)} left"
+        left = sum(expected[name] * self._factor(name, done, expected) for name in self._left)
+        at_once = max(1.0, sum(self._times[name] for name in done) / passed)
+        minutes = round(left / at_once / 60)
+        return f", about {minutes} minute{'s' * (minutes > 1)} left" if minutes else ""
+
+    def _factor(self, stage: str, done: list[str], expected: dict[str, float]) -> float:
+        """Return how many times as long as expected stages of a kind took, else all stages."""
+        kind = stage.partition("@")[0]
+        alike = [name for name in done if name.partition("@")[0] == kind] or done
+        return sum(self._times[each] for each in alike) / sum(expected[each] for each in alike)
 
 
 def print_message(message: str) -> None:

@@ -9,11 +9,13 @@ import sys
 from progress import OTHER  # and the path of heed's code
 
 from heed.study import load
-from heed.study.cost import LONGER_SHARE, ONCE, STAGE, estimate_cost
+from heed.study.cost import LONGER_SHARE, ONCE, REPORT, STAGE, estimate_cost
 
 if __name__ == "__main__":
     params = load()
     cost = estimate_cost(params, factor=1.0)
+    if cost.unknown:
+        sys.exit("the size of a corpus is not known")
     trainings = cost.seeds + LONGER_SHARE * params.study.longer_training
     seconds = {f"train@{model.name}": ONCE + trainings * model.training for model in cost.models}
     explained = [f"explain@{name}" for name in params.explain.models]
@@ -26,4 +28,4 @@ if __name__ == "__main__":
         ("tokenize", params.corpora, "tokenizing"),
     ):
         seconds |= {f"{kind}@{name}": cost.once[total] / len(names) for name in names}
-    json.dump({OTHER: STAGE, **seconds}, sys.stdout)
+    json.dump({OTHER: STAGE, "report": REPORT, **seconds}, sys.stdout)

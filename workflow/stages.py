@@ -423,10 +423,6 @@ class Run:
             tried.update(names)
             self.stages = read_stages(params=self._params)
 
-    def outcome(self) -> str:
-        """Return what a user has after this run."""
-        return "the study in params.yaml is up to date: reports/index.html"
-
     def describe_reason(self, name: str) -> str:
         """Return why a stage runs, in brackets; nothing of one that never ran."""
         reason = self.plan().get(name, "requested")
@@ -434,8 +430,10 @@ class Run:
 
     def print_answer(self) -> None:
         """Print the report's first sentences, where this run made or found all of the study."""
-        if Path(self.done_file("all")).exists() and ANSWER.exists():
-            print_line(wrap(ANSWER.read_text(encoding="utf-8").splitlines()), error=True)
+        if Path(self.done_file("all")).exists():
+            if ANSWER.exists():
+                print_line(wrap(ANSWER.read_text(encoding="utf-8").splitlines()), error=True)
+            print_message("the study in params.yaml is up to date: reports/index.html")
 
     def done_file(self, name: str) -> str:
         """Return the path of a stage's done file."""

@@ -193,8 +193,9 @@ def copy_of(study: Toy, path: Path) -> Toy:
 def planned(toy: Toy) -> list[str]:
     """Return the stages that may run according to `snakemake -n`."""
     lines = toy.run("snakemake", "-n").splitlines()
-    jobs = [line.split(maxsplit=2)[2] for line in lines if line.startswith("Job ")]
-    return sorted(job.partition("  (")[0] for job in jobs if "study" not in job)
+    jobs = [line.strip() for line in lines if line.startswith("  ")]
+    stages = {job.partition("  (")[0] for job in jobs}
+    return sorted(stage for stage in stages if " " not in stage)
 
 
 MODELS = ("feelings-baseline", "feelings-attention", "author-baseline")
