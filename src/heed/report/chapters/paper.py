@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 import yaml
 
 from heed import __version__ as VERSION
+from heed.corpora.kinds import KINDS
 from heed.report.blocks import (
     PAPER,
     Block,
@@ -25,12 +26,15 @@ from heed.report.blocks import (
     Span,
     Table,
     Term,
+    walk_blocks,
 )
 from heed.report.chapters.provenance import all_machine_kinds
-from heed.report.chapters.summary import lists
+from heed.report.chapters.shared import DEGENERATE, glossary_key
+from heed.report.chapters.summary import FIRST, lists
 from heed.report.experiments import Experiment
 from heed.report.formats import format_count
 from heed.report.language import say, say_count
+from heed.report.measures import degenerate_sentence
 from heed.report.results import Results
 
 # As CITATION.cff has them; a test compares both. The report does not read that file, so that a
@@ -66,7 +70,7 @@ def paper(results: Results, report: list[Block]) -> list[Block]:
     heed = Term("heed", "", (f"{AUTHOR} ({YEAR}). {TITLE} {say('Software, version')} {VERSION}.",))
     return [
         Section("introduction", say("Introduction"), tuple(_introduction(results))),
-        Section("method", say("Method"), (*_method(results, sections), _sources(found))),
+        Section("method", say("Method"), tuple(_method(results, report, found))),
         Section("results", say("Results"), tuple(_results(results, sections))),
         Section("limits", say("Limits"), tuple(_limits(results, sections))),
         Section("references", say("References"), (Group((heed, *entries), "references"),)),
@@ -98,7 +102,7 @@ def _introduction(results: Results) -> Iterator[Block]:
     yield Paragraph((" ".join(filter(None, [text, results.params.study.note])),))
 
 
-def _method(results: Results, sections: dict[str, tuple[Block, ...]]) -> Iterator[Block]:
+def _method(results: Results, report: list[Block], found: list[Reference]) -> Iterator[Block]:
     """Yield seeds, splits, tuning and statistics, in words."""
     params, seeds = results.params, results.comparison.seeds
     texts = [
@@ -142,9 +146,13 @@ def _method(results: Results, sections: dict[str, tuple[Block, ...]]) -> Iterato
     yield Paragraph(
         (" ".join(texts), " ", say("The study was computed by heed"), " ", _cite("heed"), ".")
     )
-    tables = _of_paper(sections["answer"], Table)
-    for notes in (each.notes for each in tables if each.style == "first"):
+    tables = (each for each in walk_blocks(report) if isinstance(each, Table))
+    for notes in (each.notes for each in tables if each.key.startswith(FIRST)):
         yield from (Paragraph(note) for note in notes)
+    if any(degenerate_sentence(each.result, seeds) for each in results.experiments):
+        terms = (each for each in walk_blocks(report) if isinstance(each, Term))
+        yield from (Paragraph(each.texts) for each in terms if each.key == glossary_key(DEGENERATE))
+    yield _sources(found)
 
 
 def _sources(found: list[Reference]) -> Paragraph:
@@ -233,14 +241,15 @@ def _of_paper(blocks: Iterable[Block], kind: type | tuple[type, ...]) -> Iterato
 
 def references(results: Results) -> list[Reference]:
     """Return the references that the study calls for."""
-    params, experiments = results.params, results.experiments
+    experiments = results.experiments
+    kinds = [each.result.corpus.statistics.kind for each in experiments]
     models = [model for each in experiments for model in each.result.models.values()]
     facts = {
         "study",
         *(["folds"] if any(each.result.corpus.folds for each in experiments) else []),
         *(["explained"] if results.explanations else []),
         *(each.measure.task for each in experiments),
-        *(params.sources[params.corpora[each.corpus_name].source].kind for each in experiments),
+        *(KINDS[kind].source.name for kind in kinds if kind in KINDS),
         *(name for each in experiments for name in each.result.reference_models),
         *(score for each in models for score in each.hyperparameters.score_functions),
     }
