@@ -105,7 +105,7 @@ lint: .venv/.development ## fix the findings that ruff can fix, then print the o
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/snakefmt workflow/Snakefile ; $(BIN)/mypy ; $(BIN)/lint-imports --no-logo --no-cache
 
 FONTS := fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
-pdf:             ## make reports/report.pdf from reports/report.tex (needs a LaTeX installation; outside the cached stages)
+pdf:             ## make the paper, reports/report.pdf, from reports/report.tex by LaTeX; without it print the page by Chromium
 	@test -f reports/report.tex || { echo "heed: there is no reports/report.tex yet: run 'make report' first" >&2; exit 1; }
 	@if command -v latexmk >/dev/null && command -v pdflatex >/dev/null; then $(MAKE) --no-print-directory .paper; else \
 	chromium=$$(command -v chromium || command -v chromium-browser || command -v google-chrome) && test -f reports/index.html || { \

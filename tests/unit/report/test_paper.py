@@ -33,7 +33,7 @@ from tests.fixtures.report.pages import change_study, render_to, with_classes
 
 MIN_PRINT = 7  # points
 ZOOM = 3  # pixels of a point, by which pdftohtml says how large print is: its largest
-PAGES = {"sample": 9, "talk": 13}  # at most
+PAGES = {"sample": 6, "talk": 10}  # at most
 
 
 def made_table(columns: tuple[Column, ...], rows: int) -> Table:

@@ -191,7 +191,8 @@ def _results(results: Results, sections: dict[str, tuple[Block, ...]]) -> Iterat
     for each in results.experiments:
         yield from _experiment(each, sections[f"experiment-{each.key}"], len(results.experiments))
     yield from _of_paper(sections["answer"], Legend)
-    yield from _of_paper(sections["answer"], ShadedDocument)
+    examples = _of_paper(sections["answer"], (Figure, ShadedDocument))
+    yield from (each for each in examples if not getattr(each, "in_rows", False))
     for key, title in (
         ("talk", say("The talk’s gains")),
         ("explanation", say("What the weights explain")),
